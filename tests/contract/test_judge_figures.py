@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field
 import krino
 from krino import Ruling, Settlement, UsageProblem
 from krino.contract import Judgement
-from krino.contract.judge import NoFigures
+from krino.contract.hooks import NoFigures
 from krino.exports.columns import columns_of
 from krino.render.case import case_blocks
 from krino.render.markdown import to_markdown

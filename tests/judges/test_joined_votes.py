@@ -12,6 +12,7 @@ from pydantic import BaseModel
 
 from citation_cases import CASSATION, candidate, citation, match
 from krino.contract import Joined, Judge, Task
+from krino.contract.return_checks import settle_case, verdict_of
 from krino.errors import CannotJudge
 from krino.judges.citation.judge import CitationJudge
 from krino.judges.citation.labels import CitationLabels
@@ -162,7 +163,7 @@ def test_joined_labels_always_fit_the_case_and_can_be_settled(name: str, data: s
     if isinstance(joined, str):
         return
     assert task.judge.check(task.case, task.facts, joined.labels) == []
-    task.judge.verdict_of(task.judge.settle(task.case, task.facts, joined.labels))
+    verdict_of(task.judge, settle_case(task.judge, task.case, task.facts, joined.labels))
 
 
 @judges
@@ -192,7 +193,9 @@ def test_what_all_but_one_say_decides_every_score(name: str, data: st.DataObject
     task = TASKS[name]
     one, other = data.draw(BALLOTS[name]), data.draw(BALLOTS[name])
     joined = join(task, [one, other, one])
-    settled = [task.judge.verdict_of(task.judge.settle(task.case, task.facts, item)) for item in (joined.labels, one)]
+    settled = [
+        verdict_of(task.judge, settle_case(task.judge, task.case, task.facts, item)) for item in (joined.labels, one)
+    ]
     texts = {"reason", "evaluation_notes", "improvement_suggestions"}
     plain = [
         {key: value for key, value in verdict.items() if key not in texts and not key.endswith("_explanation")}
@@ -204,8 +207,8 @@ def test_what_all_but_one_say_decides_every_score(name: str, data: st.DataObject
 
 def scores_of(task: Task[Any, Any, Any], labels: Any) -> dict[str, float]:
     """The numbers of a verdict, and the roll-up as one: the higher the better."""
-    settlement = task.judge.settle(task.case, task.facts, labels)
-    verdict = task.judge.verdict_of(settlement)
+    settlement = settle_case(task.judge, task.case, task.facts, labels)
+    verdict = verdict_of(task.judge, settlement)
     rolled = task.judge.roll_up(verdict, {name: ruling.rule for name, ruling in settlement.rulings.items()})
     found = {name: value for name, value in verdict.items() if isinstance(value, float)}
     return found if rolled is None else {"roll_up": -float(ROLL_UPS.index(rolled))}
@@ -278,7 +281,7 @@ def test_a_supported_claim_that_half_of_the_seats_do_not_see_makes_up_for_no_oth
     assert joined.labels.empty_sentences == [2]
     assert joined.ties == ("sentence 2: claims 1, none 1; taken as none",)
     judge = RAG.judge
-    assert judge.verdict_of(judge.settle(RAG.case, RAG.facts, joined.labels))["faithfulness"] == 0.0
+    assert verdict_of(judge, settle_case(judge, RAG.case, RAG.facts, joined.labels))["faithfulness"] == 0.0
     seen_by_most = rag(*seats, seats[0])
     assert [claim.sentence for claim in seen_by_most.labels.claims] == [1, 2]
 

@@ -14,8 +14,7 @@ from typing import Any
 import pytest
 
 from krino.blocks import Block, BulletList, DataTable, MarkedText, Score, Scores, Section, Segment, as_data
-from krino.contract import Judgement
-from krino.contract.judge import Overview
+from krino.contract import Judgement, Overview
 from krino.render import embed
 from krino.render.embed import RecordedViews, script_json
 from krino.render.report import write_report

@@ -192,7 +192,7 @@ def _with_rivals(why: str, rivals: Sequence[str]) -> str:
 def _order(judge: AnyJudge, target: str) -> tuple[int, int]:
     fields = list(judge.case_model.model_fields)
     top = target.partition(EACH)[0]
-    known = list(judge.field_words)
+    known = list(judge.fields.words)
     return (fields.index(top) if top in fields else -1, known.index(target) if target in known else -1)
 
 
@@ -200,7 +200,7 @@ def _order(judge: AnyJudge, target: str) -> tuple[int, int]:
 
 
 def _all_fits(judge: AnyJudge, columns: Columns, links: _Links) -> Iterator[_Fit]:
-    for target in judge.field_words:
+    for target in judge.fields.words:
         if EACH in target or target not in judge.case_model.model_fields:
             continue
         for column in columns.values():
@@ -215,7 +215,7 @@ def _fit_of(judge: AnyJudge, target: str, column: Column, links: _Links) -> _Fit
     if found:
         score, why = 3.0, "found by the judge"
     inner: tuple[Proposal, ...] = ()
-    if target in judge.inner_names and score >= 0:
+    if target in judge.fields.inner_names and score >= 0:
         inner, weight = _inner(judge, target, column, links)
         score += weight
     return _Fit(score - 0.02 * len(column.path), target, column, why, inner) if score >= _LEAST else None
@@ -235,15 +235,15 @@ def _score(judge: AnyJudge, target: str, key: str, column: Column, links: _Links
         return -1.0, ""
     if key.partition(EACH)[0] in _JUDGED and not _OF_OTHERS.isdisjoint(column.words):
         return -1.0, ""
-    named, word = _name_score(column, judge.field_words.get(key, ()))
+    named, word = _name_score(column, judge.fields.words.get(key, ()))
     linked = links.share(key, column)
-    kind, test = judge.field_shapes.get(key, ("a value", lambda value: True))
+    kind, test = judge.fields.shapes.get(key, ("a value", lambda value: True))
     fitting = sum(map(test, column.values)) / max(1, len(column.values))
     if fitting < _FITS:
         return -1.0, ""
     said = f"its values are {kind}" if fitting == 1 else f"{fitting:.0%} of its values are {kind}"
     if linked >= _LINKED:
-        return named + _BY_VALUES * fitting + _BY_LINK * linked, f"its values are those of `{judge.field_links[key]}`"
+        return named + _BY_VALUES * fitting + _BY_LINK * linked, f"its values are those of `{judge.fields.links[key]}`"
     if named:
         return named + _BY_VALUES * fitting, f"its name fits {word}, {said}"
     if fitting >= _BY_VALUES_ALONE and kind in _telling(judge):
@@ -253,7 +253,7 @@ def _score(judge: AnyJudge, target: str, key: str, column: Column, links: _Links
 
 def _telling(judge: AnyJudge) -> set[str]:
     """Kinds of value that only one field has at its level: they are enough without a name."""
-    kinds = [(key.partition(EACH)[0] if EACH in key else "", shape[0]) for key, shape in judge.field_shapes.items()]
+    kinds = [(key.partition(EACH)[0] if EACH in key else "", shape[0]) for key, shape in judge.fields.shapes.items()]
     return {kind for level, kind in kinds if kinds.count((level, kind)) == 1}
 
 
@@ -299,7 +299,7 @@ def _inner(judge: AnyJudge, target: str, column: Column, links: _Links) -> tuple
     if not elements:
         return (), 0.0
     columns, spell = survey(elements), spelling_of(judge)
-    names = judge.inner_names[target]
+    names = judge.fields.inner_names[target]
     found = {
         name for name, known in names.items() if any(spell(path[0]) in known for path in columns if len(path) == 1)
     }
@@ -328,7 +328,7 @@ def _inner(judge: AnyJudge, target: str, column: Column, links: _Links) -> tuple
 
 def _score_inner(judge: AnyJudge, target: str, name: str, inner: Column, links: _Links) -> tuple[float, str]:
     key = f"{target}{EACH}{name}"
-    return _score(judge, name, key, inner, links) if key in judge.field_words else (-1.0, "")
+    return _score(judge, name, key, inner, links) if key in judge.fields.words else (-1.0, "")
 
 
 def _elements(value: Any) -> list[Mapping[str, Any]]:
@@ -341,11 +341,11 @@ class _Links:
 
     def __init__(self, judge: AnyJudge, records: Sequence[Mapping[str, Any]]) -> None:
         self._judge = judge
-        self._ids = _ids_in_lists(records) if judge.field_links else set()
+        self._ids = _ids_in_lists(records) if judge.fields.links else set()
 
     def share(self, key: str, column: Column) -> float:
         """How many of the values of a column are values of the field that this one refers to."""
-        if key not in self._judge.field_links or not column.values:
+        if key not in self._judge.fields.links or not column.values:
             return 0.0
         plain = [value for value in column.values if isinstance(value, str | int) and not isinstance(value, bool)]
         return sum(str(value) in self._ids for value in plain) / len(column.values)

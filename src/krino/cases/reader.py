@@ -79,7 +79,7 @@ def _checked(fields: FieldMap | None, origins: list[Origin], judge: AnyJudge | N
 
 def optional_targets(fields: FieldMap, judge: AnyJudge) -> Iterator[str]:
     """The mapped fields that a case need not have."""
-    needed = {name for name, parts in judge.needed.items() if not parts}
+    needed = {name for name, parts in judge.fields.needed.items() if not parts}
     required = {name for name, field in judge.case_model.model_fields.items() if field.is_required()}
     for target, _ in fields.pairs:
         if EACH in target or not any(target in names_of(judge, field) for field in needed | required):
@@ -96,7 +96,7 @@ def other_names(fields: FieldMap, judge: AnyJudge | None) -> Iterator[str]:
         root = source.partition(".")[0]
         if root != source and spell(root) in read and root not in targets:
             yield root  # what lies in it was mapped: it is not read a second time under its own name
-    for field in judge.record_names:
+    for field in judge.fields.names:
         names = compared_names(judge, field)
         if not targets.isdisjoint(names):
             yield from (name for name in names if name not in targets)

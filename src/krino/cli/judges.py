@@ -53,12 +53,12 @@ def describe(name: str) -> dict[str, Any]:
 
 def _input(judge: AnyJudge, field: str, info: FieldInfo) -> dict[str, Any]:
     """Needed by the whole verdict, by some of its fields (`for`), or not needed at all."""
-    wanted_by = judge.needed.get(field)
+    wanted_by = judge.fields.needed.get(field)
     return {
         "required": info.is_required() or (wanted_by is not None and not wanted_by),
         "for": list(wanted_by or ()),
         "about": info.description,
-        "also": [name for name in judge.record_names.get(field, ()) if name != field],
+        "also": [name for name in judge.fields.names.get(field, ()) if name != field],
     }
 
 

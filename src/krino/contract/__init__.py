@@ -7,7 +7,8 @@ turns case, facts and labels into the verdict. Every field of it says who decide
 """
 
 from krino.contract.bounds import Bound
-from krino.contract.judge import AnyJudge, AsksInParts, Joined, Judge, NoOptions, OptionsT, ReadsRecords, Reordered
+from krino.contract.hooks import Exhibit, Exhibits, Explainer, Joined, Overview, RecordFields, Reordered
+from krino.contract.judge import AnyJudge, AsksInParts, Judge, NoOptions, OptionsT, ReadsRecords
 from krino.contract.judgement import (
     LEFT_OUT_IF_EMPTY,
     SCHEMA_VERSION,
@@ -48,6 +49,9 @@ __all__ = [
     "Ballot",
     "Bound",
     "CaseT",
+    "Exhibit",
+    "Exhibits",
+    "Explainer",
     "FactsT",
     "Finding",
     "Forecast",
@@ -60,9 +64,11 @@ __all__ = [
     "Media",
     "NoOptions",
     "OptionsT",
+    "Overview",
     "Passage",
     "Questions",
     "ReadsRecords",
+    "RecordFields",
     "Reordered",
     "RollUp",
     "Ruling",

@@ -49,7 +49,7 @@ def bounded_inputs(given: Mapping[str, str]) -> dict[str, str]:
 
 
 def _main_fields(judge: AnyJudge) -> Sequence[str]:
-    return judge.main_fields or _first_texts(judge.case_model)  # type: ignore[arg-type]  # a class is hashable
+    return judge.fields.main or _first_texts(judge.case_model)  # type: ignore[arg-type]  # a class is hashable
 
 
 @cache
@@ -77,7 +77,7 @@ def _bounded(text: str) -> str:
 
 def text_names(judge: AnyJudge) -> frozenset[str]:
     """The names in a record whose value the judge reads as text, whatever it looks like."""
-    fields = judge.main_fields or _fields(judge.case_model, _is_text)
+    fields = judge.fields.main or _fields(judge.case_model, _is_text)
     return frozenset(name for field in fields for name in names_of(judge, field))
 
 
@@ -97,7 +97,7 @@ def field_kinds(judge: AnyJudge) -> dict[str, Literal["text", "list", "other"]]:
 
 def names_of(judge: AnyJudge, field: str) -> Sequence[str]:
     """The names under which a record may hold a field of the case, the best first."""
-    if names := judge.record_names.get(field):
+    if names := judge.fields.names.get(field):
         return names
     known = judge.case_model.model_fields.get(field)
     alias = known.validation_alias if known is not None else None

@@ -81,7 +81,7 @@ def find_faults(judge: AnyJudge | type[AnyJudge], find_namesake: FindNamesake) -
     kind = judge if isinstance(judge, type) else type(judge)
     for name in (*TEXTS, "rules", *MODELS):
         value = _attribute(judge, name)
-        if value is _MISSING and isinstance(judge, type) and judge.__init__ is not Judge.__init__:  # type: ignore[misc]
+        if value is _MISSING and isinstance(judge, type) and judge.__init__ is not Judge.__init__:
             continue  # __init__ may set it: the judge that comes out is checked again
         if problem := _attribute_fault(kind, name, value):
             yield f"{locate_attribute(kind, name)}{problem}"

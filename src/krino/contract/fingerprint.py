@@ -32,7 +32,7 @@ KRINO = Path(__file__).resolve().parents[1]
 OF_KRINO = (
     *(
         f"contract/{name}.py"
-        for name in ("__init__", "bounds", "judge", "judgement", "labeller", "joining", "reads", "rivals")
+        for name in ("__init__", "bounds", "hooks", "judge", "judgement", "labeller", "joining", "reads", "rivals")
     ),
     *("errors.py", "cases/row.py", "judges/lazy.py", "judges/shuffling.py", "text"),
 )

@@ -35,8 +35,9 @@ def check_questions(judge: AnyJudge, given: Any) -> Questions | None:
     )
 
 
-def as_settlement(judge: AnyJudge, given: Any, labels: BaseModel | None) -> Settlement:
-    """What `settle` returned, as a settlement that says of every field whether labels decided it."""
+def settle_case(judge: AnyJudge, case: Any, facts: Any, labels: BaseModel | None) -> Settlement:
+    """What `settle` returns, as a settlement that says of every field whether labels decided it."""
+    given: Any = judge.settle(case, facts, labels)
     if isinstance(given, Settlement):
         return given if labels is None else _credit_labels(given)
     if isinstance(given, judge.verdict_model):

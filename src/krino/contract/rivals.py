@@ -31,7 +31,7 @@ def find_rival_fields(judge: AnyJudge, record: Mapping[str, Any]) -> Iterator[Fi
     """What a reader must know of a record that gives a field twice, and not alike."""
     if "reads" in vars(type(judge)) and judge.reads(record) is None:
         return  # the record is the case as a whole, and its names are for the judge to understand
-    for field in judge.record_names:
+    for field in judge.fields.names:
         if rivals := find_rivals(record, _names_here(judge, field, record)):
             taken, other = (name[:_LONGEST_NAME] for name in rivals)
             told = f"`{taken}` and `{other}` both give the {field}, with different values: `{taken}` was read"
@@ -40,15 +40,15 @@ def find_rival_fields(judge: AnyJudge, record: Mapping[str, Any]) -> Iterator[Fi
 
 def _names_here(judge: AnyJudge, field: str, record: Mapping[str, Any]) -> Sequence[str]:
     """A name that is apart means something else beside a better name; where it is the one that is read, all count."""
-    names = judge.record_names.get(field, ())
+    names = judge.fields.names.get(field, ())
     read = next((name for name in names if name in record and not is_nothing(record[name])), None)
-    return names if read in judge.names_apart.get(field, ()) else compared_names(judge, field)
+    return names if read in judge.fields.ambiguous_names.get(field, ()) else compared_names(judge, field)
 
 
 def compared_names(judge: AnyJudge, field: str) -> list[str]:
     """The names of a field of which a record should hold one value."""
-    apart = judge.names_apart.get(field, ())
-    return [name for name in judge.record_names.get(field, ()) if name not in apart]
+    apart = judge.fields.ambiguous_names.get(field, ())
+    return [name for name in judge.fields.names.get(field, ()) if name not in apart]
 
 
 def is_nothing(value: Any) -> bool:

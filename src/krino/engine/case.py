@@ -30,7 +30,7 @@ from krino.contract import (
 from krino.contract.case_fields import bounded_inputs
 from krino.contract.code_limit import CASE_SECONDS, CodeBroke, CodeLimit
 from krino.contract.in_step import ALONE, Turns
-from krino.contract.return_checks import BrokenContract, as_settlement, check_questions, figures_of, verdict_of
+from krino.contract.return_checks import BrokenContract, check_questions, figures_of, settle_case, verdict_of
 from krino.contract.rivals import find_rival_fields
 from krino.contract.source_lines import locate_fault
 from krino.errors import CannotJudge, LabelFailed, RunStopped, Undecided, UsageProblem, Waiting
@@ -136,7 +136,7 @@ async def carry(
         labels = known.labelled.labels if known.labelled else None
         await turns.finish()
         with limit:
-            settlement = as_settlement(judge, judge.settle(known.case, facts, labels), labels)
+            settlement = settle_case(judge, known.case, facts, labels)
         await turns.finish()
         with limit:
             known.verdict = verdict_of(judge, settlement)

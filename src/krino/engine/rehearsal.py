@@ -23,10 +23,10 @@ from krino.contract import AnyJudge, Judge, Judgement, Labeller, Questions, Sett
 from krino.contract.code_limit import CASE_SECONDS, CodeLimit
 from krino.contract.return_checks import (
     BrokenContract,
-    as_settlement,
     check_questions,
     find_problems,
     refuse_values,
+    settle_case,
     verdict_of,
 )
 from krino.contract.source_lines import locate_attribute, locate_fault
@@ -124,18 +124,19 @@ def _try(judge: AnyJudge, case: Any, facts: Any, questions: Questions) -> None:
     for labels in make_labels(judge.labels_model, _texts(questions)):
         try:
             is_accepted = not judge.check(case, facts, labels)
-            given = judge.settle(case, facts, labels)
-            again = judge.settle(case, facts, labels)
+            settlement = settle_case(judge, case, facts, labels)
+            again = settle_case(judge, case, facts, labels)
+        except BrokenContract:
+            raise
         except Exception as fault:
             if _is_certain(fault):
                 raise
             continue
-        settlement = as_settlement(judge, given, labels)
         if not is_accepted:
             continue
         if find_problems(judge, settlement):
             verdict_of(judge, settlement)  # which says what is wrong
-        if again == given:
+        if again == settlement:
             accepted.append(settlement)
     _must_fit_the_verdict(judge, accepted)
     for field in judge.verdict_model.model_fields:

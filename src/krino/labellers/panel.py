@@ -29,7 +29,7 @@ from krino.contract import (
     Usage,
 )
 from krino.contract.joining import canonical
-from krino.contract.return_checks import as_settlement, verdict_of
+from krino.contract.return_checks import settle_case, verdict_of
 from krino.errors import CannotJudge, LabelFailed, RunStopped, Undecided, UsageProblem, Waiting
 from krino.labellers.local import LocalLabeller
 from krino.text.faults import named
@@ -247,7 +247,7 @@ def _settle(task: Task[CaseT, FactsT, LabelsT], vote: Vote[LabelsT]) -> None:
     assert vote.labels is not None
     ballot, judge = vote.ballot, task.judge
     try:
-        settlement = as_settlement(judge, judge.settle(task.case, task.facts, vote.labels), vote.labels)
+        settlement = settle_case(judge, task.case, task.facts, vote.labels)
         rules = {name: ruling.rule for name, ruling in settlement.rulings.items()}
         ballot.verdict = verdict_of(judge, settlement)
         ballot.roll_up = judge.roll_up(ballot.verdict, rules)

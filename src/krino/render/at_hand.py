@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from krino.blocks import Block, Paragraph, as_data, from_data
-from krino.contract import AnyJudge, Judgement, Questions
+from krino.contract import AnyJudge, Judgement, Overview, Questions
 from krino.contract.code_limit import CASE_SECONDS, CodeLimit, TookTooLong
-from krino.contract.judge import Overview
 from krino.labellers.llm.prompt import TAG_SLOT, shown_texts, system_text, user_text
 from krino.render.html import to_html
 from krino.results.table import Record

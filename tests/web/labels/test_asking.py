@@ -10,7 +10,8 @@ import pytest
 
 import krino
 from krino.contract import Task, hash_record
-from krino.contract.exhibits import Exhibit, Exhibits
+from krino.contract.hooks import Exhibit, Exhibits
+from krino.contract.return_checks import settle_case, verdict_of
 from krino.errors import CannotJudge, UsageProblem
 from krino.judges.registry import OURS, load_judge, recorded_judge
 from krino.people.store import DEPTHS
@@ -88,11 +89,11 @@ def test_what_the_embedded_labeller_says_can_be_said_with_the_form_and_is_scored
     without |= {child.name for child in form.children if child.kind == "fixed"}  # and what is not asked in this case
     assert _stripped(said.answer, without) == _stripped(plain, without)
     try:
-        settlement = known.settle(case, facts, known.labels_model.model_validate(answer))
+        settlement = settle_case(known, case, facts, known.labels_model.model_validate(answer))
     except CannotJudge:
         assert said.verdict is None
         return
-    settled = known.verdict_of(settlement)
+    settled = verdict_of(known, settlement)
     roll_up = known.roll_up(settled, {field: ruling.rule for field, ruling in settlement.rulings.items()})
     assert said.verdict == ({"roll_up": roll_up, **settled} if roll_up else settled)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import orjson
 from pydantic import BaseModel
 
-from krino.contract.exhibits import Exhibit, Exhibits
+from krino.contract.hooks import Exhibit, Exhibits
 from krino.judges.citation.ask import write_request
 from krino.judges.citation.candidates import study_candidate
 from krino.judges.citation.case import Candidate, CitationCase

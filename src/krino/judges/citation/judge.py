@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from krino.blocks import Block
 from krino.contract import Bound, Joined, Judge, Judgement, Questions, Reordered, RollUp, Settlement
-from krino.contract.exhibits import Exhibits
+from krino.contract.hooks import Exhibits, RecordFields
 from krino.contract.reads import Reads
 from krino.judges.citation import package_text
 from krino.judges.citation.ask import ask
@@ -39,12 +39,14 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels, CitationV
     summary = "Citations of Belgian case law: the right decision, court alignment, calibration, reasoning."
     default_prompt: ClassVar[str] = package_text("prompt.md")
     rules: ClassVar[Mapping[str, str]] = tomllib.loads(package_text("rules.toml"))["rules"]
-    main_fields = CITED
-    field_words = FIELD_WORDS
-    field_shapes = FIELD_SHAPES
-    field_links = FIELD_LINKS
-    needed: ClassVar[Mapping[str, Sequence[str]]] = {"matches": ()}
-    inner_names: ClassVar[Mapping[str, Mapping[str, Sequence[str]]]] = inner_names()
+    fields = RecordFields(
+        main=CITED,
+        needed={"matches": ()},
+        inner_names=inner_names(),
+        words=FIELD_WORDS,
+        shapes=FIELD_SHAPES,
+        links=FIELD_LINKS,
+    )
 
     def read(self, record: Mapping[str, Any]) -> CitationCase:
         return with_aliases(super().read(record), self.options.aliases)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from krino.contract.exhibits import Exhibit, Exhibits
+from krino.contract.hooks import Exhibit, Exhibits
 from krino.judges.efficiency.ask import count_of_steps, new_messages
 from krino.judges.efficiency.case import EfficiencyCase
 from krino.judges.efficiency.facts import EfficiencyFacts

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from krino.blocks import Block
 from krino.contract import AsksInParts, Bound, Finding, Joined, Judge, Judgement, Questions, ReadsRecords, Settlement
-from krino.contract.exhibits import Exhibits
+from krino.contract.hooks import Exhibits, RecordFields
 from krino.contract.reads import Reads
 from krino.errors import CannotJudge
 from krino.judges.efficiency.ask import ask, shown_ids
@@ -61,16 +61,14 @@ class EfficiencyJudge(
     default_prompt: ClassVar[str] = package_text("prompt.md")
     rules: ClassVar[Mapping[str, str]] = tomllib.loads(package_text("rules.toml"))["rules"]
     data_files = ("../../models",)
-    main_fields = ("task",)
-    record_names: ClassVar[Mapping[str, Sequence[str]]] = {
-        "task": TASK_NAMES,
-        "trace": TRACE_NAMES,
-        "answer": ANSWER_NAMES,
-    }
-    names_apart: ClassVar[Mapping[str, Sequence[str]]] = {"task": TASK_NAMES[2:]}
-    field_words = FIELD_WORDS
-    field_shapes = FIELD_SHAPES
-    needed: ClassVar[Mapping[str, Sequence[str]]] = {"trace": ()}
+    fields = RecordFields(
+        main=("task",),
+        names={"task": TASK_NAMES, "trace": TRACE_NAMES, "answer": ANSWER_NAMES},
+        ambiguous_names={"task": TASK_NAMES[2:]},
+        needed={"trace": ()},
+        words=FIELD_WORDS,
+        shapes=FIELD_SHAPES,
+    )
 
     def list_field(self, first: Any) -> str | None:
         return "trace" if is_piece(first) else None

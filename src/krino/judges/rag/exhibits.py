@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from krino.contract.exhibits import Exhibit, Exhibits
+from krino.contract.hooks import Exhibit, Exhibits
 from krino.judges.rag.ask import write_request
 from krino.judges.rag.facts import NumberedPassage, RagFacts
 

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from krino.blocks import Block
 from krino.contract import Bound, Joined, Judge, Judgement, Questions, Reordered, Settlement, Status
-from krino.contract.exhibits import Exhibits
+from krino.contract.hooks import Exhibits, RecordFields
 from krino.contract.reads import Reads
 from krino.contract.rivals import find_rivals
 from krino.errors import CannotJudge
@@ -79,24 +79,26 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
     figures_model: ClassVar[type[BaseModel]] = RagFigures
     data_files = ("../../models",)
     languages = tuple(map(language_name, READ_LANGUAGES))
-    main_fields = ("question", "answer")
-    record_names: ClassVar[Mapping[str, Sequence[str]]] = {
-        "question": QUESTION_NAMES,
-        "context": CONTEXT_NAMES,
-        "answer": ANSWER_NAMES,
-        "reference": REFERENCE_NAMES,
-        "goal": GOAL_NAMES,
-    }
-    names_apart: ClassVar[Mapping[str, Sequence[str]]] = {"question": ("input",), "context": IDEAL_CONTEXT_NAMES}
-    inner_names: ClassVar[Mapping[str, Mapping[str, Sequence[str]]]] = {"context": PASSAGE_NAMES}
-    field_words = FIELD_WORDS
-    field_shapes = FIELD_SHAPES
-    needed: ClassVar[Mapping[str, Sequence[str]]] = {
-        "question": (),
-        "answer": (),
-        "context": ("faithfulness", "context_relevance"),
-        "reference": ("semantic_similarity",),
-    }
+    fields = RecordFields(
+        main=("question", "answer"),
+        names={
+            "question": QUESTION_NAMES,
+            "context": CONTEXT_NAMES,
+            "answer": ANSWER_NAMES,
+            "reference": REFERENCE_NAMES,
+            "goal": GOAL_NAMES,
+        },
+        ambiguous_names={"question": ("input",), "context": IDEAL_CONTEXT_NAMES},
+        needed={
+            "question": (),
+            "answer": (),
+            "context": ("faithfulness", "context_relevance"),
+            "reference": ("semantic_similarity",),
+        },
+        inner_names={"context": PASSAGE_NAMES},
+        words=FIELD_WORDS,
+        shapes=FIELD_SHAPES,
+    )
 
     def read(self, record: Mapping[str, Any]) -> RagCase:
         for what, names in (("question", QUESTION_NAMES), ("answer", ANSWER_NAMES)):

@@ -16,9 +16,9 @@ import orjson
 
 from krino.contract import AnyJudge, Passage, Questions, Task
 from krino.contract.bounds import Bound
-from krino.contract.exhibits import Exhibit, Exhibits
 from krino.contract.fingerprint import schema_of
-from krino.contract.return_checks import as_settlement, check_questions, verdict_of
+from krino.contract.hooks import Exhibit, Exhibits
+from krino.contract.return_checks import check_questions, settle_case, verdict_of
 from krino.errors import CannotJudge, UsageProblem
 from krino.judges.registry import OURS, recorded_judge
 from krino.people.store import DEPTHS, Depth
@@ -91,7 +91,7 @@ class LabelsAsked:
         except ValueError as problem:
             raise UsageProblem(str(problem)) from None
         try:
-            settlement = as_settlement(judge, judge.settle(case, facts, labels), labels)
+            settlement = settle_case(judge, case, facts, labels)
         except CannotJudge:
             return Said(labels.model_dump(mode="json"))
         verdict = verdict_of(judge, settlement)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from krino.contract.exhibits import Exhibit, Exhibits
+from krino.contract.hooks import Exhibit, Exhibits
 
 _LONGEST = 20_000
 """Characters of one text; of a longer one the page says how much it leaves out."""
