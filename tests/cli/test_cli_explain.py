@@ -121,3 +121,41 @@ def test_a_table_of_aliases_that_cannot_be_read_is_refused_with_its_line(
     file.write_text(text, "utf-8")
     with pytest.raises(UsageProblem, match=problem):
         CliRunner().invoke(app, ["explain", "court", "TTB", "--aliases", str(file)], catch_exceptions=False)
+
+
+OWN = """from pydantic import BaseModel
+from krino import Judge
+
+
+class Model(BaseModel):
+    text: str
+
+
+class Shouts(Judge[Model, int, Model, Model]):
+    default_prompt = "?"
+
+    def study(self, case):
+        return 0
+
+    def ask(self, case, facts):
+        return None
+
+    def settle(self, case, facts, labels):
+        return case
+
+    def explainers(self):
+        return {"shout": lambda texts: [{"input": text, "loud": text.upper()} for text in texts]}
+"""
+
+
+def test_a_judge_of_ones_own_explains_what_it_says_it_does(tmp_path: Path) -> None:
+    file = tmp_path / "shouts.py"
+    file.write_text(OWN, "utf-8")
+    assert explain("shout", "ho", "hey", "--judge", f"{file}:Shouts")[1] == {"input": "hey", "loud": "HEY"}
+    with pytest.raises(UsageProblem, match=r"no judge explains `shut` \(did you mean shout\?\); there is shout$"):
+        explain("shut", "ho", "--judge", f"{file}:Shouts")
+
+
+def test_what_no_judge_explains_is_refused_with_what_there_is() -> None:
+    with pytest.raises(UsageProblem, match=r"`cort` \(did you mean court\?\); there is court, case-number, ecli$"):
+        explain("cort", "Cass.")

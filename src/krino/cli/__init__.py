@@ -40,7 +40,7 @@ app.command("resettle")(resettle.resettle)
 app.command("shard")(shard.shard)
 app.command("merge")(shard.merge)
 app.command("serve")(serve.serve)
-app.add_typer(explain.app, name="explain")
+app.command("explain", no_args_is_help=True)(explain.explain)
 
 
 def _version(wanted: bool) -> None:

@@ -9,13 +9,14 @@ from typing import Any, ClassVar
 
 from krino.blocks import Block
 from krino.contract import Bound, Joined, Judge, Judgement, Questions, Reordered, RollUp, Settlement
-from krino.contract.hooks import Exhibits, RecordFields
+from krino.contract.hooks import Exhibits, Explainer, RecordFields
 from krino.contract.reads import Reads
 from krino.judges.citation import package_text
 from krino.judges.citation.ask import ask
 from krino.judges.citation.bounds import bounds_of
 from krino.judges.citation.case import CitationCase
 from krino.judges.citation.exhibits import citation_exhibits
+from krino.judges.citation.explain import explain_case_numbers, explain_court, explain_ecli
 from krino.judges.citation.facts import CitationFacts, study
 from krino.judges.citation.field_words import FIELD_LINKS, FIELD_SHAPES, FIELD_WORDS
 from krino.judges.citation.labels import CitationLabels, check_labels
@@ -99,6 +100,13 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels, CitationV
 
     def overview(self) -> CitationOverview:
         return CitationOverview()
+
+    def explainers(self) -> dict[str, Explainer]:
+        return {
+            "court": lambda texts: [explain_court(text, self.options.aliases) for text in texts],
+            "case-number": explain_case_numbers,
+            "ecli": lambda texts: map(explain_ecli, texts),
+        }
 
     def exhibits(self, case: CitationCase, facts: CitationFacts) -> Exhibits:
         return citation_exhibits(case, facts)
