@@ -37,9 +37,9 @@ class ToyOptions(BaseModel):
 
 
 class ToyJudge(Judge[ToyCase, int, ToyLabels, ToyVerdict, ToyOptions]):
+    """Is a text good or bad?"""
+
     name = "toy"
-    version = "1"
-    summary = "Is a text good or bad?"
     default_prompt = "Label the text: good or bad. Quote the words that decide."
     rules: ClassVar[dict[str, str]] = {
         "TOY-EMPTY": "An empty text scores 0.",
@@ -67,8 +67,8 @@ class ToyJudge(Judge[ToyCase, int, ToyLabels, ToyVerdict, ToyOptions]):
             return Settlement({"score": Ruling(0.0, "TOY-EMPTY"), "note": Ruling("empty", "TOY-EMPTY")})
         score = self.options.good_is if labels.label == "good" else 0.0
         rulings = {
-            "score": Ruling(score, "TOY-LABEL", (labels.quote,), from_labels=True),
-            "note": Ruling(f"labelled {labels.label}", "TOY-LABEL", from_labels=True),
+            "score": Ruling(score, "TOY-LABEL", (labels.quote,)),
+            "note": Ruling(f"labelled {labels.label}", "TOY-LABEL"),
         }
         return Settlement(rulings, (Finding("TOY-LABEL", "settled from a label"),))
 
