@@ -143,12 +143,12 @@ MODELS = "    case_model = Letter\n    labels_model = Tone\n    verdict_model = 
 
 
 @pytest.mark.parametrize("name", ["case_model", "labels_model", "verdict_model"])
-def test_a_model_that_nothing_states_is_told_when_the_class_is_made(tmp_path: Path, name: str) -> None:
+def test_a_model_that_nothing_states_is_told_before_a_case_is_judged(tmp_path: Path, name: str) -> None:
     stated = "".join(line for line in MODELS.splitlines(keepends=True) if name not in line)
     text = HEAD + FAULTLESS.replace("Judge[Letter, int, Tone]", "Judge").replace(MODELS, stated)
     where = f"mine.py:{line_of(text, CLASS)}: "
     assert any(line.startswith(f"{where}Mine has no `{name}`") for line in faults(tmp_path, text))
-    (tmp_path / "alone.py").write_text(text)
+    (tmp_path / "alone.py").write_text(text + "\n\nimport krino\n\nkrino.judge(Mine, {'text': 'fine'})\n")
     done = subprocess.run([sys.executable, "alone.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
     assert f"Mine has no `{name}`" in done.stderr
 
