@@ -141,10 +141,10 @@ def referred(facts: EfficiencyFacts, places: range) -> list[int]:
     found: set[int] = set()
     for place in places:
         repeat = facts.repeats.get(place)
-        spare = facts.spare.get(place)
+        unneeded = facts.unneeded.get(place)
         named = (
-            *(repeat.of if repeat else None, spare.of if spare else None),
-            *(facts.recovered.get(place), facts.restyled.get(place)),
+            *(repeat.of if repeat else None, unneeded.of if unneeded else None),
+            *(facts.recovered.get(place), facts.reworded.get(place)),
         )
         found.update(other for other in named if other is not None and other not in places)
     return sorted(found)

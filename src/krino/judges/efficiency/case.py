@@ -10,10 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 from krino.contract.reads import Reads
 from krino.contract.rivals import find_rivals
 from krino.judges.efficiency.traces.detect import Format, read_trace
-from krino.judges.efficiency.traces.steps import Trace
+from krino.judges.efficiency.traces.steps import TASK_NAMES, TRACE_NAMES, Trace
 
-TASK_NAMES = ("task", "instruction", "question", "query", "user_input", "goal", "problem")
-TRACE_NAMES = ("trace", "trace_dict", "_trace_dict", "execution_trace", "trajectory")
 ANSWER_NAMES = ("answer", "final_answer", "actual_output")
 
 

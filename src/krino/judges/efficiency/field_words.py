@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from krino.judges.efficiency.case import ANSWER_NAMES, TASK_NAMES, TRACE_NAMES
-from krino.judges.efficiency.traces.shapes import is_piece, is_trace
+from krino.judges.efficiency.traces.detect import is_piece, is_trace
 
 FIELD_WORDS: Mapping[str, Sequence[str]] = {
     "task": (*TASK_NAMES, "input", "prompt", "objective", "request", "opdracht", "taak", "tache", "aufgabe", "user"),

@@ -24,8 +24,7 @@ from krino.judges.efficiency.labels import EfficiencyLabels, check_labels
 from krino.judges.efficiency.local import label_locally
 from krino.judges.efficiency.rubric import Mode, settle
 from krino.judges.efficiency.tables import package_text
-from krino.judges.efficiency.traces.detect import Format
-from krino.judges.efficiency.traces.shapes import is_piece, is_trace, traces_in
+from krino.judges.efficiency.traces.detect import Format, is_piece, is_trace, traces_in
 from krino.judges.efficiency.unread import list_unread
 from krino.judges.efficiency.verdict import EfficiencyVerdict
 from krino.judges.efficiency.view import efficiency_blocks

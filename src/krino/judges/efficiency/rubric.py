@@ -91,7 +91,7 @@ def _overrule(facts: EfficiencyFacts, given: list[StepLabel]) -> tuple[list[Step
     """Two things are no matter of opinion: a retry after a fault is necessary, an identical repeat is not."""
     settled, findings = [], []
     for item in given:
-        place, called = facts.places[item.step], facts.called(item.step)
+        place, called = facts.places[item.step], facts.display_id(item.step)
         repeat = facts.repeats.get(place)
         if repeat is not None and repeat.retry and item.label == "redundant" and facts.steps[place].error is None:
             settled.append(item.model_copy(update={"label": "necessary", "because_of": None}))
@@ -109,7 +109,7 @@ def _overrule(facts: EfficiencyFacts, given: list[StepLabel]) -> tuple[list[Step
 
 def _evidence(facts: EfficiencyFacts, item: StepLabel) -> str:
     """With the trace's own id beside a number, so that the step can be found there."""
-    own = f" ({item.step})" if facts.called(item.step) != item.step else ""
-    because = f" because of step {facts.called(item.because_of)}" if item.because_of else ""
+    own = f" ({item.step})" if facts.display_id(item.step) != item.step else ""
+    because = f" because of step {facts.display_id(item.because_of)}" if item.because_of else ""
     why = f": {item.why}" if item.why else ""
-    return f"step {facts.called(item.step)}{own} {item.label}{because}{why}"
+    return f"step {facts.display_id(item.step)}{own} {item.label}{because}{why}"

@@ -13,7 +13,7 @@ from krino.contract import Unread
 from krino.judges.efficiency.ask import asked_stretches, folded_away, task_limit
 from krino.judges.efficiency.case import EfficiencyCase
 from krino.judges.efficiency.facts import EfficiencyFacts
-from krino.judges.efficiency.finders.content_words import MAX_TEXT, WORD
+from krino.judges.efficiency.finders.tokens import MAX_TEXT, WORD
 from krino.judges.efficiency.labels import BY_FACTS, EfficiencyLabels
 from krino.judges.efficiency.traces.content import dump, from_json
 from krino.judges.efficiency.traces.steps import Step
@@ -112,7 +112,7 @@ def _folded(facts: EfficiencyFacts, window: int) -> Iterator[Unread]:
     for (step, field), text in least.items():
         if step not in whole:
             yield Unread(
-                f"step {facts.called(step)}",
+                f"step {facts.display_id(step)}",
                 text,
                 f"{len(text)} characters of its {field} are folded, so that the trace fits the prompt",
             )
@@ -127,9 +127,11 @@ def _beyond_the_embedded(facts: EfficiencyFacts) -> Iterator[Unread]:
         for field, value in _fields(step):
             text = dump(value)
             if len(text) > MAX_TEXT:
-                yield Unread(f"step {facts.called(step.id)}", text[MAX_TEXT:], _first_words(f"its {field}"))
+                yield Unread(f"step {facts.display_id(step.id)}", text[MAX_TEXT:], _first_words(f"its {field}"))
         for medium in step.media:
-            yield Unread(f"step {facts.called(step.id)}", medium.placeholder(), "the embedded labeller sees no media")
+            yield Unread(
+                f"step {facts.display_id(step.id)}", medium.placeholder(), "the embedded labeller sees no media"
+            )
     for medium in facts.trace.media:
         yield Unread("task", medium.placeholder(), "the embedded labeller sees no media")
 

@@ -33,11 +33,11 @@ def efficiency_blocks(facts: EfficiencyFacts, judgement: Judgement) -> Sequence[
     read = EfficiencyLabels.model_validate(judgement.labels)
     labels = {item.step: item for item in read.steps}
     steps = facts.steps[:_MOST_STEPS]
-    named = [(facts.called(step.id), step) for step in steps]
+    named = [(facts.display_id(step.id), step) for step in steps]
     title = f"Timeline, read as {facts.trace.format}"
     if len(facts.steps) > len(steps):
         title += f" (the first {len(steps)} of {len(facts.steps)} steps)"
-    called = {step.id: facts.called(step.id) for step in facts.steps}
+    called = {step.id: facts.display_id(step.id) for step in facts.steps}
     heads = ("step", "kind", "what", "label", "because of", "why", "result")
     return [
         MarkedText("Task", [Segment(facts.task)]),

@@ -44,8 +44,8 @@ def _happened(facts: EfficiencyFacts, item: StepLabel) -> str:
     if item.label == "redundant":
         return _how_redundant(facts, place, facts.places[item.because_of] if item.because_of else None)
     if item.label == "speculative":
-        spare = facts.spare.get(place)
-        unused = "unused" if spare is not None and spare.how == "unused" else "speculative"
+        unneeded = facts.unneeded.get(place)
+        unused = "unused" if unneeded is not None and unneeded.how == "unused" else "speculative"
         return "late" if place in facts.late else unused
     if item.label == "enrichment":
         return "restyled" if facts.is_restyling(place) else "enrichment"
@@ -58,8 +58,8 @@ def _how_redundant(facts: EfficiencyFacts, place: int, of: int | None) -> str:
     repeat = facts.repeats.get(place)
     if of is None or repeat is None or repeat.of != of:
         same = of is not None and facts.calls[place].normal == facts.calls[of].normal
-        spare = facts.spare.get(place)
-        return "repeats" if same else "known" if spare is not None and spare.of == of else "redundant"
+        unneeded = facts.unneeded.get(place)
+        return "repeats" if same else "known" if unneeded is not None and unneeded.of == of else "redundant"
     if repeat.level in ("exact", "normalised", "same_words"):
         return "repeats"
     return "asks alike" if repeat.level == "near" else "known"
@@ -104,7 +104,7 @@ def write_reason(facts: EfficiencyFacts, wasted: Sequence[StepLabel], score: flo
         count = len(facts.steps) - len(facts.unknown)
         hidden = f" Of {_counted(len(facts.unknown), 'more step')} nothing was recorded." if facts.unknown else ""
         return f"{NOTHING_FOUND} in {_counted(count, 'step')}.{hidden}"
-    ids = [facts.called(item.step) for item in wasted]
+    ids = [facts.display_id(item.step) for item in wasted]
     tools = {_tool(facts.steps[facts.places[item.step]].name) for item in wasted}
     for excerpts in (True, False):
         reason = " ".join(_sentences(facts, wasted, excerpts))
@@ -123,7 +123,7 @@ def _sentences(facts: EfficiencyFacts, wasted: Sequence[StepLabel], excerpts: bo
     sentences = [_sentence(facts, what, group, excerpts) for what, group in told]
     rest = [item for _, group in ranked[len(told) :] for item in group]
     if rest:
-        named = _steps([facts.called(item.step) for item in rest])
+        named = _steps([facts.display_id(item.step) for item in rest])
         sentences.append(f"{named} {'was' if len(rest) == 1 else 'were'} unnecessary too.")
     return sentences
 
@@ -132,15 +132,15 @@ def _sentence(facts: EfficiencyFacts, what: str, group: Sequence[StepLabel], exc
     one, many = _PHRASES[what]
     if len(group) == 1:
         item = group[0]
-        of = f" step {_plain(facts.called(item.because_of))}" if what in _WITH_SOURCE and item.because_of else ""
+        of = f" step {_plain(facts.display_id(item.because_of))}" if what in _WITH_SOURCE and item.because_of else ""
         shown = f": {_excerpt(facts, item)}" if excerpts else ""
-        return f"Step {_plain(facts.called(item.step))} {one}{of}{shown}."
+        return f"Step {_plain(facts.display_id(item.step))} {one}{of}{shown}."
     if what not in _WITH_SOURCE:
         shown = f", first {_excerpt(facts, group[0])}" if excerpts else ""
-        return f"{_steps([facts.called(item.step) for item in group])} {many}{shown}."
+        return f"{_steps([facts.display_id(item.step) for item in group])} {many}{shown}."
     sources: dict[str, list[str]] = {}
     for item in group:
-        sources.setdefault(facts.called(item.because_of or ""), []).append(facts.called(item.step))
+        sources.setdefault(facts.display_id(item.because_of or ""), []).append(facts.display_id(item.step))
     parts = [
         f"{_steps(ids, upper=False)} {one if len(ids) == 1 else many} step {_plain(of)}" for of, ids in sources.items()
     ]

@@ -1,25 +1,29 @@
-"""The words of a trace, read once: those of the task and the answer, and those that each step was given and brought."""
+"""The words of a trace, read once: of the task, the answer and each step; and which results later steps were given."""
 
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 
-from krino.judges.efficiency.finders.asking import read_task
-from krino.judges.efficiency.finders.calls import Call, keys_in, texts_in
-from krino.judges.efficiency.finders.content_words import (
+from krino.judges.efficiency.finders.calls import Call
+from krino.judges.efficiency.finders.effects import acknowledges, is_pending, may_be_left_out
+from krino.judges.efficiency.finders.task import read_request
+from krino.judges.efficiency.finders.tokens import (
     MAX_TEXT,
-    forms,
-    stems,
+    has_name_part,
+    inflect,
+    keys_in,
+    name_parts,
+    strip_plural,
+    texts_in,
     tokens_in,
     tokens_of,
     words_in,
     words_of,
 )
-from krino.judges.efficiency.finders.effects import name_parts, names
-from krino.judges.efficiency.finders.readings import acknowledges, may_be_left_out
 from krino.judges.efficiency.tables import table, words
 from krino.judges.efficiency.traces.content import from_json, text_of
 from krino.judges.efficiency.traces.steps import Step
@@ -28,6 +32,7 @@ NEARBY = 20
 """How far apart steps are compared, so that the work on a long trace grows only with its length."""
 _DIGITS = frozenset("0123456789")
 _BARE = 3
+_COPIED = 200
 _COMMAND = 80
 _IDENTIFIER = re.compile(r"(?<![\w-])(?=[\w-]*\d)(?=[\w-]*[a-zA-Z])\w{1,2}(?:-\w{1,2})?(?![\w-])")
 """Too short to count as a word: a letter with a number, as in R2 and m-5."""
@@ -38,17 +43,17 @@ class TraceWords:
 
     def __init__(self, steps: Sequence[Step], calls: Sequence[Call], task: str, answer: str) -> None:
         self.steps, self.calls = steps, calls
-        self.wanted = read_task(task)
+        self.wanted = read_request(task)
         self.task = words_in(task)
         self.task_text = task.lower()
         self.task_tokens = set(tokens_in(task))
-        self.task_stems = stems(self.task | self.task_tokens)
-        self.task_forms = forms(self.task_tokens)
+        self.task_stems = _strip_plurals(self.task | self.task_tokens)
+        self.task_forms = inflect(self.task_tokens)
         self.task_numbers = {word.rstrip("0") for word in self.task_tokens if word.isdigit()}  # 84.2 is 84.20
         self.task_identifiers = identifiers(task)
         self.answer = words_in(answer)
         self.reads = [
-            (may_be_left_out(step, call) and not self._is_ordered(step, call)) or self._drafts(place)
+            (may_be_left_out(step, call.effect) and not self._is_ordered(step, call)) or self._drafts(place)
             for place, (step, call) in enumerate(zip(steps, calls, strict=True))
         ]
         if not self.wanted.seeks and not any(self.is_act(place) for place in range(len(steps))):
@@ -93,7 +98,7 @@ class TraceWords:
             return True
         verbs = (named & self.wanted.orders) - words("cues", "search") - words("cues", "asking")
         given = tokens_of(step.input)
-        things = stems(named - verbs) or stems(given)
+        things = _strip_plurals(named - verbs) or _strip_plurals(given)
         if verbs and (call.effect == "unclear" or (given <= self.task_forms and things & self.task_stems)):
             return True
         unclear = call.effect == "unclear" and not self.wanted.tells and bool(given)
@@ -127,7 +132,7 @@ class TraceWords:
         if not self.tells[place]:
             return set()
         named = set(name_parts(self.steps[place].name)) - plain_verbs()
-        return (stems(named) | stems(self.given[place])) & self.task_stems
+        return (_strip_plurals(named) | _strip_plurals(self.given[place])) & self.task_stems
 
     def _shared_arguments(self) -> dict[str, set[str]]:
         """What all calls of a tool have in common, for tools that are called more than once."""
@@ -139,14 +144,14 @@ class TraceWords:
         return shared
 
     def is_act(self, place: int) -> bool:
-        handed_in = place == len(self.steps) - 1 and names(self.steps[place].name, "answering")
+        handed_in = place == len(self.steps) - 1 and has_name_part(self.steps[place].name, "answering")
         return not self.reads[place] and self.steps[place].kind in ("tool", "other") and not handed_in
 
     def is_named(self, place: int) -> bool:
         """Whether the task names what sets this call apart from other calls of its tool."""
         own = self.given[place] - self.shared.get(self.tools[place], set())
         own |= {word.lstrip("0") for word in own if word.isdigit()}  # 03 is the 3 of the task
-        return bool(stems(own) & self.task_stems)
+        return bool(_strip_plurals(own) & self.task_stems)
 
     def taken_up(self, place: int) -> tuple[str, ...]:
         """The words that a step takes up, read once however often is looked."""
@@ -163,11 +168,15 @@ def identifiers(value: object) -> set[str]:
 
 def _tool(step: Step) -> str:
     """The name of the tool; of one that runs what it is given, with the command."""
-    if not names(step.name, "runs"):
+    if not has_name_part(step.name, "runs"):
         return step.name
     command = tokens_in(" ".join(texts_in(step.input))[:_COMMAND])
     words_of_command = 2 if command[:1] and command[0] in words("cues", "commands_of_many") else 1
     return " ".join([step.name, *command[:words_of_command]])
+
+
+def _strip_plurals(found: set[str]) -> set[str]:
+    return {strip_plural(word) for word in found}
 
 
 @cache
@@ -184,3 +193,90 @@ def _words_taken_up(step: Step) -> set[str]:
         given = step.input if isinstance(step.input, str) else None
         return words_of(step.output) | words_of(given)
     return words_of(step.input)
+
+
+# --- where arguments come from -----------------------------------------------------------------------
+
+
+class ArgumentSources:
+    """What the kept steps of a trace were given, followed back to the readings that brought it."""
+
+    def __init__(self, trace: TraceWords, kept: Sequence[int]) -> None:
+        self.trace = trace
+        self.suppliers: set[int] = set()
+        """Readings that brought what an act was given, or a short identifier with which a later call was made."""
+        self.supplied: set[int] = set()
+        """Those later calls."""
+        self.acts = [place for place in kept if trace.is_act(place)]
+        self.worked_on: dict[int, set[str]] = {}
+        """What acts were given that state more than the task does."""
+        self.waits_from = next((place for place in self.acts if is_pending(trace.steps[place])), len(trace.steps))
+        """From this place on something that was set going is waited for."""
+        self._follow_identifiers(kept)
+        self._follow_copies(kept)
+        last = self._follow_arguments(kept)
+        self.rests_until = len(trace.steps) if self._answer_rests(kept) else last
+        """Up to this place results may be what something rests on that is not seen to take them up: the end of the
+        trace if the answer rests on results, else the last act that states what stands nowhere."""
+
+    def _follow_identifiers(self, kept: Sequence[int]) -> None:
+        """Notes who brought the short identifiers (R2, m-5) that later calls were given, and which calls those are."""
+        sources: dict[str, int] = {}
+        wanted = set().union(*self.trace.named) - self.trace.task_identifiers
+        for place in kept if wanted else ():
+            if found := self.trace.named[place] & sources.keys():
+                self.suppliers.update(sources[name] for name in found)
+                self.supplied.add(place)
+            if self.trace.tells[place]:
+                for name in identifiers(self.trace.steps[place].output) & wanted:
+                    sources.setdefault(name, place)
+
+    def _follow_arguments(self, kept: Sequence[int]) -> int:
+        """Notes who brought what acts are given beyond the task; the last act that was given what nobody brought."""
+        looked_for = {place: self._open_arguments(place) for place in self.acts}
+        self.worked_on = {place: tokens_of(self.trace.steps[place].input) for place in self.acts if looked_for[place]}
+        wanted = set().union(*looked_for.values())
+        sources: dict[str, int] = {}
+        last = 0
+        for place in kept if wanted else ():
+            for word in looked_for.get(place, ()):
+                if word in sources:
+                    self.suppliers.add(sources[word])
+                else:
+                    last = place
+            if self.trace.tells[place]:
+                for word in wanted & tokens_of(from_json(self.trace.steps[place].output)):
+                    sources.setdefault(word, place)
+        return last
+
+    def _follow_copies(self, kept: Sequence[int]) -> None:
+        """Notes who brought what acts were given to the letter, such as the passage that an edit replaces."""
+        for act in self.acts:
+            copied = [
+                text.lower() for text in texts_in(self.trace.steps[act].input) if len(tokens_in(text[:_COPIED])) > 1
+            ]
+            copied = [text for text in copied if text not in self.trace.task_text]
+            nearby = kept[max(0, bisect_left(kept, act) - NEARBY) : bisect_left(kept, act)] if copied else ()
+            for place in nearby:
+                if self.trace.tells[place]:
+                    shown = " ".join(texts_in(from_json(self.trace.steps[place].output)))[:MAX_TEXT].lower()
+                    if any(text in shown for text in copied):
+                        self.suppliers.add(place)
+
+    def _open_arguments(self, place: int) -> set[str]:
+        """What an act is given that the task does not say."""
+        found = tokens_of(self.trace.steps[place].input) - self.trace.task_forms - words("cues", "command_words")
+        return {word for word in found if not (word.isdigit() and word.rstrip("0") in self.trace.task_numbers)}
+
+    def _answer_rests(self, kept: Sequence[int]) -> bool:
+        """Whether the answer states what no result says word for word, so that it was gathered from one."""
+        if not self.trace.wanted.tells and self.acts:
+            return False  # it reports what was done
+        summed_up = words("cues", "derived").intersection(tokens_in(self.trace.said))
+        if summed_up - words("cues", "counted") or not self.trace.stated:
+            return True
+        every = inflect(self.trace.stated) | summed_up
+        brought = set().union(*(every.intersection(self.trace.brought[place]) for place in kept))
+        missing = {word for word in self.trace.stated if inflect((word,)).isdisjoint(brought)}
+        reckoned = any(word[0].isdigit() for word in missing) or not summed_up <= brought
+        return reckoned or len(missing) * 2 > len(self.trace.stated)

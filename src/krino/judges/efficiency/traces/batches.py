@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from krino.judges.efficiency.finders.effects import names
+from krino.judges.efficiency.finders.tokens import has_name_part
 from krino.judges.efficiency.traces.content import first_of, from_json
 from krino.judges.efficiency.traces.failure import failure_of
 from krino.judges.efficiency.traces.steps import Step
@@ -73,7 +73,7 @@ def _argument_sets(step: Step) -> list[Piece]:
 
 def _repeated_commands(step: Step) -> list[Piece]:
     """The commands of one line of which half or more are there twice; a marker between others (`echo`) is no such."""
-    if not names(step.name, "runs"):
+    if not has_name_part(step.name, "runs"):
         return []
     field = None
     text = step.input

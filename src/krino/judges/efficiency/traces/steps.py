@@ -9,6 +9,10 @@ from typing import Any, Literal
 
 from krino.contract import Media
 
+TASK_NAMES = ("task", "instruction", "question", "query", "user_input", "goal", "problem")
+TRACE_NAMES = ("trace", "trace_dict", "_trace_dict", "execution_trace", "trajectory")
+"""The fields of a record that commonly hold the task and the trace."""
+
 _MACHINE_ID = re.compile(r"(?=[^\W_]*\d)[^\W_]{8,}|[^\W_]{16,}")  # a span's id, a UUID, a call's random letters
 _LONGEST_ID = 24
 

@@ -1,37 +1,47 @@
-"""Finds steps that could have been left out: without them the answer and the acts would still have all they state.
+"""Finds readings that could have been left out: without them the answer and the acts would still have what they state.
 
-A reading is needed if the answer or a later needed step takes up a word, value or identifier that only it brought.
-An answer can also rest on a result without repeating it ("Is the invoice overdue?", "Yes"), and so can an act whose
-arguments stand nowhere. Where something rests on results in that way, a reading is needed too if the task names what it
-looks at, and no step whose words are taken up has looked at that. Where nothing does, it is not: in doubt unnecessary.
+A reading is needed if the answer or a later needed step uses a word, value or id that only this reading returned. An
+answer can also rest on a result without repeating it ("Is the invoice overdue?", "Yes"), and so can an act whose
+arguments appear in no result. Where something rests on results in that way, a reading is also needed if the task names
+what it looks at, and no step whose words are used has looked at that. Otherwise it is unneeded: the rubric says that in
+doubt a step is unnecessary.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from krino.judges.efficiency.finders.beyond import beyond_the_question
-from krino.judges.efficiency.finders.calls import Call, texts_in
-from krino.judges.efficiency.finders.content_words import forms, tokens_of, words_of
-from krino.judges.efficiency.finders.effects import is_pending, name_parts, names
-from krino.judges.efficiency.finders.following import Followed
-from krino.judges.efficiency.finders.nearness import are_opposed, ask_another, read_wording
-from krino.judges.efficiency.finders.trace_words import NEARBY, TraceWords, plain_verbs
+from krino.judges.efficiency.finders.calls import Call
+from krino.judges.efficiency.finders.effects import is_pending, only_reads
+from krino.judges.efficiency.finders.similarity import ask_different_things, has_opposites, read_wording
+from krino.judges.efficiency.finders.task import read_request
+from krino.judges.efficiency.finders.tokens import (
+    has_name_part,
+    inflect,
+    name_parts,
+    texts_in,
+    tokens_of,
+    words_in,
+    words_of,
+)
+from krino.judges.efficiency.finders.trace_words import NEARBY, ArgumentSources, TraceWords, plain_verbs
 from krino.judges.efficiency.tables import table, words
 from krino.judges.efficiency.traces.content import from_json
 from krino.judges.efficiency.traces.steps import Step
 
+_PART = re.compile(r"(?<=[.!?;])(?<!\b[A-Z]\.)\s+|[(\n]")
 _ROUNDS = 4
 _CHAIN = 3
 """Look-ups in a row, each by an id that the one before it brought, that make a chain."""
 
 
 @dataclass(frozen=True, slots=True)
-class Spare:
+class Unneeded:
     """A step that could have been left out.
 
     Its result is `unused`, or `known` from step `of`, or the answer uses it for what goes `beyond` the question.
@@ -43,25 +53,25 @@ class Spare:
     doubt: bool = False
 
 
-def spare_readings(
+def find_unneeded_readings(
     steps: Sequence[Step],
     calls: Sequence[Call],
     task: str,
     answer: str | None,
     set_aside: Collection[int],
     settled: Collection[int],
-    handed: Collection[int],
-) -> dict[int, Spare]:
+    user_turns: Collection[int],
+) -> dict[int, Unneeded]:
     """`set_aside` are repeats, failures and the like: they use nothing, and nothing is known from them.
 
-    `settled` are repeats that had a ground, and what they repeat: of them nothing is said here. `handed` are the
+    `settled` are repeats that had a ground, and what they repeat: of them nothing is said here. `user_turns` are the
     messages after which a user spoke, or may have spoken.
     """
     trace = TraceWords(steps, calls, task, answer or _handed_in(steps))
     aside = set(set_aside)
-    found: dict[int, Spare] = {}
+    found: dict[int, Unneeded] = {}
     for _ in range(_ROUNDS):  # leaving one out may leave another without use
-        fresh = _Look(trace, aside, settled, handed).spare()
+        fresh = _Pass(trace, aside, settled, user_turns).unneeded()
         if not fresh:
             break
         found |= fresh
@@ -69,13 +79,13 @@ def spare_readings(
     return found
 
 
-class _Look:
+class _Pass:
     """One look over a trace, without the steps that are set aside."""
 
     def __init__(
-        self, trace: TraceWords, aside: Collection[int], settled: Collection[int], handed: Collection[int]
+        self, trace: TraceWords, aside: Collection[int], settled: Collection[int], user_turns: Collection[int]
     ) -> None:
-        self.trace, self.settled, self.handed = trace, settled, handed
+        self.trace, self.settled, self.user_turns = trace, settled, user_turns
         self.kept = [place for place in range(len(trace.steps)) if place not in aside]
         if self.kept and trace.reads[self.kept[-1]] and not trace.answer:
             self.kept.pop()  # a trace that ends with a reading does not say what it was for
@@ -88,11 +98,11 @@ class _Look:
         """How many such steps each tool has that the task does not name."""
         self.resting = not self.used and all(trace.reads[place] or trace.steps[place].talks for place in self.kept)
         self.finders = self._finders()
-        self.followed = Followed(trace, self.kept)
+        self.arguments = ArgumentSources(trace, self.kept)
         self.led_nowhere = self._led_nowhere()
 
-    def spare(self) -> dict[int, Spare]:
-        found: dict[int, Spare] = {}
+    def unneeded(self) -> dict[int, Unneeded]:
+        found: dict[int, Unneeded] = {}
         known: dict[str, int] = {}
         looked_at: set[str] = set()
         for place in self.kept:
@@ -101,16 +111,16 @@ class _Look:
                     known.setdefault(word, place)
             if not self.trace.reads[place] or self.trace.calls[place].is_empty:
                 continue
-            spare = Spare("unused") if place in self.led_nowhere and place not in self.settled else None
+            unneeded = Unneeded("unused") if place in self.led_nowhere and place not in self.settled else None
             if (
-                spare is None
+                unneeded is None
                 and place not in self.settled
                 and not self.trace.calls[place].is_paging
                 and not self._checks_silence(place)
             ):
-                spare = self._spare(place, known, looked_at)
-            if spare is not None:
-                found[place] = spare
+                unneeded = self._judge(place, known, looked_at)
+            if unneeded is not None:
+                found[place] = unneeded
                 continue
             looked_at |= self.trace.asked[place]
             for word in self.trace.brought[place]:
@@ -147,13 +157,13 @@ class _Look:
         """Whether no step of it brought a word that is used for more than the next step's id."""
         given = [self.trace.given[place] for place in chain[1:]]
         return not any(
-            self.used.get(place, set()) - handed or self.trace.asked[place]
-            for place, handed in zip(chain, [*given, set()], strict=True)
+            self.used.get(place, set()) - user_turns or self.trace.asked[place]
+            for place, user_turns in zip(chain, [*given, set()], strict=True)
         )
 
-    def _beyond(self) -> dict[int, Spare]:
-        added = beyond_the_question(self.trace, self.kept, self.used)
-        return {place: Spare("beyond") for place in added if place not in self.settled}
+    def _beyond(self) -> dict[int, Unneeded]:
+        added = _find_additions(self.trace, self.kept, self.used)
+        return {place: Unneeded("beyond") for place in added if place not in self.settled}
 
     def _checks_silence(self, place: int) -> bool:
         """A look right after an act that told nothing of what came of it, at the same thing: only this shows it.
@@ -163,11 +173,11 @@ class _Look:
         before = self.trace.steps[place - 1] if place else None
         if before is None or not self.trace.is_act(place - 1) or before.output not in (None, "", {}, []):
             return False
-        if names(before.name, "runs"):
+        if has_name_part(before.name, "runs"):
             return False
         step, alike = self.trace.steps[place], set(name_parts(self.trace.steps[place].name)) - plain_verbs()
-        looks_at = tokens_of(step.input) | forms(alike)
-        return not looks_at.isdisjoint(tokens_of(before.input) | forms(set(name_parts(before.name))))
+        looks_at = tokens_of(step.input) | inflect(alike)
+        return not looks_at.isdisjoint(tokens_of(before.input) | inflect(set(name_parts(before.name))))
 
     def _finders(self) -> list[int]:
         """The first calls that brought all that the answer states, where one thing is asked for, not a comparison."""
@@ -190,43 +200,43 @@ class _Look:
             taken_up.update(self.trace.taken_up(place))
         return used
 
-    def _spare(self, place: int, known: Mapping[str, int], looked_at: set[str]) -> Spare | None:
+    def _judge(self, place: int, known: Mapping[str, int], looked_at: set[str]) -> Unneeded | None:
         brought, asked, used = self.trace.brought[place], self.trace.asked[place], self.used.get(place, set())
-        if place in self.followed.suppliers or self._prepares(place):
+        if place in self.arguments.suppliers or self._prepares(place):
             return None
         if self._is_told_on(place) or self._is_chosen_from(place):
             return None
         if used - known.keys():
-            return Spare("beyond") if self._comes_after_all(place) else None
+            return Unneeded("beyond") if self._comes_after_all(place) else None
         if self._pages_on(place):
-            return Spare("unused")
-        few = len(brought) < table("nearness")["least_distinctive"]
-        if self.followed.rests_until <= place < self.followed.waits_from and not self.trace.steps[place].talks:
+            return Unneeded("unused")
+        few = len(brought) < table("limits")["least_distinctive"]
+        if self.arguments.rests_until <= place < self.arguments.waits_from and not self.trace.steps[place].talks:
             return self._stays_supported(place, known, few)
         if not brought or self._follows(place, known):
             return None
         if not used:
             open_ = few or asked - self.covered or self.trace.denies or self._is_gone_through(place)
-            return None if open_ else Spare("unused")
+            return None if open_ else Unneeded("unused")
         first = min(known[word] for word in used)
         new = any(word not in known for word in brought)
         again = bool(asked) and (asked <= looked_at or (not new and len(asked & looked_at) * 2 >= len(asked)))
-        return Spare("known", first) if again and not self._asks_another(place, first) else None
+        return Unneeded("known", first) if again and not self._asks_another(place, first) else None
 
-    def _stays_supported(self, place: int, known: Mapping[str, int], few: bool) -> Spare | None:
+    def _stays_supported(self, place: int, known: Mapping[str, int], few: bool) -> Unneeded | None:
         """What is stated is supported without this step: all that is used of it was known, or nothing is used."""
         used = self.used.get(place)
         if used:
             first = min(known[word] for word in used)
-            return None if self._is_another_thing(place, first, known) else Spare("known", first)
+            return None if self._is_another_thing(place, first, known) else Unneeded("known", first)
         asked = bool(self.trace.asked[place] - self.covered)
         told = words_of(self.trace.steps[place].output)
         if told and told <= self.trace.task and not self.trace.steps[place].observed:
-            return Spare("unused")  # it says what the task says
+            return Unneeded("unused")  # it says what the task says
         several = self.trace.wanted.tells and not self.trace.wanted.single and asked
         if several or self._is_gone_through(place) or self._is_moved_on_from(place) or self._is_of_a_list(place, known):
             return None
-        return Spare("unused", doubt=few or asked)
+        return Unneeded("unused", doubt=few or asked)
 
     def _is_chosen_from(self, place: int) -> bool:
         """One of several things of the task that were looked at alike, and a later act works on some of them only."""
@@ -236,29 +246,31 @@ class _Look:
         nearby = range(max(0, place - NEARBY), min(place + NEARBY, len(self.trace.steps)))
         alike = [other for other in nearby if self.trace.tools[other] == tool and self.trace.tells[other]]
         every = set().union(*(self.trace.given[other] - self.trace.shared.get(tool, set()) for other in alike))
-        acts = self.followed.acts[bisect_left(self.followed.acts, place) :][:NEARBY]
+        acts = self.arguments.acts[bisect_left(self.arguments.acts, place) :][:NEARBY]
         taken = [every & tokens_of(self.trace.steps[act].input) for act in acts]
         return len(alike) > 1 and any(0 < len(some) < len(every) for some in taken)
 
     def _comes_after_all(self, place: int) -> bool:
         """All that the task orders was done before, nothing is waited for, and only the report speaks of it."""
-        steps, acts = self.trace.steps, self.followed.acts
-        if self.trace.wanted.tells or not acts or acts[-1] > place or min(self.handed, default=place) < place:
+        steps, acts = self.trace.steps, self.arguments.acts
+        if self.trace.wanted.tells or not acts or acts[-1] > place or min(self.user_turns, default=place) < place:
             return False
         done = any(not self.trace.task_forms.isdisjoint(name_parts(steps[act].name)) for act in acts)
-        waits = self.followed.waits_from < len(steps) or is_pending(steps[place])
+        waits = self.arguments.waits_from < len(steps) or is_pending(steps[place])
         return done and not waits and steps[place].kind != "llm"
 
     def _prepares(self, place: int) -> bool:
         """It looks at the thing that a later act works on, and that act does more than the task says word for word."""
         given = self.trace.given[place]
-        return any(not given.isdisjoint(worked_on) for act, worked_on in self.followed.worked_on.items() if act > place)
+        return any(
+            not given.isdisjoint(worked_on) for act, worked_on in self.arguments.worked_on.items() if act > place
+        )
 
     def _is_told_on(self, place: int) -> bool:
         """The next words are no answer yet, and state something: to the user, who is then asked or decides."""
         steps = self.trace.steps
         spoken = next((later for later in range(place + 1, len(steps)) if steps[later].talks), None)
-        if spoken is None or spoken not in self.handed or self.trace.wanted.tells:
+        if spoken is None or spoken not in self.user_turns or self.trace.wanted.tells:
             return False
         said = words_of(steps[spoken].output) - self.trace.task_forms - words("cues", "talk")
         return bool(said) and any(self.trace.is_act(later) for later in range(spoken + 1, len(steps)))
@@ -289,14 +301,14 @@ class _Look:
         one, other = trace.calls[place], trace.calls[first]
         if trace.steps[place].name == trace.steps[first].name and one.frame != other.frame:
             own, others = trace.given[place] - trace.given[first], trace.given[first] - trace.given[place]
-            if are_opposed(own, others):
+            if has_opposites(own, others):
                 return True
             if not others and set(trace.brought[place]) <= {*trace.brought[first], *trace.given[first]}:
                 return False  # the same thing, asked for in part
             return not own.isdisjoint(trace.task_tokens) or any(word in known for word in own)
         if not one.wording or not other.wording:
             return False
-        return ask_another(read_wording(one.wording), read_wording(other.wording), trace.task_tokens)
+        return ask_different_things(read_wording(one.wording), read_wording(other.wording), trace.task_tokens)
 
     def _is_gone_through(self, place: int) -> bool:
         """Another call of the tool brought what is used, and the task does not name which: all had to be looked at."""
@@ -312,7 +324,7 @@ class _Look:
             return False
         if next(self._found_by(place), None) is not None:
             return False
-        if place in self.followed.supplied:
+        if place in self.arguments.supplied:
             return True
         own = trace.given[place] - trace.shared[tool]
         return bool(own) and (all(word in known for word in own) or self._is_listed(place))
@@ -326,7 +338,9 @@ class _Look:
         """What is scrolled or paged through, clicked or photographed must have been opened."""
         if place + 1 >= len(self.trace.calls):
             return False
-        shows = names(self.trace.steps[place].name, "opening") and names(self.trace.steps[place + 1].name, "on_screen")
+        shows = has_name_part(self.trace.steps[place].name, "opening") and has_name_part(
+            self.trace.steps[place + 1].name, "on_screen"
+        )
         return shows or self.trace.calls[place + 1].is_paging
 
     def _is_beside(self, place: int) -> bool:
@@ -339,7 +353,7 @@ class _Look:
         if self.trace.steps[place].name == self.trace.steps[first].name and one.frame != other.frame:
             return True
         both = one.wording and other.wording
-        return bool(both) and ask_another(read_wording(one.wording), read_wording(other.wording))
+        return bool(both) and ask_different_things(read_wording(one.wording), read_wording(other.wording))
 
     def _follows(self, place: int, known: Mapping[str, int]) -> bool:
         """Its id or name comes from an earlier result, and it is one of several, or the answer is too bare to tell."""
@@ -351,6 +365,74 @@ class _Look:
 def _handed_in(steps: Sequence[Step]) -> str:
     """What the last call hands in as the answer ("final_answer"), where it is such a call."""
     last = steps[-1] if steps else None
-    if last is None or last.kind != "tool" or not names(last.name, "answering"):
+    if last is None or last.kind != "tool" or not has_name_part(last.name, "answering"):
         return ""
     return " ".join(texts_in(last.input))
+
+
+# --- additions to the answer -------------------------------------------------------------------------
+
+
+def _find_additions(trace: TraceWords, kept: Sequence[int], used: Mapping[int, set[str]]) -> list[int]:
+    """Readings that only the later parts of an answer use, where its first part answers the one question."""
+    parts = [words_in(part) for part in _PART.split(trace.said) if part.strip()]
+    if not trace.wanted.single or len(parts) < 2:
+        return []
+    first, rest = parts[0] - trace.task_forms, set().union(*parts[1:])
+    sources = []
+    for place in kept:
+        if trace.tells[place] and not first.isdisjoint(trace.brought[place]):
+            sources.append(place)
+            first = first.difference(trace.brought[place])
+    if not sources:  # it sums up a result that the rest does not speak of
+        looked = (place for place in kept if trace.reads[place] and trace.asked[place] and trace.brought[place])
+        sources = [place for place in looked if rest.isdisjoint(trace.brought[place])]
+        first = set().union(*(trace.brought[place] for place in sources))
+        if any(not trace.given[place].isdisjoint(first) for place in kept):
+            return []  # one step led to the other
+    if not sources:
+        return []
+    return [
+        place
+        for place in kept
+        if place not in sources
+        and trace.reads[place]
+        and _only_adds(trace, place, used.get(place, set()), rest, sources)
+    ]
+
+
+def _only_adds(trace: TraceWords, place: int, used: set[str], rest: set[str], sources: Sequence[int]) -> bool:
+    """Its words stand in the rest of the answer alone, and it looks at what the task does not speak of."""
+    used = used.difference(*(trace.brought[source] for source in sources))
+    if not used or not used <= rest:
+        return False
+    later = (step for step in trace.steps[place + 1 :] if step.kind in ("tool", "retrieval", "other"))
+    if any(not used.isdisjoint(words_of(step.input)) for step in later):
+        return False
+    named = {part for part in name_parts(trace.steps[place].name) if part not in plain_verbs()}
+    for source in sources:
+        named.difference_update(name_parts(trace.steps[source].name))
+    looks_at = {word for word in named | trace.given[place] if len(word) > 2 and word.isalpha()}
+    return not looks_at <= trace.task_forms
+
+
+# --- rechecks ----------------------------------------------------------------------------------------
+
+
+def find_rechecks(steps: Sequence[Step], calls: Sequence[Call], task: str, user_turns: Collection[int]) -> set[int]:
+    """Readings that only serve to see a change, if they are made again after it: the task orders the change alone.
+
+    Nothing is being waited for, and no message stands before them after which a user may have asked for them.
+    """
+    if read_request(task).tells:
+        return set()
+    found: dict[str, list[int]] = {}
+    waited_for: set[str] = set()
+    for place, (step, call) in enumerate(zip(steps, calls, strict=True)):
+        if place in user_turns:
+            break
+        if only_reads(step, call.effect) and call.is_read:
+            found.setdefault(step.name, []).append(place)
+            if is_pending(step):
+                waited_for.add(step.name)
+    return {place for name, places in found.items() if name not in waited_for for place in places}

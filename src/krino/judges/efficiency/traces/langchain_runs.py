@@ -1,21 +1,117 @@
-"""Reads the events of a LangChain or LangGraph run (`astream_events`, both versions) as the runs they tell of.
-
-A run starts, may stream and ends, in events of one `run_id`. The first version names no parents: there a run belongs
-to the innermost chain that is still open.
-"""
+"""Reads runs of LangChain and LangGraph: LangSmith exports (nested or flat), and the events of `astream_events`."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from krino.judges.efficiency.traces.content import listed, objects, text_of, whole
+from krino.errors import CannotJudge
+from krino.judges.efficiency.traces.content import dump, elapsed, instant, listed, number, objects, text_of, whole
 from krino.judges.efficiency.traces.messages import is_message, unwrapped
-from krino.judges.efficiency.traces.run_tree import ROLES
 from krino.judges.efficiency.traces.steps import Reader, Trace
-from krino.judges.efficiency.traces.tree import Node, root_input, tree_steps
+from krino.judges.efficiency.traces.tree import Node, Role, root_input, tree_steps
+
+# --- exported runs ---------------------------------------------------------------------------------
+
+ROLES: Mapping[str, Role] = {
+    "llm": "llm",
+    "chat_model": "llm",
+    "tool": "tool",
+    "retriever": "retrieval",
+    "embedding": "other",
+    "chain": "container",
+    "agent": "container",
+    "prompt": "glue",
+    "parser": "glue",
+}
+
+
+def _recognise_runs(value: Any) -> str | None:
+    tops = _tops(value)
+    return "runs with run_type" if tops and all("run_type" in run for run in tops) else None
+
+
+def _tops(value: Any) -> list[Mapping[str, Any]]:
+    if isinstance(value, Mapping) and "run_type" in value:
+        return [value]
+    if isinstance(value, Mapping) and isinstance(value.get("run"), Mapping):
+        return [value["run"]]
+    return objects(listed(value, "runs"))
+
+
+def _read_runs(value: Any) -> Trace:
+    nodes: dict[str, Node] = {}
+    made: list[tuple[str, Node]] = []
+    for run, holder in _runs(value):
+        node = _run_node(run)
+        nodes.setdefault(node.id, node)
+        made.append((holder or str(run.get("parent_run_id") or ""), node))
+    roots = []
+    for parent, node in made:
+        if parent and parent in nodes and nodes[parent] is not node:
+            nodes[parent].children.append(node)
+        else:
+            roots.append(node)
+    traces = {str(run["trace_id"]) for run in _tops(value) if run.get("trace_id")}
+    if len(traces) > 1:
+        raise CannotJudge(
+            f"the record holds {len(traces)} traces: give one trace a record "
+            "(krino.judge_many and the command `krino judge` take them apart)"
+        )
+    answer = dump(roots[0].output) if len(roots) == 1 and roots[0].children else ""
+    return Trace(tuple(tree_steps(roots)), root_input(roots), answer or None)
+
+
+def runs_by_trace(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The outermost runs of a list, each with the id of its trace: its own, or that of the run it belongs to."""
+    tops = _tops(value)
+    known = {str(run["id"]): str(run["trace_id"]) for run in tops if run.get("id") and run.get("trace_id")}
+    for run in tops:
+        if "run_type" in run:
+            yield str(run.get("trace_id") or known.get(str(run.get("parent_run_id"))) or ""), run
+
+
+def _runs(value: Any) -> Iterator[tuple[Mapping[str, Any], str]]:
+    waiting = [(run, "") for run in reversed(_tops(value))]
+    while waiting:
+        run, holder = waiting.pop()
+        yield run, holder
+        own = str(run.get("id") or "")
+        waiting.extend((child, own) for child in reversed(objects(listed(run, "child_runs") or [])))
+
+
+def _run_node(run: Mapping[str, Any]) -> Node:
+    start, end = instant(run.get("start_time")), instant(run.get("end_time"))
+    role = ROLES.get(str(run.get("run_type")), "other")
+    return Node(
+        id=str(run.get("id") or ""),
+        name=str(run.get("name") or run.get("run_type") or "run"),
+        role=role,
+        input=_inner(run.get("inputs")),
+        output=_inner(run.get("outputs")),
+        error=str(run["error"])[:400] if run.get("error") else None,
+        tokens=whole(run.get("total_tokens")) if role == "llm" else None,
+        seconds=elapsed(start, end),
+        cost=number(run.get("total_cost")) if role == "llm" else None,
+        start=start,
+    )
+
+
+def _inner(value: Any) -> Any:
+    """Runs wrap single values: {"input": x} and {"output": x} stand for x."""
+    if isinstance(value, Mapping) and len(value) == 1:
+        name, inner = next(iter(value.items()))
+        if name in {"input", "output", "query", "documents"}:
+            return inner
+    return value
+
+
+LANGSMITH = Reader("langsmith", _recognise_runs, _read_runs)
+
+
+# --- events ----------------------------------------------------------------------------------------
 
 _EVENT = re.compile(r"on_(chain|chat_model|llm|tool|retriever|prompt|parser)_(start|stream|end|error)")
 _NODE = "langgraph_node"
@@ -44,12 +140,12 @@ def _events(value: Any) -> list[Mapping[str, Any]]:
     return objects(listed(value, "events") or [])
 
 
-def _recognise(value: Any) -> str | None:
+def _recognise_events(value: Any) -> str | None:
     found = [event for event in _events(value) if str(event.get("event")) != "on_custom_event"]
     return "events of a LangChain run" if found and all(map(is_event, found)) else None
 
 
-def _read(value: Any) -> Trace:
+def _read_events(value: Any) -> Trace:
     runs: dict[str, _Run] = {}
     for event in filter(is_event, _events(value)):
         own = str(event["run_id"])
@@ -128,4 +224,4 @@ def _hang(runs: Mapping[str, _Run]) -> list[Node]:
     return roots
 
 
-LANGCHAIN_EVENTS = Reader("langchain_events", _recognise, _read)
+LANGCHAIN_EVENTS = Reader("langchain_events", _recognise_events, _read_events)
