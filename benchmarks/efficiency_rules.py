@@ -3,11 +3,11 @@
     python benchmarks/efficiency_rules.py DATA [--conformance FILE] [--only PART]
 
 DATA is a folder with `real/traces.jsonl` (traces with the calls that were unnecessary) and `traces/` as
-`efficiency_traces.py` reads it. Every rule is switched off by itself, then every family. A cell of the table says how many
-verdicts change (score, or label of a step), and in brackets by how much what is right changes: verdicts (conformance),
-labels of steps (real, chains, audit), pairs of logs in the right order (agents), or needed acts that are called necessary
-(airline). Nothing is known of the spans. The audit is the project's own: the authors of its rows wrote the rules too, so
-that column shows what a rule was made for, not what it is worth.
+`efficiency_traces.py` reads it. Every rule is switched off by itself, then every family. A cell of the table says how
+many verdicts change (score, or label of a step), and in brackets how what is right changes: verdicts (conformance),
+labels of steps (real, chains, audit), pairs of logs in the right order (agents), needed acts that are called necessary
+(airline). Nothing is known of the spans. The audit is the project's own: the authors of its rows wrote the rules too,
+so that column shows what a rule was made for, not what it is worth.
 """
 
 from __future__ import annotations
@@ -35,67 +35,36 @@ Off = tuple[str, Callable[[], Any]]
 
 
 RULES: Mapping[str, Sequence[Off]] = {
-    "repeats: near wording": [("finders.repeats:RepeatSearch._near_call", lambda: None)],
-    "repeats: same result": [("finders.repeats:RepeatSearch._same_result", lambda: None)],
-    "repeats: known result": [("finders.repeats:RepeatSearch._known_result", lambda: None)],
-    "repeats: same reply": [("finders.repeats:RepeatSearch._same_reply", lambda: None)],
-    "repeats: same words": [("finders.repeats:RepeatSearch._same_words", lambda: None)],
-    "rephrasings": [("local:rephrased", lambda: [{}])],
-    "errors of use": [("facts:errors_of_use", dict)],
-    "echoes": [("facts:echoes", list)],
-    "after completion": [("facts:after_completion", list)],
-    "leaving_out: beyond": [("finders.leaving_out:beyond_the_question", list)],
-    "leaving_out: after all is done": [("finders.leaving_out:_Look._comes_after_all", lambda: False)],
-    "leaving_out: chains": [("finders.leaving_out:_Look._led_nowhere", set)],
-    "leaving_out: pages": [("finders.leaving_out:_Look._pages_on", lambda: False)],
-    "leaving_out: checks silence": [("finders.leaving_out:_Look._checks_silence", lambda: False)],
-    "leaving_out: chosen from": [("finders.leaving_out:_Look._is_chosen_from", lambda: False)],
-    "leaving_out: told on": [("finders.leaving_out:_Look._is_told_on", lambda: False)],
-    "leaving_out: prepares": [("finders.leaving_out:_Look._prepares", lambda: False)],
-    "leaving_out: gone through": [("finders.leaving_out:_Look._is_gone_through", lambda: False)],
-    "leaving_out: moved on": [("finders.leaving_out:_Look._is_moved_on_from", lambda: False)],
-    "leaving_out: of a list": [("finders.leaving_out:_Look._is_of_a_list", lambda: False)],
-    "leaving_out: another thing": [("finders.leaving_out:_Look._is_another_thing", lambda: False)],
-    "leaving_out: follows": [("finders.leaving_out:_Look._follows", lambda: False)],
-    "leaving_out: good measure": [("facts:looks_for_good_measure", set)],
-    "restyling: a model's text": [("facts:restylings", dict)],
-    "extras: talking, asks back": [("finders.talking:Talking._asked_back", tuple)],
-    "extras: talking, announces": [("finders.talking:Talking._announced", tuple)],
-    "extras: talking, narrates": [("finders.talking:Talking._told_along", tuple)],
-    "extras: talking, says again": [("finders.talking:Talking._said_again", tuple)],
-    "extras: detours, in the task": [("finders.detours:Detours._stands_in_the_task", tuple)],
-    "extras: detours, works over": [("finders.detours:Detours._works_over_a_text", tuple)],
-    "extras: detours, asks whether": [("finders.detours:Detours._asks_whether_it_is_so", tuple)],
-    "extras: detours, wrong tool": [("finders.detours:Detours._asks_the_wrong_tool", tuple)],
-    "extras: detours, sums": [("finders.detours:Detours._searches_for_a_sum", tuple)],
-    "extras: models": [("finders.extras:Extras._of_a_model", tuple)],
-    "extras: models in between": [("finders.extras:Extras._in_between", tuple)],
-    "extras: acts": [("finders.extras:Extras._of_a_tool", tuple)],
-    "extras: confirms": [("finders.extras:Extras._asks_for_the_found", tuple)],
-    "extras: background": [("finders.extras:Extras._beside_the_point", tuple)],
-    "extras: sums again": [("finders.extras:Extras._worked_out_again", tuple)],
-    "extras: reads again": [("finders.extras:Extras._read_again", tuple)],
-    "extras: a third thing": [("finders.extras:Extras._through_a_third", tuple)],
-    "extras: undoing": [("finders.extras:Extras._comes_to_nothing", tuple)],
+    "similar wordings": [("finders.repeats:RepeatSearch._match_similar", lambda: None)],
+    "useful errors": [("facts:_find_useful_errors", dict)],
+    "echoes": [("facts:find_echoes", list)],
+    "thinking aloud": [("local:find_thinking", tuple)],
+    "restated answers": [("local:find_restated_answers", tuple)],
+    "late readings": [("facts:find_late_readings", list)],
+    "unneeded: additions to the answer": [("finders.unneeded:_find_additions", list)],
+    "unneeded: chains of look-ups": [("finders.unneeded:_Pass._find_unused_chains", set)],
+    "needed: checks a silent act": [("finders.unneeded:_Pass._checks_silent_act", lambda: False)],
+    "needed: reported to the user": [("finders.unneeded:_Pass._is_reported_to_user", lambda: False)],
+    "needed: prepares an act": [("finders.unneeded:_Pass._prepares_act", lambda: False)],
+    "needed: searched one by one": [("finders.unneeded:_Pass._is_searched_one_by_one", lambda: False)],
+    "needed: opens a page": [("finders.unneeded:_Pass._opens_page", lambda: False)],
+    "needed: one of a list": [("finders.unneeded:_Pass._is_of_a_list", lambda: False)],
+    "needed: another thing": [("finders.unneeded:_Pass._is_another_thing", lambda: False)],
+    "needed: follows an id": [("finders.unneeded:_Pass._follows", lambda: False)],
 }
 FAMILIES: Mapping[str, Sequence[Off]] = {
-    "all of repeats but equal calls": [off for name, offs in RULES.items() if name.startswith("repeats") for off in offs],
-    "all of leaving_out": [("facts:spare_readings", dict)],
-    "all of talking": [("finders.talking:Talking.look", tuple)],
-    "all of detours": [("finders.detours:Detours.look", tuple)],
-    "all of extras": [("finders.extras:Extras.found", dict)],
-    "extras, restyling, good measure, beyond": [
-        ("finders.extras:Extras.found", dict),
-        ("facts:restylings", dict),
-        ("facts:looks_for_good_measure", set),
-        ("finders.leaving_out:beyond_the_question", list),
+    "all of model_texts": [
+        ("facts:find_echoes", list),
+        ("local:find_thinking", tuple),
+        ("local:find_restated_answers", tuple),
     ],
+    "all of unneeded": [("facts:find_unneeded_readings", dict)],
 }
 
 
 @dataclass(slots=True)
 class Row:
-    """One trace, and what is expected of it: ids of unnecessary steps, a score, or a step and whether it is redundant."""
+    """One trace and what is expected of it: a score, ids of unnecessary steps, or whether it is redundant."""
 
     group: str
     case: EfficiencyCase

@@ -13,8 +13,8 @@ import pytest
 import krino
 from krino.judges.citation.judge import CitationJudge
 from krino.judges.citation.record_values import candidates_in_text, parsed_json
-from krino.judges.efficiency.finders.calls import spoken_action, without_marks
-from krino.judges.efficiency.finders.nearness import read_wording
+from krino.judges.efficiency.finders.calls import drop_request_marks, find_code
+from krino.judges.efficiency.finders.similarity import read_wording
 from krino.judges.efficiency.traces.text_actions import actions_in, closing_words, observations_in
 
 LONG = 200_000
@@ -80,13 +80,13 @@ def test_responses_without_an_end_are_looked_for_once() -> None:
 
 
 def test_comments_are_taken_out_of_code_in_one_pass() -> None:
-    assert spoken_action("```python\nx = 1\n  # why\ny = 2\n```").split() == ["x", "=", "1", "y", "=", "2"]
-    assert spoken_action("```python\n" + "\n" * LONG + "```")
+    assert find_code("```python\nx = 1\n  # why\ny = 2\n```").split() == ["x", "=", "1", "y", "=", "2"]
+    assert find_code("```python\n" + "\n" * LONG + "```")
 
 
 def test_marks_of_requests_are_looked_for_in_one_pass() -> None:
     for letter in ("a", "1", "a1", "req ", "1-", "0x"):
-        assert without_marks(letter * LONG, ()) is not None
+        assert drop_request_marks(letter * LONG, ()) is not None
 
 
 @pytest.mark.parametrize("letter", ["_", "a_", "中"])

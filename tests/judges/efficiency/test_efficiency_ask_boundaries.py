@@ -96,7 +96,7 @@ def test_a_restyling_refers_to_what_it_restyles() -> None:
     first = {"type": "llm", "name": "answer", "input": "hours", "output": told}
     again = {"type": "llm", "name": "polish", "input": told, "output": told.replace("stays closed", "is closed")}
     facts = study(first, note(1), again)
-    assert facts.restyled == {2: 0}
+    assert facts.reworded == {2: 0}
     assert referred(facts, range(1, 3)) == [0]
 
 

@@ -53,6 +53,6 @@ def test_an_error_whose_words_the_next_tool_is_given_was_of_use() -> None:
     run = {"name": "run_tests", "input": {"name": "tax"}, "output": "AssertionError: rate gave 0.2 (taxes.py:9)"}
     look = {"name": "read_file", "input": {"path": "taxes.py"}, "output": "9: return 0.2"}
     edit = {"name": "edit_file", "input": {"path": "taxes.py", "new": "return 0.21"}, "output": "ok"}
-    assert 0 in study(run, look, edit, task="Make the test pass.").worked_on
+    assert 0 in study(run, look, edit, task="Make the test pass.").useful_errors
     other = {**look, "input": {"path": "main.py"}}
-    assert 0 not in study(run, other, edit, task="Make the test pass.").worked_on
+    assert 0 not in study(run, other, edit, task="Make the test pass.").useful_errors

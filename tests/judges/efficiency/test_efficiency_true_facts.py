@@ -8,8 +8,8 @@ import pytest
 
 import krino
 from krino.judges.efficiency import EfficiencyJudge
-from krino.judges.efficiency.finders.nearness import by_words, read_wording
-from krino.judges.efficiency.finders.untouched import find_untouched
+from krino.judges.efficiency.finders.similarity import measure_similarity, read_wording
+from krino.judges.efficiency.finders.unused_results import find_untouched
 from krino.judges.efficiency.labels import StepLabel
 from krino.judges.efficiency.local import describe_place
 from krino.judges.efficiency.traces.failure import failure_in
@@ -47,7 +47,7 @@ LONG = "Read the following pages with care and sum up what happens to each of th
     ],
 )
 def test_another_number_in_words_is_another_question(one: str, other: str) -> None:
-    assert by_words(read_wording(LONG * 4 + one), read_wording(LONG * 4 + other)) == 0.0
+    assert measure_similarity(read_wording(LONG * 4 + one), read_wording(LONG * 4 + other)) == 0.0
     told = facts_of("Sum up the book.", call("sum_up", {"text": LONG * 4 + one}, "Anna leaves."),
                     call("sum_up", {"text": LONG * 4 + other}, "Ben stays at home."))  # fmt: skip
     assert "nearly the same wording" not in told[1]
@@ -55,7 +55,7 @@ def test_another_number_in_words_is_another_question(one: str, other: str) -> No
 
 def test_one_number_written_in_two_ways_is_the_same_question() -> None:
     for one, other in [("chapter two", "chapter 2"), ("the 2nd chapter", "the second chapter")]:
-        assert by_words(read_wording(LONG * 4 + one), read_wording(LONG * 4 + other)) > 0.9
+        assert measure_similarity(read_wording(LONG * 4 + one), read_wording(LONG * 4 + other)) > 0.9
 
 
 # --- what is taken up --------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from krino.judges.efficiency.finders.repeats import (
 )
 from krino.judges.efficiency.finders.task import read_repetition
 from krino.judges.efficiency.finders.tokens import has_name_part, tokens_of
-from krino.judges.efficiency.finders.unneeded import Unneeded, find_rechecks, find_unneeded_readings
+from krino.judges.efficiency.finders.unneeded import Unneeded, find_unneeded_readings
 from krino.judges.efficiency.finders.unused_results import find_late_readings, find_untouched
 from krino.judges.efficiency.tables import words
 from krino.judges.efficiency.traces.content import text_of
@@ -185,10 +185,8 @@ def find_unneeded(
     set_aside: Collection[int],
 ) -> dict[int, Unneeded]:
     """Readings that could have been left out, if the steps in `set_aside` are."""
-    user_turns = find_user_turns(trace)
     grounded = {place for repeat in repeats.values() if not repeat.waste for place in (repeat.place, repeat.of)}
-    grounded -= find_rechecks(trace.steps, calls, task, user_turns)
-    return find_unneeded_readings(trace.steps, calls, task, answer, set_aside, grounded, user_turns)
+    return find_unneeded_readings(trace.steps, calls, task, answer, set_aside, grounded, find_user_turns(trace))
 
 
 def find_user_turns(trace: Trace) -> frozenset[int]:

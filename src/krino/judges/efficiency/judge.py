@@ -55,7 +55,7 @@ class EfficiencyJudge(
     """How economically an agent carried out a task, step by step."""
 
     name = "efficiency"
-    version = "0.9.0"
+    version = "0.10.0"
     summary = "Execution traces of agents: every step labelled, unnecessary work scored by one table."
     default_prompt: ClassVar[str] = package_text("prompt.md")
     rules: ClassVar[Mapping[str, str]] = tomllib.loads(package_text("rules.toml"))["rules"]

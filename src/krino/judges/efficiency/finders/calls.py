@@ -42,7 +42,7 @@ _PAGING_NAMES = words("cues", "paging") | words("cues", "paged")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The keys of one step. `frame` covers a call without its free texts; `wording` is those texts, compared by similarity."""
+    """The keys of one step. `frame` covers a call without its free texts; `wording` is those texts."""
 
     exact: bytes
     normal: bytes

@@ -22,12 +22,12 @@ _QUERY = re.compile(r'(?:\{"\w+":)?"?\s*(?:select|show|describe|explain|pragma)\
 _LOOKED_AT = 4_000
 _LONGEST_ACKNOWLEDGEMENT = 120
 _LONGEST_STATUS = 400
-_ACTING = ("write", "acting", "moving", "answering", "runs", "musing", "side_work")
+_ACTING = ("write", "acting", "moving", "answering", "runs", "thinking", "side_work")
 
 
 @lru_cache(maxsize=4096)
 def reads_by_name(name: str) -> bool:
-    """Whether the verb in a tool's name reads: `get_order` reads though orders can be placed; so does `order_search`."""
+    """Whether the verb in a tool's name reads: `get_order` and `order_search` do, though orders can be placed."""
     parts = name_parts(name)
     looks = words("cues", "read") | words("cues", "search")
     if len(parts) > 1 and parts[-1] in words("cues", "looked_at"):

@@ -100,14 +100,14 @@ def find_restated_answers(
 
 
 def find_thinking(steps: Sequence[Step], task: str, set_aside: Collection[int]) -> Iterator[int]:
-    """Tools that only think aloud ("think", "plan"), unless the task speaks of it or the answer reports their result."""
+    """Tools that only think aloud ("plan"), unless the task mentions it or the answer reports their result."""
     asked = inflect(tokens_in(task))
-    if not asked.isdisjoint(words("cues", "musing")):
+    if not asked.isdisjoint(words("cues", "thinking")):
         return
     spoken = [place for place, step in enumerate(steps) if step.talks and place not in set_aside]
     last = tokens_of(steps[spoken[-1]].output) if spoken else set()
     for place, step in enumerate(steps):
-        if step.kind not in ("tool", "other") or place in set_aside or not has_name_part(step.name, "musing"):
+        if step.kind not in ("tool", "other") or place in set_aside or not has_name_part(step.name, "thinking"):
             continue
         before = (tokens_of(earlier.output) for earlier in steps[max(0, place - _NEARBY) : place])
         new = tokens_of(step.output).difference(asked, tokens_of(step.input), *before)

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
-from krino.judges.efficiency.finders.tokens import WORD, strip_plural
+from krino.judges.efficiency.finders.tokens import CODE_WORD, strip_plural
 from krino.judges.efficiency.tables import table, words
 
 _MARK = re.compile(r"\b(?:[^\W\d]*\d\w*|(?<=[\w,;:\"'] )[A-Z]\w*[a-z]\w*|(?<=\w )[A-HJ-Z]\b(?![.'’]))")
@@ -49,9 +49,13 @@ class Wording:
     triple_norm: float
 
 
+def _stem(word: str) -> str:
+    return strip_plural(word, shortest=5)
+
+
 @lru_cache(maxsize=512)
 def read_wording(text: str) -> Wording:
-    tokens = WORD.findall(text.lower())[:_MAX_TOKENS]
+    tokens = CODE_WORD.findall(text.lower())[:_MAX_TOKENS]
     counted = Counter(tokens)
     short = len(tokens) < table("limits")["long_query"]
     bag = _bag(counted, short)
@@ -73,7 +77,7 @@ def _bag(counted: Counter[str], short: bool) -> Counter[str]:
         return Counter({token: counted[token] for token in meaningful})
     bag: Counter[str] = Counter()
     for token in meaningful:
-        bag[strip_plural(token)] += counted[token]
+        bag[_stem(token)] += counted[token]
     return bag
 
 
@@ -98,7 +102,7 @@ def measure_similarity(a: Wording, b: Wording) -> float:
 
 
 def name_different_things(a: Wording, b: Wording, named: Collection[str] | None = None) -> bool:
-    """Whether another name or number, or the reversed direction, makes it another question, however similar the words."""
+    """Whether they name different things, or the same in reverse (from A to B): then similar words say nothing."""
     turned = any((after, before) in b.turns for before, after in a.turns if before != after)
     return turned or not _have_same_marks(a, b, named)
 
@@ -118,8 +122,8 @@ def _opposites() -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
     for group in table("cues")["opposites"]:
         for word in group:
-            others = {strip_plural(other) for other in group} - {strip_plural(word)}
-            found[strip_plural(word)] = found.get(strip_plural(word), frozenset()) | others
+            others = {_stem(other) for other in group} - {_stem(word)}
+            found[_stem(word)] = found.get(_stem(word), frozenset()) | others
     return found
 
 
@@ -156,7 +160,7 @@ def _have_same_marks(a: Wording, b: Wording, named: Collection[str] | None = Non
 
 
 def _holds(wording: Wording, mark: str) -> bool:
-    if mark in wording.marks or mark in wording.bag or strip_plural(mark) in wording.bag:
+    if mark in wording.marks or mark in wording.bag or _stem(mark) in wording.bag:
         return True
     value = _number(mark)
     return value is not None and any(_number(other) == value for other in wording.marks)

@@ -10,6 +10,8 @@ from krino.judges.efficiency.tables import words
 from krino.text.forms import INVISIBLE
 
 WORD = re.compile(r"[^\W_]+")
+CODE_WORD = re.compile(r"\w+")
+"""For wordings that may be code: `read_file` stays one word. Split, three of 658 pairs of real logs change order."""
 MAX_TEXT = 20_000
 """Longer texts are read up to here: comparing steps must take time that grows only with their number."""
 _LONG_WORD = re.compile(r"[^\W_]{3,}|(?<![^\W_])\d{1,2}(?![^\W_])")
@@ -68,8 +70,9 @@ def words_of(value: object) -> set[str]:
     return set().union(*map(words_in, texts_in(value)))
 
 
-def strip_plural(word: str) -> str:
-    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith("ss") else word
+def strip_plural(word: str, shortest: int = 4) -> str:
+    """Words of fewer letters than `shortest` stay: "sans" is no plural in a question, "cats" is one in a task."""
+    return word[:-1] if len(word) >= shortest and word.endswith("s") and not word.endswith("ss") else word
 
 
 def inflect(found: Collection[str]) -> set[str]:
