@@ -18,8 +18,9 @@ import orjson
 
 from krino import __version__
 from krino.exports.columns import Record
-from krino.judges.efficiency.case import TRACE_NAMES, EfficiencyCase
+from krino.judges.efficiency.case import EfficiencyCase
 from krino.judges.efficiency.traces.spans import spans_of
+from krino.judges.efficiency.traces.steps import TRACE_NAMES
 from krino.results.kinds import as_number
 from krino.results.named_cases import explanation as explained
 from krino.results.verdict_schema import Schema, closed_labels

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from krino.judges.efficiency.case import ANSWER_NAMES, TASK_NAMES, TRACE_NAMES
+from krino.judges.efficiency.case import ANSWER_NAMES
 from krino.judges.efficiency.traces.detect import is_piece, is_trace
+from krino.judges.efficiency.traces.steps import TASK_NAMES, TRACE_NAMES
 
 FIELD_WORDS: Mapping[str, Sequence[str]] = {
     "task": (*TASK_NAMES, "input", "prompt", "objective", "request", "opdracht", "taak", "tache", "aufgabe", "user"),

@@ -16,7 +16,7 @@ from krino.contract.reads import Reads
 from krino.errors import CannotJudge
 from krino.judges.efficiency.ask import ask, shown_ids
 from krino.judges.efficiency.bounds import bounds_of
-from krino.judges.efficiency.case import ANSWER_NAMES, TASK_NAMES, TRACE_NAMES, EfficiencyCase, reads_of_record
+from krino.judges.efficiency.case import ANSWER_NAMES, EfficiencyCase, reads_of_record
 from krino.judges.efficiency.exhibits import efficiency_exhibits
 from krino.judges.efficiency.facts import EfficiencyFacts, study
 from krino.judges.efficiency.field_words import FIELD_SHAPES, FIELD_WORDS
@@ -25,6 +25,7 @@ from krino.judges.efficiency.local import label_locally
 from krino.judges.efficiency.rubric import Mode, settle
 from krino.judges.efficiency.tables import package_text
 from krino.judges.efficiency.traces.detect import Format, is_piece, is_trace, traces_in
+from krino.judges.efficiency.traces.steps import TASK_NAMES, TRACE_NAMES
 from krino.judges.efficiency.unread import list_unread
 from krino.judges.efficiency.verdict import EfficiencyVerdict
 from krino.judges.efficiency.view import efficiency_blocks

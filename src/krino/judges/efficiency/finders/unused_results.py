@@ -23,6 +23,7 @@ from krino.judges.efficiency.traces.content import text_of
 from krino.judges.efficiency.traces.steps import Step
 
 _FIGURE = re.compile(r"\d[\d.,\u00a0\u202f']*")
+_NO_DIGIT = re.compile(r"\D")
 _LEADING = 2
 """Digits by which a rounded figure is recognised: 0.4567 in "46 %"."""
 
@@ -64,7 +65,7 @@ def _text(value: Any) -> str:
 def _leading_digits(text: str) -> Iterator[str]:
     """The first digits of each figure, cut and rounded, so that 12,483,000 is recognised in "12.5 million"."""
     for figure in _FIGURE.findall(text[:MAX_TEXT]):
-        digits = re.sub(r"\D", "", figure).lstrip("0")
+        digits = _NO_DIGIT.sub("", figure).lstrip("0")
         if len(digits) < _LEADING:
             continue
         yield digits[:_LEADING]
