@@ -15,7 +15,7 @@ from krino.judges.citation.judge import CitationJudge
 from krino.judges.citation.record_values import candidates_in_text, parsed_json
 from krino.judges.efficiency.finders.calls import drop_request_marks, find_code
 from krino.judges.efficiency.finders.similarity import read_wording
-from krino.judges.efficiency.traces.text_actions import actions_in, closing_words, observations_in
+from krino.judges.efficiency.traces.text_actions import find_actions, find_final_answer, find_observations
 
 LONG = 200_000
 
@@ -67,16 +67,16 @@ def test_identifiers_of_a_wording_are_what_they_were() -> None:
     ],
 )
 def test_actions_are_looked_for_in_one_pass(text: str) -> None:
-    assert len(actions_in(text, "Observation: x")) <= LONG
-    assert closing_words("\n" * LONG) == ""
+    assert len(find_actions(text, "Observation: x")) <= LONG
+    assert find_final_answer("\n" * LONG) == ""
 
 
 def test_responses_without_an_end_are_looked_for_once() -> None:
-    assert observations_in("<result>" * (LONG // 8), 2)[0] is None
-    assert observations_in("<result> a </result><output>b</output>", 2) == ["a", "b"]
-    assert observations_in(" " * LONG + "x", 1) == ["x"]
-    assert observations_in("The result: 5", 1) == ["The result: 5"]
-    assert observations_in(" Observation 2: 5", 1) == ["5"]
+    assert find_observations("<result>" * (LONG // 8), 2)[0] is None
+    assert find_observations("<result> a </result><output>b</output>", 2) == ["a", "b"]
+    assert find_observations(" " * LONG + "x", 1) == ["x"]
+    assert find_observations("The result: 5", 1) == ["The result: 5"]
+    assert find_observations(" Observation 2: 5", 1) == ["5"]
 
 
 def test_comments_are_taken_out_of_code_in_one_pass() -> None:

@@ -12,7 +12,7 @@ from krino.judges.efficiency.finders.similarity import measure_similarity, read_
 from krino.judges.efficiency.finders.unused_results import find_untouched
 from krino.judges.efficiency.labels import StepLabel
 from krino.judges.efficiency.local import describe_place
-from krino.judges.efficiency.traces.failure import failure_in
+from krino.judges.efficiency.traces.failure import find_error_text
 from krino.judges.efficiency.traces.steps import Step
 from krino.labellers.llm.prompt import system_text
 from krino.labellers.llm.schema import strict_schema
@@ -159,7 +159,7 @@ def test_the_same_error_again_and_a_retry_that_fails_are_told() -> None:
     ],
 )
 def test_what_a_gateway_says_is_an_error(output: Any) -> None:
-    assert failure_in(output) is not None
+    assert find_error_text(output) is not None
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_what_a_gateway_says_is_an_error(output: Any) -> None:
     ],
 )
 def test_counts_and_pages_are_no_errors(output: Any) -> None:
-    assert failure_in(output) is None
+    assert find_error_text(output) is None
 
 
 def test_a_retry_after_a_gateway_error_costs_nothing() -> None:

@@ -27,7 +27,7 @@ class EfficiencyCase(BaseModel):
     _read: dict[Format, Trace] = PrivateAttr(default_factory=dict)
 
     def read_as(self, wanted: Format) -> Trace:
-        """The trace by its reader; read once, for whoever asks. Raises `CannotJudge` where no reader takes it."""
+        """The parsed trace, cached. Raises `CannotJudge` if no reader recognises it."""
         if wanted not in self._read:
             self._read[wanted] = read_trace(self.trace, wanted)
         return self._read[wanted]
@@ -49,8 +49,8 @@ class EfficiencyCase(BaseModel):
         return {"task": task or "", "trace": record[named], "answer": _text(record, ANSWER_NAMES)}
 
 
-def reads_of_record(record: Mapping[str, Any]) -> Reads | None:
-    """The names beside a named trace; of a record that is the trace, anything may be read."""
+def list_read_fields(record: Mapping[str, Any]) -> Reads | None:
+    """The fields that are read: the known names where a trace is named; None (any) if the record is the trace."""
     if all(record.get(name) is None for name in TRACE_NAMES):
         return None
     return dict.fromkeys((*TASK_NAMES, "input", *TRACE_NAMES, *ANSWER_NAMES))

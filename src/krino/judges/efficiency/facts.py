@@ -24,7 +24,7 @@ from krino.judges.efficiency.finders.tokens import has_name_part, tokens_of
 from krino.judges.efficiency.finders.unneeded import Unneeded, find_unneeded_readings
 from krino.judges.efficiency.finders.unused_results import find_late_readings, find_untouched
 from krino.judges.efficiency.tables import words
-from krino.judges.efficiency.traces.content import text_of
+from krino.judges.efficiency.traces.content import extract_text
 from krino.judges.efficiency.traces.detect import Format
 from krino.judges.efficiency.traces.steps import Step, Trace, are_numbered
 
@@ -207,7 +207,7 @@ def find_user_turns(trace: Trace) -> frozenset[int]:
     return frozenset(
         place
         for place in messages
-        if trace.steps[place].observed or _REQUEST.search(text_of(trace.steps[place].output))
+        if trace.steps[place].observed or _REQUEST.search(extract_text(trace.steps[place].output))
     )
 
 

@@ -1,4 +1,4 @@
-"""How other systems call the fields of an efficiency case, and what their values look like."""
+"""The names that other systems use for the fields of an efficiency case, and what the values look like."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What stands beside the verdict: each unnecessary step, the minimal sequence, patterns and what waste cost."""
+"""Lists the findings: each unnecessary step, the minimal sequence, patterns, and what the waste cost."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _UNITS = {"tokens": "tokens", "seconds": "seconds", "cost": "of the cost"}
 def gather_findings(
     facts: EfficiencyFacts, settled: Sequence[StepLabel], wasted: Sequence[StepLabel], by_facts: bool
 ) -> Iterator[Finding]:
-    """`by_facts`: the embedded labeller found nothing, which says less than it seems to."""
+    """`by_facts`: the embedded labeller found nothing, which is weak evidence: it knows few kinds of waste."""
     trace = facts.trace
     if by_facts:
         yield Finding("EFF-N9", _NOT_LOOKED_FOR, "score")

@@ -13,7 +13,7 @@ import orjson
 from krino.judges.efficiency.finders.effects import Effect, classify_effect, reads_by_name
 from krino.judges.efficiency.finders.tokens import has_name_part, name_parts, normalise, remove_invisible, texts_in
 from krino.judges.efficiency.tables import table, words
-from krino.judges.efficiency.traces.content import dump, text_of
+from krino.judges.efficiency.traces.content import dump, extract_text
 from krino.judges.efficiency.traces.steps import Step
 
 _URL = re.compile(r"(?:https?://)?(?:www\.)?([^\s#]*?)/?(?:#.*)?", re.IGNORECASE)
@@ -69,7 +69,7 @@ class Call:
 def read_call(step: Step, used: Collection[str] = ()) -> Call:
     """`used` are the request marks that the trace uses elsewhere: those are content, and stay in the result's key."""
     speaks = step.kind in ("llm", "message") and _is_blank(step.input)
-    subject: Any = find_code(text_of(step.output)) if speaks else step.input
+    subject: Any = find_code(extract_text(step.output)) if speaks else step.input
     if not speaks and _is_blank(subject) and step.kind == "other":
         subject = step.output
     wordings: list[str] = []
@@ -144,7 +144,7 @@ def find_code(text: str) -> str:
 
 def find_used_marks(steps: Sequence[Step]) -> frozenset[str]:
     """The request marks (ids, hashes, times) that appear in the arguments of a call or in a model's text."""
-    later = (text for step in steps for text in (dump(step.input), text_of(step.output) if step.talks else ""))
+    later = (text for step in steps for text in (dump(step.input), extract_text(step.output) if step.talks else ""))
     return frozenset(mark for text in later for mark in _MARK.findall(normalise(text)))
 
 

@@ -16,7 +16,7 @@ from krino.judges.efficiency.finders.tokens import (
     words_of,
 )
 from krino.judges.efficiency.tables import table, words
-from krino.judges.efficiency.traces.content import dump, text_of
+from krino.judges.efficiency.traces.content import dump, extract_text
 from krino.judges.efficiency.traces.steps import Step
 
 _INSTRUCTION = 300
@@ -51,7 +51,7 @@ def find_rewordings(steps: Sequence[Step]) -> dict[int, int]:
 
 
 def _is_reworded(earlier: Step, step: Step) -> bool:
-    before, said = text_of(earlier.output)[:MAX_TEXT].strip(), text_of(step.output)
+    before, said = extract_text(earlier.output)[:MAX_TEXT].strip(), extract_text(step.output)
     if not before or before == said or not isinstance(step.input, str) or before not in step.input:
         return False
     one, other = read_wording(before), read_wording(said)

@@ -25,7 +25,7 @@ from krino.judges.efficiency.finders.tokens import (
     words_of,
 )
 from krino.judges.efficiency.tables import table, words
-from krino.judges.efficiency.traces.content import from_json, text_of
+from krino.judges.efficiency.traces.content import extract_text, from_json
 from krino.judges.efficiency.traces.steps import Step
 
 NEARBY = 20
@@ -66,7 +66,7 @@ class TraceWords:
         self.tools = [_tool(step) for step in steps]
         self.call_counts = Counter(self.tools)
         spoken = next((step for step in reversed(steps) if step.talks), None)
-        self.said = answer or (text_of(spoken.output) if spoken else "")
+        self.said = answer or (extract_text(spoken.output) if spoken else "")
         self.stated = self._stated(spoken)
         self.denies = any(phrase in self.said.lower() for phrase in table("cues")["denying"])
         """Whether the answer is that nothing was found: then it rests on every search."""

@@ -19,7 +19,7 @@ from krino.judges.efficiency.finders.tokens import (
     words_of,
 )
 from krino.judges.efficiency.tables import words
-from krino.judges.efficiency.traces.content import text_of
+from krino.judges.efficiency.traces.content import extract_text
 from krino.judges.efficiency.traces.steps import Step
 
 _FIGURE = re.compile(r"\d[\d.,\u00a0\u202f']*")
@@ -84,7 +84,7 @@ def find_late_readings(
     if not spoken:
         return []
     last = spoken[-1]
-    said = text_of(steps[last].output)
+    said = extract_text(steps[last].output)
     if not said.strip() or last in user_turns or (steps[last].kind == "message" and "?" in said):
         return []
     return [

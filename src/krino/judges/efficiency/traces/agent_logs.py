@@ -8,10 +8,18 @@ from dataclasses import replace
 from typing import Any
 
 from krino.judges.efficiency.tables import words
-from krino.judges.efficiency.traces.content import Album, clean, duration, first_of, listed, objects, text_of
-from krino.judges.efficiency.traces.messages import call_of
+from krino.judges.efficiency.traces.content import (
+    Album,
+    clean,
+    extract_text,
+    find_list,
+    first_of,
+    keep_objects,
+    parse_duration,
+)
+from krino.judges.efficiency.traces.messages import read_requested_call
 from krino.judges.efficiency.traces.steps import Reader, Step, Trace
-from krino.judges.efficiency.traces.turns import CallMade, CallResult, call_step, task_media
+from krino.judges.efficiency.traces.turns import CallMade, CallResult, build_call_step, find_task_media
 
 _SMOL = frozenset({"step_number", "tool_calls", "observations", "model_output", "action_output", "code_action"})
 
@@ -24,22 +32,22 @@ def is_smol_step(raw: Mapping[str, Any]) -> bool:
 
 
 def _recognise_smol(value: Any) -> str | None:
-    steps = objects(listed(value, "steps", "memory"))
+    steps = keep_objects(find_list(value, "steps", "memory"))
     return "steps with tool_calls and observations" if any(map(is_smol_step, steps)) else None
 
 
 def _read_smol(value: Any) -> Trace:
-    logged = objects(listed(value, "steps", "memory"))
+    logged = keep_objects(find_list(value, "steps", "memory"))
     task = next((raw["task"] for raw in logged if isinstance(raw.get("task"), str)), None)
-    media = task_media(*(raw.get("task_images") for raw in logged))
+    media = find_task_media(*(raw.get("task_images") for raw in logged))
     return Trace(tuple(step for raw in logged for step in _smol_steps(raw)), task, media=media)
 
 
 def _smol_steps(raw: Mapping[str, Any]) -> list[Step]:
-    """Each call of an action, the last with what was observed; a plan, or words without a call, of the model."""
+    """The calls of an action, the last with the observation; else the plan or the text of the model."""
     if isinstance(plan := raw.get("plan"), str):
         return [Step("", "llm", "plan", None, plan)]
-    calls = [call_of(call) for call in objects(listed(raw.get("tool_calls")))]
+    calls = [read_requested_call(call) for call in keep_objects(find_list(raw.get("tool_calls")))]
     failed = raw.get("error")
     error = str(failed.get("message") or failed) if isinstance(failed, Mapping) else str(failed) if failed else None
     if not calls:
@@ -47,14 +55,14 @@ def _smol_steps(raw: Mapping[str, Any]) -> list[Step]:
     final = raw.get("action_output") if raw.get("is_final_answer") else None
     seen = error or (final if final is not None else raw.get("observations"))
     results = [None] * (len(calls) - 1) + [CallResult("", "", seen, error is not None)]
-    return [call_step(call, result) for call, result in zip(calls, results, strict=True)]
+    return [build_call_step(call, result) for call, result in zip(calls, results, strict=True)]
 
 
 # --- SWE-agent -------------------------------------------------------------------------------------
 
 
 def _recognise_swe(value: Any) -> str | None:
-    steps = objects(listed(value, "trajectory", "steps"))
+    steps = keep_objects(find_list(value, "trajectory", "steps"))
     if not steps or not all(isinstance(raw.get("action"), str) and "observation" in raw for raw in steps):
         return None
     spoken = any(raw.keys() & {"thought", "response", "state"} for raw in steps)
@@ -64,24 +72,24 @@ def _recognise_swe(value: Any) -> str | None:
 def _read_swe(value: Any) -> Trace:
     holder = value if isinstance(value, Mapping) else {}
     task = first_of(holder, ("problem_statement", "task", "issue"))
-    steps = [_swe_step(raw) for raw in objects(listed(value, "trajectory", "steps"))]
+    steps = [_swe_step(raw) for raw in keep_objects(find_list(value, "trajectory", "steps"))]
     return Trace(tuple(steps), task if isinstance(task, str) else _opening(holder))
 
 
 def _swe_step(raw: Mapping[str, Any]) -> Step:
-    """An action is a command: its first word is the name. Without one the model only spoke."""
+    """An action is a command whose first word is the tool's name; an empty one means that the model only spoke."""
     command = raw["action"].strip()
     if not command:
-        return Step("", "llm", "model", None, text_of(raw.get("thought") or raw.get("response")))
+        return Step("", "llm", "model", None, extract_text(raw.get("thought") or raw.get("response")))
     name = command.split(None, 1)[0][:80]
-    made = call_step(CallMade("", name, {"command": command}), CallResult("", "", raw.get("observation")))
-    return replace(made, seconds=duration(raw.get("execution_time")))
+    made = build_call_step(CallMade("", name, {"command": command}), CallResult("", "", raw.get("observation")))
+    return replace(made, seconds=parse_duration(raw.get("execution_time")))
 
 
 def _opening(holder: Mapping[str, Any]) -> str | None:
-    """The first words of the user in the history that lies beside the trajectory; demonstrations are left out."""
-    history = [turn for turn in objects(listed(holder.get("history"))) if not turn.get("is_demo")]
-    said = (text_of(turn.get("content")).strip() for turn in history if turn.get("role") == "user")
+    """The first words of the user in the history beside the trajectory, without demonstrations."""
+    history = [turn for turn in keep_objects(find_list(holder.get("history"))) if not turn.get("is_demo")]
+    said = (extract_text(turn.get("content")).strip() for turn in history if turn.get("role") == "user")
     return next(filter(None, said), None)
 
 
@@ -116,7 +124,7 @@ def _log(value: Any) -> str | None:
 
 
 def _messages(value: Any) -> list[Mapping[str, Any]]:
-    return objects(listed(value, "steps", "messages", "chat_history", "trajectory"))
+    return keep_objects(find_list(value, "steps", "messages", "chat_history", "trajectory"))
 
 
 def _read_chat(value: Any) -> Trace:
@@ -143,7 +151,7 @@ def _records(log: str) -> list[str]:
 
 
 def _from_log(log: str) -> tuple[list[Step], str | None]:
-    """Each response is a step; what an agent hands over is the result of the step before it."""
+    """Each response is a step; what an agent hands over is the result of the step before."""
     steps: list[Step] = []
     observed: dict[int, str] = {}
     for record in _records(log):
@@ -162,7 +170,7 @@ def _from_log(log: str) -> tuple[list[Step], str | None]:
 
 
 def _from_messages(messages: list[Mapping[str, Any]]) -> tuple[list[Step], str | None]:
-    """The one who opens the chat and states the task is its user: what it says later answers the step before."""
+    """The opener of the chat stands for the user: its first message is the task, later ones answer the step before."""
     opener = str(messages[0].get("name") or "") if messages else ""
     is_user = bool(messages) and _stands_for_user(opener, messages)
     steps: list[Step] = []
@@ -171,7 +179,7 @@ def _from_messages(messages: list[Mapping[str, Any]]) -> tuple[list[Step], str |
     for message in messages:
         album = Album()
         content = message.get("content")
-        joined = text_of(clean(content, album))
+        joined = extract_text(clean(content, album))
         name = str(message.get("name") or "")
         if is_user and name == opener:
             task = task or joined.strip() or None

@@ -8,10 +8,19 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from krino.errors import CannotJudge
-from krino.judges.efficiency.traces.content import dump, elapsed, instant, listed, number, objects, text_of, whole
-from krino.judges.efficiency.traces.messages import is_message, unwrapped
+from krino.judges.efficiency.traces.content import (
+    dump,
+    extract_text,
+    find_list,
+    keep_objects,
+    parse_count,
+    parse_number,
+    parse_time,
+    time_between,
+)
+from krino.judges.efficiency.traces.messages import is_message, unwrap_message
 from krino.judges.efficiency.traces.steps import Reader, Trace
-from krino.judges.efficiency.traces.tree import Node, Role, root_input, tree_steps
+from krino.judges.efficiency.traces.tree import Node, Role, find_task, list_steps
 
 # --- exported runs ---------------------------------------------------------------------------------
 
@@ -29,16 +38,16 @@ ROLES: Mapping[str, Role] = {
 
 
 def _recognise_runs(value: Any) -> str | None:
-    tops = _tops(value)
+    tops = _find_top_runs(value)
     return "runs with run_type" if tops and all("run_type" in run for run in tops) else None
 
 
-def _tops(value: Any) -> list[Mapping[str, Any]]:
+def _find_top_runs(value: Any) -> list[Mapping[str, Any]]:
     if isinstance(value, Mapping) and "run_type" in value:
         return [value]
     if isinstance(value, Mapping) and isinstance(value.get("run"), Mapping):
         return [value["run"]]
-    return objects(listed(value, "runs"))
+    return keep_objects(find_list(value, "runs"))
 
 
 def _read_runs(value: Any) -> Trace:
@@ -54,19 +63,19 @@ def _read_runs(value: Any) -> Trace:
             nodes[parent].children.append(node)
         else:
             roots.append(node)
-    traces = {str(run["trace_id"]) for run in _tops(value) if run.get("trace_id")}
+    traces = {str(run["trace_id"]) for run in _find_top_runs(value) if run.get("trace_id")}
     if len(traces) > 1:
         raise CannotJudge(
             f"the record holds {len(traces)} traces: give one trace a record "
             "(krino.judge_many and the command `krino judge` take them apart)"
         )
     answer = dump(roots[0].output) if len(roots) == 1 and roots[0].children else ""
-    return Trace(tuple(tree_steps(roots)), root_input(roots), answer or None)
+    return Trace(tuple(list_steps(roots)), find_task(roots), answer or None)
 
 
 def runs_by_trace(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The outermost runs of a list, each with the id of its trace: its own, or that of the run it belongs to."""
-    tops = _tops(value)
+    """The top-level runs of a list, each with its trace id or that of its parent."""
+    tops = _find_top_runs(value)
     known = {str(run["id"]): str(run["trace_id"]) for run in tops if run.get("id") and run.get("trace_id")}
     for run in tops:
         if "run_type" in run:
@@ -74,32 +83,32 @@ def runs_by_trace(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _runs(value: Any) -> Iterator[tuple[Mapping[str, Any], str]]:
-    waiting = [(run, "") for run in reversed(_tops(value))]
+    waiting = [(run, "") for run in reversed(_find_top_runs(value))]
     while waiting:
         run, holder = waiting.pop()
         yield run, holder
         own = str(run.get("id") or "")
-        waiting.extend((child, own) for child in reversed(objects(listed(run, "child_runs") or [])))
+        waiting.extend((child, own) for child in reversed(keep_objects(find_list(run, "child_runs") or [])))
 
 
 def _run_node(run: Mapping[str, Any]) -> Node:
-    start, end = instant(run.get("start_time")), instant(run.get("end_time"))
+    start, end = parse_time(run.get("start_time")), parse_time(run.get("end_time"))
     role = ROLES.get(str(run.get("run_type")), "other")
     return Node(
         id=str(run.get("id") or ""),
         name=str(run.get("name") or run.get("run_type") or "run"),
         role=role,
-        input=_inner(run.get("inputs")),
-        output=_inner(run.get("outputs")),
+        input=_unwrap_single(run.get("inputs")),
+        output=_unwrap_single(run.get("outputs")),
         error=str(run["error"])[:400] if run.get("error") else None,
-        tokens=whole(run.get("total_tokens")) if role == "llm" else None,
-        seconds=elapsed(start, end),
-        cost=number(run.get("total_cost")) if role == "llm" else None,
+        tokens=parse_count(run.get("total_tokens")) if role == "llm" else None,
+        seconds=time_between(start, end),
+        cost=parse_number(run.get("total_cost")) if role == "llm" else None,
         start=start,
     )
 
 
-def _inner(value: Any) -> Any:
+def _unwrap_single(value: Any) -> Any:
     """Runs wrap single values: {"input": x} and {"output": x} stand for x."""
     if isinstance(value, Mapping) and len(value) == 1:
         name, inner = next(iter(value.items()))
@@ -124,7 +133,7 @@ class _Run:
     node: Node
     parent: str
     routes: bool
-    """A chain of a graph that is none of its nodes: what chooses the next one, or hands a value on."""
+    """Whether it is a chain of a graph but none of its nodes: a router between them."""
     streamed: list[str] = field(default_factory=list)
     open: bool = True
 
@@ -137,7 +146,7 @@ def is_event(raw: Any) -> bool:
 
 
 def _events(value: Any) -> list[Mapping[str, Any]]:
-    return objects(listed(value, "events") or [])
+    return keep_objects(find_list(value, "events") or [])
 
 
 def _recognise_events(value: Any) -> str | None:
@@ -151,49 +160,49 @@ def _read_events(value: Any) -> Trace:
         own = str(event["run_id"])
         run = runs.get(own)
         if run is None:
-            run = runs[own] = _begin(event, runs)
-        _take(run, event)
+            run = runs[own] = _start_run(event, runs)
+        _add_event(run, event)
     for run in runs.values():
         if run.node.output in (None, "") and run.streamed:
             run.node.output = "".join(run.streamed)
-    roots = _hang(runs)
-    return Trace(tuple(tree_steps(roots)), root_input(roots))
+    roots = _build_tree(runs)
+    return Trace(tuple(list_steps(roots)), find_task(roots))
 
 
-def _begin(event: Mapping[str, Any], runs: Mapping[str, _Run]) -> _Run:
+def _start_run(event: Mapping[str, Any], runs: Mapping[str, _Run]) -> _Run:
     found = _EVENT.fullmatch(str(event["event"]))
     kind = found.group(1) if found else "chain"
     about = event.get("metadata")
     graph_node = about.get(_NODE) if isinstance(about, Mapping) else None
     name = str(event.get("name") or kind)
-    parents = [str(parent) for parent in listed(event.get("parent_ids")) or []]
+    parents = [str(parent) for parent in find_list(event.get("parent_ids")) or []]
     inside = [own for own, run in runs.items() if run.open and run.node.role == "container"]
     parent = next((own for own in reversed(parents) if own in runs), inside[-1] if inside and not parents else "")
     node = Node(id=str(event["run_id"]), name=name, role=ROLES[kind])
     return _Run(node, parent, routes=kind == "chain" and graph_node is not None and graph_node != name)
 
 
-def _take(run: _Run, event: Mapping[str, Any]) -> None:
-    """What an event adds: an input may come with the start or the end, a text in pieces, an output with the end."""
+def _add_event(run: _Run, event: Mapping[str, Any]) -> None:
+    """Adds an event to its run: the input comes with the start or end, text in pieces, the output with the end."""
     data, phase = event["data"], str(event["event"]).rpartition("_")[2]
     node = run.node
     if node.input is None and data.get("input") is not None:
         node.input = data["input"]
     if phase == "stream" and node.role == "llm":
-        run.streamed.append(text_of(_plain(data.get("chunk"))))
+        run.streamed.append(extract_text(_extract_content(data.get("chunk"))))
     if phase not in ("end", "error"):
         return
     run.open = False
-    output = _message(_generated(data.get("output")))
+    output = _message(_unwrap_generation(data.get("output")))
     if phase == "error" or output.get("status") == "error":
-        node.error = str(data.get("error") or _plain(data.get("output")) or "error")[:400]
-    told = _generated(data.get("output"))
-    node.output = _plain(told) if node.role in ("tool", "retrieval") else told
+        node.error = str(data.get("error") or _extract_content(data.get("output")) or "error")[:400]
+    told = _unwrap_generation(data.get("output"))
+    node.output = _extract_content(told) if node.role in ("tool", "retrieval") else told
     usage = output.get("usage_metadata")
-    node.tokens = whole(usage.get("total_tokens")) if isinstance(usage, Mapping) else None
+    node.tokens = parse_count(usage.get("total_tokens")) if isinstance(usage, Mapping) else None
 
 
-def _generated(value: Any) -> Any:
+def _unwrap_generation(value: Any) -> Any:
     """The message of a model in the first version, where it is one of its generations."""
     held: Any = value.get("generations") if isinstance(value, Mapping) else None
     while isinstance(held, list) and len(held) == 1:
@@ -202,19 +211,19 @@ def _generated(value: Any) -> Any:
 
 
 def _message(value: Any) -> Mapping[str, Any]:
-    return unwrapped(value) if isinstance(value, Mapping) else {}
+    return unwrap_message(value) if isinstance(value, Mapping) else {}
 
 
-def _plain(value: Any) -> Any:
-    """What a message holds; of a command to the graph, and of anything else, the whole."""
+def _extract_content(value: Any) -> Any:
+    """The content of a message; any other value, such as a command to the graph, unchanged."""
     message = _message(value)
     kind = str(message.get("type") or "")
     is_piece = kind.endswith("Chunk") or is_message(message)
     return message.get("content") if message and is_piece else value
 
 
-def _hang(runs: Mapping[str, _Run]) -> list[Node]:
-    """The runs below those that hold them; a chain of a graph that holds none and is no node does nothing."""
+def _build_tree(runs: Mapping[str, _Run]) -> list[Node]:
+    """Builds the tree of runs and returns its roots; a router without children is no step."""
     roots: list[Node] = []
     for run in runs.values():
         (runs[run.parent].node.children if run.parent in runs else roots).append(run.node)

@@ -10,29 +10,37 @@ from typing import Any
 from krino.judges.efficiency.tables import table
 from krino.judges.efficiency.traces.content import (
     dump,
-    elapsed,
+    extract_text,
+    find_list,
     from_json,
-    instant,
-    listed,
-    number,
-    objects,
-    text_of,
-    whole,
+    keep_objects,
+    parse_count,
+    parse_number,
+    parse_time,
+    time_between,
 )
 from krino.judges.efficiency.traces.spans import (
     Span,
-    grow,
+    build_tree,
+    count_orphans,
     is_agents_row,
     is_observation,
     is_span,
-    orphans,
-    raw_spans,
+    iterate_spans,
+    read_spans,
     refuse_fragment,
-    spans_of,
 )
 from krino.judges.efficiency.traces.steps import Reader, Trace
-from krino.judges.efficiency.traces.tree import Node, Role, closing_agent, root_input, task_text, tree_steps, walk
-from krino.judges.efficiency.traces.turns import task_media
+from krino.judges.efficiency.traces.tree import (
+    Node,
+    Role,
+    extract_task,
+    find_closing_agent,
+    find_task,
+    list_steps,
+    walk_tree,
+)
+from krino.judges.efficiency.traces.turns import find_task_media
 
 # --- attributes that name the operation ------------------------------------------------------------
 
@@ -51,7 +59,7 @@ _REPLY_EVENTS = re.compile(r"gen_ai\.choice|gen_ai\.content\.completion")
 
 
 def _has(prefix: str, value: Any) -> str | None:
-    found = any(key.startswith(prefix) for span in spans_of(value) for key in span.attributes)
+    found = any(key.startswith(prefix) for span in read_spans(value) for key in span.attributes)
     return f"spans with {prefix}* attributes" if found else None
 
 
@@ -65,28 +73,28 @@ def _recognise_otlp(value: Any) -> str | None:
 
 
 def _langfuse(value: Any) -> str | None:
-    if isinstance(value, Mapping) and any(map(is_observation, objects(listed(value.get("observations"))))):
+    if isinstance(value, Mapping) and any(map(is_observation, keep_objects(find_list(value.get("observations"))))):
         return "observations"
     return _has("langfuse.observation.", value)
 
 
 def _agents(value: Any) -> str | None:
-    return "spans with span_data" if any(is_agents_row(raw) for raw, _ in raw_spans(value)) else None
+    return "spans with span_data" if any(is_agents_row(raw) for raw, _ in iterate_spans(value)) else None
 
 
 def _read_otlp(value: Any) -> Trace:
-    spans = spans_of(value)
+    spans = read_spans(value)
     known = any(_named_role(span) for span in spans)
-    roots = grow(spans, lambda span: _otlp_node(span, known))
+    roots = build_tree(spans, lambda span: _otlp_node(span, known))
     refuse_fragment(spans, roots)
-    agent = closing_agent(roots)
-    answer = text_of(agent.output) if agent is not None else None
-    task, media = root_input(roots), task_media(*(node.input for node in roots))
-    steps = tree_steps(roots)
+    agent = find_closing_agent(roots)
+    answer = extract_text(agent.output) if agent is not None else None
+    task, media = find_task(roots), find_task_media(*(node.input for node in roots))
+    steps = list_steps(roots)
     if isinstance(value, Mapping) and "observations" in value:  # Langfuse keeps input and output beside its spans
-        task = task_text(value.get("input")) or task
+        task = extract_task(value.get("input")) or task
         answer = answer or dump(value.get("output")) or None
-    return Trace(tuple(steps), task, answer, orphans(spans), media)
+    return Trace(tuple(steps), task, answer, count_orphans(spans), media)
 
 
 def _named_role(span: Span) -> Role | None:
@@ -101,7 +109,7 @@ def _named_role(span: Span) -> Role | None:
 
 
 def _otlp_node(span: Span, known: bool) -> Node:
-    """Where some spans say what they do, the silent ones belong to the application; else every leaf is a step."""
+    """If some spans name their operation, those that do not belong to the application; else every leaf is a step."""
     role = _named_role(span) or ("glue" if known else "container")
     attributes = span.attributes
     error = span.error or (str(attributes["error.type"]) if attributes.get("error.type") else None)
@@ -114,7 +122,7 @@ def _otlp_node(span: Span, known: bool) -> Node:
         error=error,
         tokens=_otlp_tokens(attributes),
         seconds=span.seconds,
-        cost=number(attributes.get("gen_ai.usage.cost", attributes.get("cost"))),
+        cost=parse_number(attributes.get("gen_ai.usage.cost", attributes.get("cost"))),
         start=span.start,
     )
 
@@ -144,11 +152,13 @@ def _event(name: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _otlp_tokens(attributes: Mapping[str, Any]) -> int | None:
-    if (total := whole(attributes.get("tokens"))) is not None:
+    if (total := parse_count(attributes.get("tokens"))) is not None:
         return total
     names = (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens"))
     counts = [
-        next((count for name in pair if (count := whole(attributes.get(f"gen_ai.usage.{name}"))) is not None), None)
+        next(
+            (count for name in pair if (count := parse_count(attributes.get(f"gen_ai.usage.{name}"))) is not None), None
+        )
         for pair in names
     ]
     known = [count for count in counts if count is not None]
@@ -182,14 +192,14 @@ _DOCUMENT = re.compile(r"retrieval\.documents\.(\d+)\.document\.content")
 
 
 def _recognise_openinference(value: Any) -> str | None:
-    return f"spans with {_KIND}" if any(_KIND in span.attributes for span in spans_of(value)) else None
+    return f"spans with {_KIND}" if any(_KIND in span.attributes for span in read_spans(value)) else None
 
 
 def _read_openinference(value: Any) -> Trace:
-    spans = spans_of(value)
-    roots = grow(spans, _openinference_node)
+    spans = read_spans(value)
+    roots = build_tree(spans, _openinference_node)
     refuse_fragment(spans, roots)
-    return Trace(tuple(tree_steps(roots)), _task(roots), _answer(roots), orphans(spans))
+    return Trace(tuple(list_steps(roots)), _task(roots), _answer(roots), count_orphans(spans))
 
 
 def _openinference_node(span: Span) -> Node:
@@ -211,9 +221,9 @@ def _openinference_node(span: Span) -> Node:
         input=given,
         output=gave,
         error=span.error,
-        tokens=whole(attributes.get("llm.token_count.total")) if role != "container" else None,
+        tokens=parse_count(attributes.get("llm.token_count.total")) if role != "container" else None,
         seconds=span.seconds,
-        cost=number(attributes.get("llm.cost.total")),
+        cost=parse_number(attributes.get("llm.cost.total")),
         start=span.start,
     )
 
@@ -228,7 +238,7 @@ def _messages(attributes: Mapping[str, Any], side: str) -> list[dict[str, Any]]:
 
 
 def _said(attributes: Mapping[str, Any]) -> Any:
-    """What the model answered: its text, and the calls it asked for."""
+    """The model's reply: its text and the calls it requested."""
     text = "\n".join(dump(message["content"]) for message in _messages(attributes, "output") if message.get("content"))
     calls: dict[str, dict[str, Any]] = {}
     for key, value in attributes.items():
@@ -246,18 +256,18 @@ def _numbered(attributes: Mapping[str, Any], pattern: re.Pattern[str]) -> list[t
 
 def _task(roots: list[Node]) -> str | None:
     """An agent's own input states the task best; failing that, the first user message a model was given."""
-    agents = [node for node in walk(roots) if node.role == "container" and node.input is not None]
+    agents = [node for node in walk_tree(roots) if node.role == "container" and node.input is not None]
     for node in agents:
-        if found := task_text(node.input):
+        if found := extract_task(node.input):
             if "memory_step" in dump(node.input)[:40]:  # smolagents' step spans hold state, not the task
                 continue
             return found
-    calls = [node for node in walk(roots) if node.role == "llm"]
-    return root_input(calls) if calls else None
+    calls = [node for node in walk_tree(roots) if node.role == "llm"]
+    return find_task(calls) if calls else None
 
 
 def _answer(roots: list[Node]) -> str | None:
-    tops = [node for node in walk(roots) if node.role == "container" and node.output not in (None, "")]
+    tops = [node for node in walk_tree(roots) if node.role == "container" and node.output not in (None, "")]
     return dump(tops[0].output) if tops and tops[0].children else None
 
 
@@ -288,8 +298,8 @@ def _recognise_nested(value: Any) -> str | None:
 def _tops(value: Any) -> list[Mapping[str, Any]]:
     if isinstance(value, Mapping):
         inner = value.get("root_spans") or value.get("rootSpans")
-        return objects(inner) if isinstance(inner, list) else [value]
-    return objects(listed(value))
+        return keep_objects(inner) if isinstance(inner, list) else [value]
+    return keep_objects(find_list(value))
 
 
 def _is_span(raw: Mapping[str, Any]) -> bool:
@@ -300,7 +310,7 @@ def _read_nested(value: Any) -> Trace:
     tops = _tops(value)
     roots = [_grow_nested(top) for top in tops]
     answer = dump(tops[0].get("output")) if len(tops) == 1 and roots[0].children else ""
-    return Trace(tuple(tree_steps(roots)), root_input(roots), answer or None)
+    return Trace(tuple(list_steps(roots)), find_task(roots), answer or None)
 
 
 def _grow_nested(top: Mapping[str, Any]) -> Node:
@@ -309,7 +319,7 @@ def _grow_nested(top: Mapping[str, Any]) -> Node:
     count = 0
     while waiting and count < _MAX_SPANS:
         raw, node = waiting.pop()
-        for child in objects(listed(raw, "children") or []):
+        for child in keep_objects(find_list(raw, "children") or []):
             grown = _nested_node(child)
             node.children.append(grown)
             waiting.append((child, grown))
@@ -318,9 +328,9 @@ def _grow_nested(top: Mapping[str, Any]) -> Node:
 
 
 def _nested_node(raw: Mapping[str, Any]) -> Node:
-    start = instant(raw.get("start_time", raw.get("startTime")))
-    end = instant(raw.get("end_time", raw.get("endTime")))
-    counts = [whole(raw.get(name)) for name in ("input_token_count", "output_token_count")]
+    start = parse_time(raw.get("start_time", raw.get("startTime")))
+    end = parse_time(raw.get("end_time", raw.get("endTime")))
+    counts = [parse_count(raw.get(name)) for name in ("input_token_count", "output_token_count")]
     known = [count for count in counts if count is not None]
     failed = raw.get("error") or (str(raw.get("status")).lower().endswith("errored") and "errored")
     role = _NESTED_ROLES.get(str(raw.get("type") or "base").lower(), "other")
@@ -332,8 +342,8 @@ def _nested_node(raw: Mapping[str, Any]) -> Node:
         output=raw.get("output"),
         error=str(failed)[:400] if failed else None,
         tokens=sum(known) if known else None,
-        seconds=elapsed(start, end),
-        cost=number(raw.get("cost")),
+        seconds=time_between(start, end),
+        cost=parse_number(raw.get("cost")),
         start=start,
     )
 
