@@ -60,9 +60,7 @@ def _choose_redundant_phrase(facts: EfficiencyFacts, place: int, of: int | None)
         same = of is not None and facts.calls[place].normal == facts.calls[of].normal
         unneeded = facts.unneeded.get(place)
         return "repeats" if same else "known" if unneeded is not None and unneeded.of == of else "redundant"
-    if repeat.level in ("exact", "normalised", "same_words"):
-        return "repeats"
-    return "asks alike" if repeat.level == "near" else "known"
+    return "asks alike" if repeat.level == "near" else "repeats"
 
 
 @cache
