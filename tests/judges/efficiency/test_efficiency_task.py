@@ -12,14 +12,14 @@ CUES = table("cues")
 
 @pytest.mark.parametrize("word", CUES["asking"])
 def test_every_opening_of_an_order_to_tell_is_seen_at_the_head_of_a_clause_only(word: str) -> None:
-    assert read_request(f"{word} the lamp").tells
-    assert read_request(f"Dim it, then {word} the lamp").tells
-    assert read_request("Dim the lamp").tells is False
+    assert read_request(f"{word} the lamp").wants_answer
+    assert read_request(f"Dim it, then {word} the lamp").wants_answer
+    assert read_request("Dim the lamp").wants_answer is False
 
 
 @pytest.mark.parametrize("word", CUES["depending"])
 def test_every_condition_is_seen_wherever_it_stands(word: str) -> None:
-    assert read_request(f"Dim the lamp {word} Mia is in").tells
+    assert read_request(f"Dim the lamp {word} Mia is in").wants_answer
 
 
 @pytest.mark.parametrize("word", CUES["open_ended"])
@@ -36,7 +36,7 @@ def test_a_question_of_one_clause_asks_one_thing_and_nothing_else() -> None:
     assert read_request("How high is the belfry?").single
     assert read_request("How high is the belfry?").seeks
     assert not read_request("How high is the belfry, and who built it?").single
-    assert not read_request("Please dim the lamp.").tells
+    assert not read_request("Please dim the lamp.").wants_answer
 
 
 @pytest.mark.parametrize("word", CUES["joining"])

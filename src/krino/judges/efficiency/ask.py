@@ -213,8 +213,8 @@ def show(facts: EfficiencyFacts, limit: int, places: range) -> tuple[str, tuple[
     for place in places:
         step = facts.steps[place]
         shown.lines.append(_heading(step))
-        if told := describe_place(facts, place):
-            shown.lines.append(f"facts: {told}")
+        if described := describe_place(facts, place):
+            shown.lines.append(f"facts: {described}")
         shown.field("said", step.said, step.id)
         shown.field("input", new_messages(step.input, shown.messages), step.id)
         shown.field("output", step.output, step.id)

@@ -69,17 +69,17 @@ def _timeline(named: Sequence[tuple[str, Step]], labels: Mapping[str, StepLabel]
     for called, step in named:
         label = labels.get(step.id)
         back = f"step-{label.because_of}" if label is not None and label.because_of else None
-        told = label.why if label is not None and label.why else None
-        yield Segment(f"{called}  {_what(step)}", label.label if label else None, told, back, key=f"step-{step.id}")
+        details = label.why if label is not None and label.why else None
+        yield Segment(f"{called}  {_what(step)}", label.label if label else None, details, back, key=f"step-{step.id}")
         yield Segment("\n")
 
 
 def _row(name: str, step: Step, labels: Mapping[str, StepLabel], called: Mapping[str, str]) -> tuple[str, ...]:
     label = labels.get(step.id)
-    told = ("", "", "")
+    details = ("", "", "")
     if label is not None:
-        told = (label.label, called.get(label.because_of, "") if label.because_of else "", label.why)
-    return (name, step.kind, _what(step, _LONGEST_CALL), *told, _result(step))
+        details = (label.label, called.get(label.because_of, "") if label.because_of else "", label.why)
+    return (name, step.kind, _what(step, _LONGEST_CALL), *details, _result(step))
 
 
 def _result(step: Step) -> str:

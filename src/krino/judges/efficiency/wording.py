@@ -117,9 +117,9 @@ def _sentences(facts: EfficiencyFacts, wasted: Sequence[StepLabel], excerpts: bo
     for item in wasted:
         groups.setdefault(_choose_phrase(facts, item), []).append(item)
     ranked = sorted(groups.items(), key=lambda group: -len(group[1]))
-    told = ranked[:_MOST_SENTENCES] if len(ranked) <= _MOST_SENTENCES else ranked[: _MOST_SENTENCES - 1]
-    sentences = [_sentence(facts, what, group, excerpts) for what, group in told]
-    rest = [item for _, group in ranked[len(told) :] for item in group]
+    shown_groups = ranked[:_MOST_SENTENCES] if len(ranked) <= _MOST_SENTENCES else ranked[: _MOST_SENTENCES - 1]
+    sentences = [_sentence(facts, what, group, excerpts) for what, group in shown_groups]
+    rest = [item for _, group in ranked[len(shown_groups) :] for item in group]
     if rest:
         named = _steps([facts.display_id(item.step) for item in rest])
         sentences.append(f"{named} {'was' if len(rest) == 1 else 'were'} unnecessary too.")

@@ -1,4 +1,4 @@
-"""Reads what a task asks for: to be told something, to have something done, and how often an act may be repeated."""
+"""Reads what a task asks for: an answer, an act, and how often an act may be repeated."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _LOOKED_AT = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What a task wants. `tells`: an answer, or an act that depends on something that must be looked up first."""
+    """What a task wants. `wants_answer`: an answer, or an act that depends on something to be looked up first."""
 
-    tells: bool
+    wants_answer: bool
     single: bool
     """One thing is asked, in a question that a few words can answer."""
     seeks: bool

@@ -50,10 +50,10 @@ class TraceWords:
         self.task_stems = _strip_plurals(self.task | self.task_tokens)
         self.task_forms = inflect(self.task_tokens)
         self.task_numbers = {word.rstrip("0") for word in self.task_tokens if word.isdigit()}  # 84.2 is 84.20
-        self.task_identifiers = identifiers(task)
+        self.task_identifiers = find_short_ids(task)
         self.answer = words_in(answer)
         self.reads = [
-            (may_be_left_out(step, call.effect) and not self._is_ordered(step, call)) or self._drafts(place)
+            (may_be_left_out(step, call.effect) and not self._is_ordered(step, call)) or self._is_draft(place)
             for place, (step, call) in enumerate(zip(steps, calls, strict=True))
         ]
         if not self.request.seeks and not any(self.is_act(place) for place in range(len(steps))):
@@ -63,23 +63,23 @@ class TraceWords:
             (step.kind == "tool" and call.effect != "changes") or reads
             for step, call, reads in zip(steps, calls, self.reads, strict=True)
         ]
-        self.tools = [_tool(step) for step in steps]
+        self.tools = [_name_tool(step) for step in steps]
         self.call_counts = Counter(self.tools)
         spoken = next((step for step in reversed(steps) if step.talks), None)
         self.said = answer or (extract_text(spoken.output) if spoken else "")
-        self.stated = self._stated(spoken)
+        self.stated = self._find_stated(spoken)
         self.denies = any(phrase in self.said.lower() for phrase in table("cues")["denying"])
         """Whether the answer is that nothing was found: then it rests on every search."""
         self.answer_is_bare = len((self.answer | words_in(self.said)) - self.task) < _BARE
         self._words_used: dict[int, tuple[str, ...]] = {}
         self._vocabulary: dict[str, str] = {}
         self.given = [
-            tokens_of(step.input) if tells else set() for step, tells in zip(steps, self.informs, strict=True)
+            tokens_of(step.input) if informs else set() for step, informs in zip(steps, self.informs, strict=True)
         ]
-        self.short_ids = [set() if step.talks else identifiers(step.input) for step in steps]
-        self.brought = [self._brought(place) for place in range(len(steps))]
-        self.asked = [self._asked(place) for place in range(len(steps))]
-        self.shared = self._shared_arguments()
+        self.short_ids = [set() if step.talks else find_short_ids(step.input) for step in steps]
+        self.returned = [self._find_returned(place) for place in range(len(steps))]
+        self.task_words = [self._find_task_words(place) for place in range(len(steps))]
+        self.shared = self._find_shared_arguments()
         self.varied = {
             tool for place, tool in enumerate(self.tools) if self.given[place] - self.shared.get(tool, set())
         }
@@ -87,7 +87,7 @@ class TraceWords:
         self.named_tools = {
             tool for place, tool in enumerate(self.tools) if tool in self.shared and self.is_named(place)
         }
-        """Tools of which one call is about the very thing that the task names."""
+        """Tools with at least one call about the very thing that the task names."""
 
     def _is_ordered(self, step: Step, call: Call) -> bool:
         """Whether a tool that could be a reading by its name is the very act that the task orders.
@@ -103,22 +103,22 @@ class TraceWords:
         things = _strip_plurals(named - verbs) or _strip_plurals(given)
         if verbs and (call.effect == "unclear" or (given <= self.task_forms and things & self.task_stems)):
             return True
-        unclear = call.effect == "unclear" and not self.request.tells and bool(given)
+        unclear = call.effect == "unclear" and not self.request.wants_answer and bool(given)
         return unclear and acknowledges(step, self.task_forms)
 
-    def _drafts(self, place: int) -> bool:
+    def _is_draft(self, place: int) -> bool:
         """A model's text between others: neither the last nor one that chooses the next call."""
         step = self.steps[place]
         following = self.steps[place + 1].kind if place + 1 < len(self.steps) else ""
         return step.kind == "llm" and isinstance(step.input, str) and following in ("llm", "message")
 
-    def _stated(self, spoken: Step | None) -> set[str]:
+    def _find_stated(self, spoken: Step | None) -> set[str]:
         """What the answer states beyond the task; if the last model was given a text, what that text states."""
-        handed = isinstance(spoken.input, str) and spoken.kind == "llm" if spoken else False
-        found = words_of(spoken.input) if spoken and handed else words_in(self.said)
+        was_given_text = isinstance(spoken.input, str) and spoken.kind == "llm" if spoken else False
+        found = words_of(spoken.input) if spoken and was_given_text else words_in(self.said)
         return found - self.task_forms - words("cues", "talk")
 
-    def _brought(self, place: int) -> tuple[str, ...]:
+    def _find_returned(self, place: int) -> tuple[str, ...]:
         """The new words in a reading's result; interned, because a long trace has many."""
         if not self.informs[place]:
             return ()
@@ -129,14 +129,14 @@ class TraceWords:
         share = self._vocabulary.setdefault
         return tuple([share(word, word) for word in found - (_DIGITS - self.stated) or found])
 
-    def _asked(self, place: int) -> set[str]:
+    def _find_task_words(self, place: int) -> set[str]:
         """The task's words among the tool's name and the arguments: what of the task this step looks at."""
         if not self.informs[place]:
             return set()
-        named = set(name_parts(self.steps[place].name)) - plain_verbs()
+        named = set(name_parts(self.steps[place].name)) - list_plain_verbs()
         return (_strip_plurals(named) | _strip_plurals(self.given[place])) & self.task_stems
 
-    def _shared_arguments(self) -> dict[str, set[str]]:
+    def _find_shared_arguments(self) -> dict[str, set[str]]:
         """The arguments that all calls of a tool share, for tools that are called more than once."""
         shared: dict[str, set[str]] = {}
         for place, tool in enumerate(self.tools):
@@ -163,12 +163,12 @@ class TraceWords:
         return self._words_used[place]
 
 
-def identifiers(value: object) -> set[str]:
+def find_short_ids(value: object) -> set[str]:
     text = value if isinstance(value, str) else " ".join(texts_in(value))
     return {found.lower() for found in _IDENTIFIER.findall(text[:MAX_TEXT])}
 
 
-def _tool(step: Step) -> str:
+def _name_tool(step: Step) -> str:
     """The tool's name; for a tool that runs commands, with the command."""
     if not has_name_part(step.name, "runs"):
         return step.name
@@ -182,7 +182,7 @@ def _strip_plurals(found: set[str]) -> set[str]:
 
 
 @cache
-def plain_verbs() -> frozenset[str]:
+def list_plain_verbs() -> frozenset[str]:
     return words("cues", "read") | words("cues", "search") | words("cues", "write")
 
 
@@ -217,7 +217,7 @@ class ArgumentSources:
         self._follow_identifiers(kept)
         self._follow_copies(kept)
         last = self._follow_arguments(kept)
-        self.rests_until = len(trace.steps) if self._answer_rests(kept) else last
+        self.rests_until = len(trace.steps) if self._answer_rests_on_results(kept) else last
         """Up to this place something may rest on results without using their words: to the end of the trace if the
         answer sums results up, else to the last act with an argument that appears in no result."""
 
@@ -230,12 +230,12 @@ class ArgumentSources:
                 self.suppliers.update(sources[name] for name in found)
                 self.supplied.add(place)
             if self.trace.informs[place]:
-                for name in identifiers(self.trace.steps[place].output) & wanted:
+                for name in find_short_ids(self.trace.steps[place].output) & wanted:
                     sources.setdefault(name, place)
 
     def _follow_arguments(self, kept: Sequence[int]) -> int:
         """Finds the readings that returned arguments of acts; returns the last act with an argument of no source."""
-        looked_for = {place: self._open_arguments(place) for place in self.acts}
+        looked_for = {place: self._find_open_arguments(place) for place in self.acts}
         self.worked_on = {place: tokens_of(self.trace.steps[place].input) for place in self.acts if looked_for[place]}
         wanted = set().union(*looked_for.values())
         sources: dict[str, int] = {}
@@ -265,20 +265,20 @@ class ArgumentSources:
                     if any(text in shown for text in copied):
                         self.suppliers.add(place)
 
-    def _open_arguments(self, place: int) -> set[str]:
+    def _find_open_arguments(self, place: int) -> set[str]:
         """The arguments of an act that the task does not state."""
         found = tokens_of(self.trace.steps[place].input) - self.trace.task_forms - words("cues", "command_words")
         return {word for word in found if not (word.isdigit() and word.rstrip("0") in self.trace.task_numbers)}
 
-    def _answer_rests(self, kept: Sequence[int]) -> bool:
+    def _answer_rests_on_results(self, kept: Sequence[int]) -> bool:
         """Whether the answer states what no result says word for word: a sum, a choice, a yes or no."""
-        if not self.trace.request.tells and self.acts:
+        if not self.trace.request.wants_answer and self.acts:
             return False  # it reports what was done
         summed_up = words("cues", "derived").intersection(tokens_in(self.trace.said))
         if summed_up - words("cues", "counted") or not self.trace.stated:
             return True
         every = inflect(self.trace.stated) | summed_up
-        brought = set().union(*(every.intersection(self.trace.brought[place]) for place in kept))
-        missing = {word for word in self.trace.stated if inflect((word,)).isdisjoint(brought)}
-        computed = any(word[0].isdigit() for word in missing) or not summed_up <= brought
+        returned = set().union(*(every.intersection(self.trace.returned[place]) for place in kept))
+        missing = {word for word in self.trace.stated if inflect((word,)).isdisjoint(returned)}
+        computed = any(word[0].isdigit() for word in missing) or not summed_up <= returned
         return computed or len(missing) * 2 > len(self.trace.stated)

@@ -26,7 +26,7 @@ from krino.judges.efficiency.finders.tokens import (
     words_in,
     words_of,
 )
-from krino.judges.efficiency.finders.trace_words import NEARBY, ArgumentSources, TraceWords, plain_verbs
+from krino.judges.efficiency.finders.trace_words import NEARBY, ArgumentSources, TraceWords, list_plain_verbs
 from krino.judges.efficiency.tables import table, words
 from krino.judges.efficiency.traces.content import from_json
 from krino.judges.efficiency.traces.steps import Step
@@ -87,7 +87,7 @@ class _Pass:
         if self.kept and trace.reads[self.kept[-1]] and not trace.answer:
             self.kept.pop()  # a trace that ends with a reading does not say what it was for
         self.used = self._find_used()
-        self.covered: set[str] = set().union(*(trace.asked[place] for place in self.used))
+        self.covered: set[str] = set().union(*(trace.task_words[place] for place in self.used))
         """Words of the task that the readings looked at whose results are used."""
         self.unnamed = Counter(
             trace.tools[place] for place in self.used if not trace.is_named(place) and not self._was_pointed_to(place)
@@ -115,10 +115,10 @@ class _Pass:
             if unneeded is not None:
                 found[place] = unneeded
                 continue
-            looked_at |= self.trace.asked[place]
-            for word in self.trace.brought[place]:
+            looked_at |= self.trace.task_words[place]
+            for word in self.trace.returned[place]:
                 known.setdefault(word, place)
-        if self.resting and not any(self.trace.asked[place] for place in self.kept):
+        if self.resting and not any(self.trace.task_words[place] for place in self.kept):
             return {}  # the answer rests on readings of which the task names none: any of them may be the one
         return found or self._find_additions()
 
@@ -131,7 +131,7 @@ class _Pass:
         later = set(self.trace.answer)
         used: dict[int, set[str]] = {}
         for place in reversed(self.kept):
-            if found := later.intersection(self.trace.brought[place]):
+            if found := later.intersection(self.trace.returned[place]):
                 used[place] = found
             later.update(self.trace.words_used(place))
         return used
@@ -159,35 +159,41 @@ class _Pass:
 
     def _passes_id_on(self, place: int, following: int) -> bool:
         own = self.trace.given[following] - self.trace.shared.get(self.trace.tools[following], set())
-        return bool(own) and own.issubset(self.trace.brought[place])
+        return bool(own) and own.issubset(self.trace.returned[place])
 
     def _is_unused(self, chain: Sequence[int]) -> bool:
         """Whether no step of it returned a word that is used for more than the next step's id."""
         given = [self.trace.given[place] for place in chain[1:]]
         return not any(
-            self.used.get(place, set()) - passed_on or self.trace.asked[place]
+            self.used.get(place, set()) - passed_on or self.trace.task_words[place]
             for place, passed_on in zip(chain, [*given, set()], strict=True)
         )
 
     # --- the decision about one reading ---
 
     def _judge(self, place: int, known: Mapping[str, int], looked_at: set[str]) -> Unneeded | None:
-        brought, asked, used = self.trace.brought[place], self.trace.asked[place], self.used.get(place, set())
+        returned, task_words, used = (
+            self.trace.returned[place],
+            self.trace.task_words[place],
+            self.used.get(place, set()),
+        )
         if place in self.arguments.suppliers or self._prepares_act(place) or self._is_reported_to_user(place):
             return None
         if used - known.keys():
             return None
-        few = len(brought) < table("limits")["least_distinctive"]
+        few = len(returned) < table("limits")["least_distinctive"]
         if self.arguments.rests_until <= place < self.arguments.waits_from and not self.trace.steps[place].talks:
             return self._judge_supported(place, known, few)
-        if not brought or self._follows(place, known):
+        if not returned or self._follows(place, known):
             return None
         if not used:
-            undecided = few or asked - self.covered or self.trace.denies or self._is_searched_one_by_one(place)
+            undecided = few or task_words - self.covered or self.trace.denies or self._is_searched_one_by_one(place)
             return None if undecided else Unneeded("unused")
         first = min(known[word] for word in used)
-        new = any(word not in known for word in brought)
-        again = bool(asked) and (asked <= looked_at or (not new and len(asked & looked_at) * 2 >= len(asked)))
+        new = any(word not in known for word in returned)
+        again = bool(task_words) and (
+            task_words <= looked_at or (not new and len(task_words & looked_at) * 2 >= len(task_words))
+        )
         return Unneeded("known", first) if again and not self._asks_another(place, first) else None
 
     def _judge_supported(self, place: int, known: Mapping[str, int], few: bool) -> Unneeded | None:
@@ -196,11 +202,11 @@ class _Pass:
         if used:
             first = min(known[word] for word in used)
             return None if self._is_another_thing(place, first, known) else Unneeded("known", first)
-        asked = bool(self.trace.asked[place] - self.covered)
+        task_words = bool(self.trace.task_words[place] - self.covered)
         result = words_of(self.trace.steps[place].output)
         if result and result <= self.trace.task and not self.trace.steps[place].observed:
             return Unneeded("unused")  # it only returns what the task says
-        several = self.trace.request.tells and not self.trace.request.single and asked
+        several = self.trace.request.wants_answer and not self.trace.request.single and task_words
         if (
             several
             or self._opens_page(place)
@@ -208,7 +214,7 @@ class _Pass:
             or self._is_of_a_list(place, known)
         ):
             return None
-        return Unneeded("unused", doubt=few or asked)
+        return Unneeded("unused", doubt=few or task_words)
 
     # --- what keeps a reading: these only prevent false alarms ---
 
@@ -225,14 +231,14 @@ class _Pass:
             return False
         if has_name_part(before.name, "runs"):
             return False
-        step, alike = self.trace.steps[place], set(name_parts(self.trace.steps[place].name)) - plain_verbs()
+        step, alike = self.trace.steps[place], set(name_parts(self.trace.steps[place].name)) - list_plain_verbs()
         looks_at = tokens_of(step.input) | inflect(alike)
         return not looks_at.isdisjoint(tokens_of(before.input) | inflect(set(name_parts(before.name))))
 
     def _was_pointed_to(self, place: int) -> bool:
         """Whether an earlier used result holds all that sets this call apart, so that it was no search for it."""
         own = self.trace.given[place] - self.trace.shared.get(self.trace.tools[place], set())
-        return bool(own) and any(own.issubset(self.trace.brought[other]) for other in self.used if other < place)
+        return bool(own) and any(own.issubset(self.trace.returned[other]) for other in self.used if other < place)
 
     def _prepares_act(self, place: int) -> bool:
         """It looks at what a later act works on, and that act is given more than the task says."""
@@ -245,7 +251,7 @@ class _Pass:
         """The next words state something to a user, who then decides, and acts follow."""
         steps = self.trace.steps
         spoken = next((later for later in range(place + 1, len(steps)) if steps[later].talks), None)
-        if spoken is None or spoken not in self.user_turns or self.trace.request.tells:
+        if spoken is None or spoken not in self.user_turns or self.trace.request.wants_answer:
             return False
         said = words_of(steps[spoken].output) - self.trace.task_forms - words("cues", "talk")
         return bool(said) and any(self.trace.is_act(later) for later in range(spoken + 1, len(steps)))
@@ -258,7 +264,7 @@ class _Pass:
             own, others = trace.given[place] - trace.given[first], trace.given[first] - trace.given[place]
             if has_opposites(own, others):
                 return True
-            if not others and set(trace.brought[place]) <= {*trace.brought[first], *trace.given[first]}:
+            if not others and set(trace.returned[place]) <= {*trace.returned[first], *trace.given[first]}:
                 return False  # a part of the same thing
             return not own.isdisjoint(trace.task_tokens) or any(word in known for word in own)
         if not one.wording or not other.wording:
@@ -276,7 +282,7 @@ class _Pass:
     def _is_searched_one_by_one(self, place: int) -> bool:
         """Another call of the tool returned what is used, and the task does not name which: any could have been it."""
         trace, tool = self.trace, self.trace.tools[place]
-        off_task_search = trace.calls[place].is_search and not trace.asked[place]
+        off_task_search = trace.calls[place].is_search and not trace.task_words[place]
         return tool in trace.varied and self.unnamed[tool] > 0 and not off_task_search and not trace.steps[place].talks
 
     def _opens_page(self, place: int) -> bool:
@@ -289,7 +295,7 @@ class _Pass:
     def _is_of_a_list(self, place: int, known: Mapping[str, int]) -> bool:
         """One of several things by its id, and the ids come from an earlier result: the answer may be a choice."""
         trace, tool = self.trace, self.trace.tools[place]
-        if not trace.request.tells or trace.call_counts[tool] < 2 or tool in trace.named_tools:
+        if not trace.request.wants_answer or trace.call_counts[tool] < 2 or tool in trace.named_tools:
             return False
         if trace.calls[place].wording:
             return False
@@ -329,13 +335,13 @@ def _find_additions(trace: TraceWords, kept: Sequence[int], used: Mapping[int, s
     first, rest = parts[0] - trace.task_forms, set().union(*parts[1:])
     sources = []
     for place in kept:
-        if trace.informs[place] and not first.isdisjoint(trace.brought[place]):
+        if trace.informs[place] and not first.isdisjoint(trace.returned[place]):
             sources.append(place)
-            first = first.difference(trace.brought[place])
+            first = first.difference(trace.returned[place])
     if not sources:  # the first part sums up a result that the rest does not mention
-        looked = (place for place in kept if trace.reads[place] and trace.asked[place] and trace.brought[place])
-        sources = [place for place in looked if rest.isdisjoint(trace.brought[place])]
-        first = set().union(*(trace.brought[place] for place in sources))
+        looked = (place for place in kept if trace.reads[place] and trace.task_words[place] and trace.returned[place])
+        sources = [place for place in looked if rest.isdisjoint(trace.returned[place])]
+        first = set().union(*(trace.returned[place] for place in sources))
         if any(not trace.given[place].isdisjoint(first) for place in kept):
             return []  # one step gave the other its arguments
     if not sources:
@@ -351,13 +357,13 @@ def _find_additions(trace: TraceWords, kept: Sequence[int], used: Mapping[int, s
 
 def _only_adds(trace: TraceWords, place: int, used: set[str], rest: set[str], sources: Sequence[int]) -> bool:
     """Whether only the rest of the answer uses its words, and it looks at something that the task does not mention."""
-    used = used.difference(*(trace.brought[source] for source in sources))
+    used = used.difference(*(trace.returned[source] for source in sources))
     if not used or not used <= rest:
         return False
     later = (step for step in trace.steps[place + 1 :] if step.kind in ("tool", "retrieval", "other"))
     if any(not used.isdisjoint(words_of(step.input)) for step in later):
         return False
-    named = {part for part in name_parts(trace.steps[place].name) if part not in plain_verbs()}
+    named = {part for part in name_parts(trace.steps[place].name) if part not in list_plain_verbs()}
     for source in sources:
         named.difference_update(name_parts(trace.steps[source].name))
     looks_at = {word for word in named | trace.given[place] if len(word) > 2 and word.isalpha()}

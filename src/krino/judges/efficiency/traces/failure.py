@@ -72,12 +72,12 @@ def _find_error_in_object(output: Mapping[Any, Any]) -> str | None:
     message = output.get("error") or output.get("errors") or output.get("exception")
     if message and only_error:
         return str(message)[:_LOOKED_AT]
-    told = str(message or output.get("message") or output.get("detail") or "")
+    text = str(message or output.get("message") or output.get("detail") or "")
     status = next((found for field in _STATUS_FIELDS if (found := _read_status(output.get(field)))), None)
     if status and (only_error or message or not output.get("code")):
-        return f"{status} {told}".strip()[:_LOOKED_AT]
+        return f"{status} {text}".strip()[:_LOOKED_AT]
     refused = output.get("success") is False or output.get("ok") is False or output.get("isError") is True
-    return (told or "not successful")[:_LOOKED_AT] if refused and (message or only_error) else None
+    return (text or "not successful")[:_LOOKED_AT] if refused and (message or only_error) else None
 
 
 def _read_status(value: Any) -> int | None:

@@ -131,15 +131,15 @@ def _read(value: Any) -> Trace:
 def _drop_repeats(chunks: Iterable[list[tuple[Sort, Message]]]) -> Iterator[Message]:
     """Each message once, by id; without ids, a state repeats the messages that came before."""
     known: set[str] = set()
-    told: Counter[str] = Counter()
+    seen: Counter[str] = Counter()
     for held in chunks:
         here: Counter[str] = Counter()
         for sort, message in held:
             own, text = message.get("id"), dump(message)
             here[text] += 1
-            again = own in known if isinstance(own, str) and own else sort == "state" and here[text] <= told[text]
+            again = own in known if isinstance(own, str) and own else sort == "state" and here[text] <= seen[text]
             if not again:
-                told[text] += 1
+                seen[text] += 1
                 yield message
             if isinstance(own, str):
                 known.add(own)

@@ -196,8 +196,8 @@ def _add_event(run: _Run, event: Mapping[str, Any]) -> None:
     output = _message(_unwrap_generation(data.get("output")))
     if phase == "error" or output.get("status") == "error":
         node.error = str(data.get("error") or _extract_content(data.get("output")) or "error")[:400]
-    told = _unwrap_generation(data.get("output"))
-    node.output = _extract_content(told) if node.role in ("tool", "retrieval") else told
+    generated = _unwrap_generation(data.get("output"))
+    node.output = _extract_content(generated) if node.role in ("tool", "retrieval") else generated
     usage = output.get("usage_metadata")
     node.tokens = parse_count(usage.get("total_tokens")) if isinstance(usage, Mapping) else None
 

@@ -79,14 +79,14 @@ def _call(item: Mapping[str, Any], kind: str, result: Mapping[str, Any] | None) 
     shown = extract_text(output) if isinstance(output, list) and result is not None else output
     step_kind: Kind = "retrieval" if kind in _SEARCHES else "tool"
     error = item.get("error")
-    name, handed = str(item.get("name") or kind.removesuffix("_call")), clean(from_json(given), album)
+    name, arguments = str(item.get("name") or kind.removesuffix("_call")), clean(from_json(given), album)
     return Step(
         id=str(item.get("call_id") or item.get("id") or ""),
         kind=step_kind,
         name=name,
-        input=handed,
+        input=arguments,
         output=shown,
-        error=str(error)[:400] if error else find_failure(name, handed, from_json(shown)),
+        error=str(error)[:400] if error else find_failure(name, arguments, from_json(shown)),
         media=tuple(album.items),
     )
 

@@ -75,8 +75,8 @@ def _steps(raws: Sequence[Any]) -> list[Step]:
         elif _is_call(raw):
             steps.append(replace(step, kind="tool"))
         elif steps and steps[-1].kind == "message":
-            told = f"{steps[-1].observed}\n{extract_text(step.output or step.input)}".strip()
-            steps[-1] = replace(steps[-1], observed=told)
+            replies = f"{steps[-1].observed}\n{extract_text(step.output or step.input)}".strip()
+            steps[-1] = replace(steps[-1], observed=replies)
     return steps
 
 
@@ -118,16 +118,16 @@ def _step(raw: Any) -> Step:
     )
     kind: Kind = table("fields")["kind"].get(given_kind) or ("tool" if name is not None and not given_kind else "other")
     called = str(details.get("name") if details else name if name is not None else given_kind or "step")
-    handed = _read_input(kind, clean(from_json(given), album))
+    read_input = _read_input(kind, clean(from_json(given), album))
     return Step(
         id=_id(raw),
         kind=kind,
         name=called,
-        input=handed,
+        input=read_input,
         output=output,
         error=str(failed)[:400]
         if failed
-        else find_failure(called, handed, from_json(output))
+        else find_failure(called, read_input, from_json(output))
         if kind != "llm"
         else None,
         tokens=parse_count(raw.get("tokens", raw.get("total_tokens"))),

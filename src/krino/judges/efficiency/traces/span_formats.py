@@ -137,8 +137,8 @@ def _side(span: Span, names: tuple[str, ...], old: re.Pattern[str], events: re.P
             numbered.setdefault(int(match.group(1)), {})[match.group(2)] = value
     if numbered:
         return [numbered[place] for place in sorted(numbered)]
-    told = [_event(name, attributes) for name, attributes in span.events if events.fullmatch(name)]
-    return told or None
+    found_events = [_event(name, attributes) for name, attributes in span.events if events.fullmatch(name)]
+    return found_events or None
 
 
 def _event(name: str, attributes: Mapping[str, Any]) -> dict[str, Any]:

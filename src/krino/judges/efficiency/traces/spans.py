@@ -190,9 +190,9 @@ def _events(raw: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 def _error(raw: Mapping[str, Any]) -> str | None:
     if raw.get("level") == "ERROR" or (is_agents_row(raw) and raw.get("error")):
-        told = raw.get("error")
+        error = raw.get("error")
         message = (
-            told.get("message") if isinstance(told, Mapping) else first_of(raw, ("statusMessage", "status_message"))
+            error.get("message") if isinstance(error, Mapping) else first_of(raw, ("statusMessage", "status_message"))
         )
         return str(message or "error")[:400]
     status = raw.get("status")

@@ -94,8 +94,8 @@ def find_observations(reply: str, count: int) -> list[str | None]:
     if len(blocks) == count:
         return list(blocks)
     opening = _PREFIX.match(reply)
-    told = reply[opening.end() if opening else 0 :].strip()
-    return [None] * (count - 1) + [told or None]
+    result = reply[opening.end() if opening else 0 :].strip()
+    return [None] * (count - 1) + [result or None]
 
 
 def _responses(reply: str) -> Iterator[str]:
