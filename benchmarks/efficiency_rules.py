@@ -58,7 +58,7 @@ FAMILIES: Mapping[str, Sequence[Off]] = {
         ("local:find_thinking", tuple),
         ("local:find_restated_answers", tuple),
     ],
-    "all of unneeded": [("facts:find_unneeded_readings", dict)],
+    "all of unneeded": [("facts:find_unneeded_readings", dict), ("local:find_unneeded_readings", dict)],
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -64,6 +64,8 @@ class EfficiencyFacts:
     echoes: frozenset[int]
     late: frozenset[int]
     """Readings after the last words of the model."""
+    user_turns: frozenset[int]
+    """Messages after which a user spoke, or may have spoken."""
     set_aside: frozenset[int]
     """Steps that use nothing, because they are useless themselves: repeats, failures, echoes."""
     unneeded: dict[int, Unneeded]
@@ -151,14 +153,15 @@ def _gather(
     search: RepeatSearch,
     unknown: frozenset[int],
 ) -> EfficiencyFacts:
-    steps, user_turns = trace.steps, find_user_turns(trace)
+    steps, user_turns = trace.steps, _find_user_turns(trace)
     useful_errors = _find_useful_errors(steps, calls, search)
     aside = {place for place, repeat in search.repeats.items() if repeat.waste} | unknown
     aside.update(place for place, step in enumerate(steps) if step.error is not None and place not in useful_errors)
     echoes = frozenset(find_echoes(steps, aside))
     aside |= echoes
     late = frozenset(find_late_readings(steps, calls, aside, user_turns))
-    unneeded = find_unneeded(trace, task, answer, calls, search.repeats, aside | late)
+    kept = find_justified(search.repeats)
+    unneeded = find_unneeded_readings(steps, calls, task, answer, aside | late, kept, user_turns)
     return EfficiencyFacts(
         trace=trace,
         task=task,
@@ -173,6 +176,7 @@ def _gather(
         reworded=find_rewordings(steps),
         echoes=echoes,
         late=late,
+        user_turns=user_turns,
         set_aside=frozenset(aside),
         unneeded=unneeded,
         unknown=unknown,
@@ -182,20 +186,12 @@ def _gather(
     )
 
 
-def find_unneeded(
-    trace: Trace,
-    task: str,
-    answer: str | None,
-    calls: Sequence[Call],
-    repeats: dict[int, Repeat],
-    set_aside: Collection[int],
-) -> dict[int, Unneeded]:
-    """Readings that could have been left out, if the steps in `set_aside` are."""
-    grounded = {place for repeat in repeats.values() if not repeat.waste for place in (repeat.place, repeat.of)}
-    return find_unneeded_readings(trace.steps, calls, task, answer, set_aside, grounded, find_user_turns(trace))
+def find_justified(repeats: Mapping[int, Repeat]) -> set[int]:
+    """The repeats that had a ground, and the steps that they repeat: all of them are needed."""
+    return {place for repeat in repeats.values() if not repeat.waste for place in (repeat.place, repeat.of)}
 
 
-def find_user_turns(trace: Trace) -> frozenset[int]:
+def _find_user_turns(trace: Trace) -> frozenset[int]:
     """The messages after which a user spoke.
 
     A trace often leaves out what users said. So a question counts as answered, and in formats that never show users

@@ -60,7 +60,6 @@ class EfficiencyJudge(
     summary = "Execution traces of agents: every step labelled, unnecessary work scored by one table."
     default_prompt: ClassVar[str] = package_text("prompt.md")
     rules: ClassVar[Mapping[str, str]] = tomllib.loads(package_text("rules.toml"))["rules"]
-    data_files = ("../../models",)
     main_fields = ("task",)
     record_names: ClassVar[Mapping[str, Sequence[str]]] = {
         "task": TASK_NAMES,

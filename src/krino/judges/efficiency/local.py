@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from krino.judges.efficiency.facts import EfficiencyFacts, find_unneeded, find_user_turns
+from krino.judges.efficiency.facts import EfficiencyFacts, find_justified
 from krino.judges.efficiency.finders.model_texts import find_restated_answers, find_thinking
 from krino.judges.efficiency.finders.repeats import Ground, Repeat
-from krino.judges.efficiency.finders.unneeded import Unneeded
+from krino.judges.efficiency.finders.unneeded import Unneeded, find_unneeded_readings
 from krino.judges.efficiency.labels import BY_FACTS, EfficiencyLabels, StepLabel, StepLabelName
 
 _REPEATED = {
@@ -51,13 +51,15 @@ def _form_opinions(facts: EfficiencyFacts) -> Opinions:
         return Opinions(frozenset(), {}, facts.unneeded)
     thinking = frozenset(find_thinking(facts.steps, facts.task, facts.set_aside))
     aside = facts.set_aside | thinking
-    restated = dict(find_restated_answers(facts.steps, facts.task, aside, find_user_turns(facts.trace)))
+    restated = dict(find_restated_answers(facts.steps, facts.task, aside, facts.user_turns))
     if not thinking and not restated:
         return Opinions(thinking, restated, facts.unneeded)
     useless = {*aside, *restated, *facts.late}
-    return Opinions(
-        thinking, restated, find_unneeded(facts.trace, facts.task, facts.answer, facts.calls, facts.repeats, useless)
+    kept = find_justified(facts.repeats)
+    unneeded = find_unneeded_readings(
+        facts.steps, facts.calls, facts.task, facts.answer, useless, kept, facts.user_turns
     )
+    return Opinions(thinking, restated, unneeded)
 
 
 def _label(facts: EfficiencyFacts, opinions: Opinions, place: int) -> StepLabel:
