@@ -18,8 +18,9 @@ import orjson
 
 from krino import __version__
 from krino.exports.columns import Record
-from krino.judges.efficiency.case import TRACE_NAMES, EfficiencyCase
-from krino.judges.efficiency.traces.spans import spans_of
+from krino.judges.efficiency.case import EfficiencyCase
+from krino.judges.efficiency.traces.spans import read_spans
+from krino.judges.efficiency.traces.steps import TRACE_NAMES
 from krino.results.kinds import as_number
 from krino.results.named_cases import explanation as explained
 from krino.results.verdict_schema import Schema, closed_labels
@@ -184,7 +185,7 @@ def origin_of(record: Any) -> Origin:
 
 def _root_span(record: Mapping[str, Any], response: str | None) -> Origin:
     try:
-        spans = spans_of(EfficiencyCase.model_validate(record).trace)
+        spans = read_spans(EfficiencyCase.model_validate(record).trace)
     except Exception:  # no trace, or one that no reader takes: then it names no span
         return Origin(response_id=response)
     root = next((span for span in spans if not span.parent), None)

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from efficiency_making import JUDGE, study
-from krino.judges.efficiency.finders.calls import call_of
-from krino.judges.efficiency.finders.readings import may_be_left_out
+from krino.judges.efficiency.finders.effects import classify_effect, may_be_left_out
 from krino.judges.efficiency.tables import table
 from krino.judges.efficiency.traces.steps import Step
 
@@ -24,7 +23,7 @@ YES = {"type": "message", "name": "message", "output": "Yes."}
 
 
 def spare(*steps: dict[str, Any], task: str) -> dict[int, str]:
-    return {place: found.how for place, found in study(*steps, task=task).spare.items()}
+    return {place: found.how for place, found in study(*steps, task=task).unneeded.items()}
 
 
 def test_an_answer_may_rest_on_a_result_without_its_words_if_the_task_names_what_was_read() -> None:
@@ -168,33 +167,9 @@ def test_what_the_last_call_hands_in_is_the_answer() -> None:
     assert spare(first, more, final, task="What is the phone number of Lambert?") == {1: "unused"}
 
 
-def test_where_one_thing_is_asked_nothing_is_gone_through_after_it_was_found() -> None:
-    found = {
-        "name": "get_page",
-        "input": {"title": "Centraal"},
-        "output": "opened in 1905 by the architect Delacenserie",
-    }
-    led_to = {
-        "name": "get_page",
-        "input": {"title": "Delacenserie"},
-        "output": "an architect from Bruges, born in 1838",
-    }
-    assert spare(found, led_to, said("1905."), task="When did the station open?") == {1: "unused"}
-    assert spare(led_to, found, said("1905."), task="When did the station open?") == {}
-
-
 def test_another_direction_is_another_thing_though_the_result_is_the_same() -> None:
     calls = [{"name": "get_calls", "input": {"kind": kind}, "output": "48"} for kind in ("inbound", "outbound")]
     assert spare(*calls, said("48 each."), task="How many calls did we get and make?") == {}
-
-
-def test_a_reading_after_all_was_done_that_only_the_report_speaks_of_goes_beyond_the_task() -> None:
-    weather = {"name": "get_weather", "input": {"day": "Monday"}, "output": "sunny and mild"}
-    report = said("It is on, and it will be sunny.")
-    assert spare(LAMP, weather, report, task="Turn on the lamp.") == {1: "beyond"}
-    assert spare(LAMP, weather, report, task="Turn on the lamp and tell me the weather.") == {}
-    started = {**LAMP, "name": "start_export", "output": "queued"}
-    assert spare(started, weather, report, task="Start the export.") == {}
 
 
 def test_a_draft_that_another_draft_replaces_is_unused() -> None:
@@ -203,22 +178,11 @@ def test_a_draft_that_another_draft_replaces_is_unused() -> None:
     assert spare(first, other, said(str(other["output"])), task="Write a limerick on a cat.") == {0: "unused"}
 
 
-def test_things_of_the_task_that_were_looked_at_to_choose_among_them_are_needed() -> None:
-    rates = [
-        {"name": "get_rate", "input": {"hotel": name}, "output": f"{n} euros"}
-        for name, n in (("Ster", 90), ("Anker", 70))
-    ]
-    book = {"name": "book_room", "input": {"hotel": "Anker"}, "output": "ok"}
-    both = {**book, "input": {"hotel": "Anker, Ster"}}
-    assert spare(*rates, book, said("Done."), task="Book Ster or Anker, the cheaper.") == {}
-    assert spare(*rates, both, said("Done."), task="Book Ster, then Anker.") == {0: "unused", 1: "unused"}
-
-
 @pytest.mark.parametrize("command", CUES["commands_of_many"])
 def test_commands_of_many_kinds_are_told_apart_by_their_second_word(command: str) -> None:
     looks = [("status", "all is well in the yard"), ("log -1", "Mend the rounding of sums")]
     steps = [{"name": "bash", "input": {"command": f"{command} {how}"}, "output": told} for how, told in looks]
-    found = study(*steps, said("Mend the rounding of sums"), task="Show the last message.").spare
+    found = study(*steps, said("Mend the rounding of sums"), task="Show the last message.").unneeded
     assert (0 in found) == (command == "git")  # of the others code cannot say that they only look
 
 
@@ -277,7 +241,7 @@ def test_a_result_in_the_words_of_the_task_or_of_the_call_tells_of_an_act() -> N
     photo = {"name": "take_photo", "input": {}, "output": "photo of a box"}
     assert spare(there, photo, put, said, task="Put the box on shelf 2.") == {1: "unused"}
     assert not may_be_left_out(
-        Step("1", "tool", "open_gate", {"hall": 3}, "gate open"), call_of(Step("1", "tool", "x"))
+        Step("1", "tool", "open_gate", {"hall": 3}, "gate open"), classify_effect(Step("1", "tool", "x"))
     )
 
 

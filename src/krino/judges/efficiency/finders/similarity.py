@@ -1,4 +1,4 @@
-"""How near two wordings are, and which earlier wordings are worth comparing: no pair is looked at in vain."""
+"""Compares wordings: how similar two are, whether they ask different things, and which earlier ones to compare."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from collections import Counter
 from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
-from typing import Protocol
 
+from krino.judges.efficiency.finders.tokens import CODE_WORD, strip_plural
 from krino.judges.efficiency.tables import table, words
 
-_TOKEN = re.compile(r"\w+")
 _MARK = re.compile(r"\b(?:[^\W\d]*\d\w*|(?<=[\w,;:\"'] )[A-Z]\w*[a-z]\w*|(?<=\w )[A-HJ-Z]\b(?![.'’]))")
-"""Numbers, and names inside a sentence: questions that differ in one of them are different questions."""
+"""Numbers, and names inside a sentence: questions that differ in one of them ask different things."""
 _ROMAN = re.compile(r"\b[IVX]{2,}\b")
 _COUNTED = re.compile(r"(\d+)(?:st|nd|rd|th|e|er|ème|ste|de)?")
 _LITERAL = re.compile(r"'([^'\n]{1,60})'|\"([^\"\n]{1,60})\"")
@@ -28,15 +27,15 @@ _SKETCH = 12
 _POSTINGS = 12
 _COMPARED = 6
 _LEAST_SHARED = 4
-"""A wording is looked at when it has a fourth of the sketch in common; near ones have half and more."""
+"""A wording is compared if it shares a fourth of the sketch; similar ones share half and more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """A text as bags: words without little ones, letter triples for short texts, and the marks that must agree.
+    """A text as bags: words without stop words, letter triples for short texts, and the marks that must agree.
 
-    `turns` are the words on both sides of "to" (from Ghent to Rome): turned round they ask another thing. `literals`
-    are what code quotes, `identifiers` are files, paths and keys.
+    `turns` are the words on both sides of "to" (from Ghent to Rome): reversed they ask another thing. `literals` are
+    quoted in code, `identifiers` are files, paths and keys.
     """
 
     bag: Counter[str]
@@ -50,11 +49,15 @@ class Wording:
     triple_norm: float
 
 
+def _stem(word: str) -> str:
+    return strip_plural(word, shortest=5)
+
+
 @lru_cache(maxsize=512)
 def read_wording(text: str) -> Wording:
-    tokens = _TOKEN.findall(text.lower())[:_MAX_TOKENS]
+    tokens = CODE_WORD.findall(text.lower())[:_MAX_TOKENS]
     counted = Counter(tokens)
-    short = len(tokens) < table("nearness")["long_query"]
+    short = len(tokens) < table("limits")["long_query"]
     bag = _bag(counted, short)
     joined = " ".join(sorted(bag)) if short else ""
     triples = Counter([joined[place : place + 3] for place in range(len(joined) - 2)])
@@ -68,7 +71,7 @@ def read_wording(text: str) -> Wording:
 
 
 def _bag(counted: Counter[str], short: bool) -> Counter[str]:
-    """The words that carry meaning, as they are, and in short texts without their plural."""
+    """The words without stop words, in short texts also without plural endings."""
     meaningful = counted.keys() - words("cues", "stop_words") or counted.keys()
     if not short:
         return Counter({token: counted[token] for token in meaningful})
@@ -76,10 +79,6 @@ def _bag(counted: Counter[str], short: bool) -> Counter[str]:
     for token in meaningful:
         bag[_stem(token)] += counted[token]
     return bag
-
-
-def _stem(word: str) -> str:
-    return word[:-1] if len(word) > 4 and word.endswith("s") and not word.endswith("ss") else word
 
 
 def _norm(bag: Counter[str]) -> float:
@@ -92,15 +91,9 @@ def _cosine(a: Counter[str], b: Counter[str], norms: float) -> float:
     return sum(count * b[word] for word, count in a.items() if word in b) / norms if norms else 0.0
 
 
-class Nearness(Protocol):
-    """The seam for another measure, such as embeddings: from two wordings to a number from 0 to 1."""
-
-    def __call__(self, a: Wording, b: Wording) -> float: ...
-
-
-def by_words(a: Wording, b: Wording) -> float:
-    """The better of the word cosine and the triple cosine; 0 when numbers or names differ."""
-    if are_apart(a, b):
+def measure_similarity(a: Wording, b: Wording) -> float:
+    """From 0 to 1: the better of word cosine and letter-triple cosine; 0 if numbers or names differ."""
+    if name_different_things(a, b):
         return 0.0
     near = _cosine(a.bag, b.bag, a.norm * b.norm)
     if a.triples and b.triples:
@@ -108,18 +101,18 @@ def by_words(a: Wording, b: Wording) -> float:
     return min(near, 1.0)
 
 
-def are_apart(a: Wording, b: Wording, named: Collection[str] | None = None) -> bool:
-    """Another name or number, or the same the other way round: another question, however near the words."""
+def name_different_things(a: Wording, b: Wording, named: Collection[str] | None = None) -> bool:
+    """Whether they name different things, or the same in reverse (from A to B): then similar words say nothing."""
     turned = any((after, before) in b.turns for before, after in a.turns if before != after)
-    return turned or not _marks_agree(a, b, named)
+    return turned or not _have_same_marks(a, b, named)
 
 
-def ask_another(a: Wording, b: Wording, named: Collection[str] | None = None) -> bool:
-    """Two questions and not one: apart, or another literal, file, key or opposite.
+def ask_different_things(a: Wording, b: Wording, named: Collection[str] | None = None) -> bool:
+    """Whether two wordings are two questions: they differ in a name, number, literal, file, key or opposite.
 
-    With `named`, a name or number of the first sets them apart only if it is among these words.
+    With `named`, a name or number of the first counts only if it is among these words.
     """
-    if are_apart(a, b, named) or a.literals != b.literals or _are_opposed(a, b):
+    if name_different_things(a, b, named) or a.literals != b.literals or _are_opposed(a, b):
         return True
     return bool(a.identifiers and b.identifiers) and a.identifiers != b.identifiers
 
@@ -135,18 +128,18 @@ def _opposites() -> dict[str, frozenset[str]]:
 
 
 def _are_opposed(a: Wording, b: Wording) -> bool:
-    """A word of one is the opposite of a word of the other, and neither has both; or one alone denies something."""
+    """A word of one is the opposite of a word of the other, and neither has both; or only one has a negation."""
     only_a, only_b = a.bag.keys() - b.bag.keys(), b.bag.keys() - a.bag.keys()
-    return not words("cues", "negations").isdisjoint(only_a | only_b) or are_opposed(only_a, only_b)
+    return not words("cues", "negations").isdisjoint(only_a | only_b) or has_opposites(only_a, only_b)
 
 
-def are_opposed(some: Collection[str], others: Collection[str]) -> bool:
-    """A word of the one is the opposite of a word of the other."""
+def has_opposites(some: Collection[str], others: Collection[str]) -> bool:
+    """Whether a word of the one is the opposite of a word of the other."""
     return any(not _opposites()[word].isdisjoint(others) for word in some if word in _opposites())
 
 
 def differ_in_one_word(first: Wording, second: Wording) -> bool:
-    """All words the same but one, which stands for another (today, tomorrow): changed on purpose, unless inflected."""
+    """Whether one word is replaced by another (today, tomorrow): a deliberate change, unless it is an inflection."""
     only_a, only_b = first.bag.keys() - second.bag.keys(), second.bag.keys() - first.bag.keys()
     if len(only_a) != 1 or len(only_b) != 1:
         return False
@@ -156,10 +149,10 @@ def differ_in_one_word(first: Wording, second: Wording) -> bool:
     return shared < _LEAST_STEM or shared * 2 < max(len(one), len(other))
 
 
-def _marks_agree(a: Wording, b: Wording, named: Collection[str] | None = None) -> bool:
-    """A mark of one that the other does not have at all, in any case, sets them apart.
+def _have_same_marks(a: Wording, b: Wording, named: Collection[str] | None = None) -> bool:
+    """Whether every mark of one appears in the other, in any case.
 
-    With `named`, only one of these words does, and only if the first question brings it in.
+    With `named`, only these words count, and only if they are in the first wording.
     """
     if named is not None:
         return all(mark not in named or _holds(b, mark) for mark in a.marks)
@@ -174,7 +167,7 @@ def _holds(wording: Wording, mark: str) -> bool:
 
 
 def _number(mark: str) -> str | None:
-    """The number that a mark stands for: 2, 2nd, two and second are one."""
+    """The number that a mark means: 2, 2nd, two and second are the same."""
     counted = _COUNTED.fullmatch(mark)
     return counted[1] if counted else _number_words().get(mark)
 
@@ -186,12 +179,12 @@ def _number_words() -> dict[str, str]:
 
 @dataclass(slots=True)
 class NearIndex:
-    """Earlier wordings of one frame, found again by a sketch of their words: the work per step is bounded."""
+    """Earlier wordings of one frame, found by a sketch of their words, so that the work per step is bounded."""
 
     postings: dict[int, list[int]] = field(default_factory=dict)
 
     def candidates(self, wording: Wording) -> list[int]:
-        """The earlier places that share the most of the sketch, the best and earliest first."""
+        """The earlier places that share most of the sketch, the best and earliest first."""
         marks = _sketch(wording)
         shared: Counter[int] = Counter()
         for mark in marks:
@@ -208,5 +201,5 @@ class NearIndex:
 
 
 def _sketch(wording: Wording) -> list[int]:
-    """The smallest hashes of the words: near texts share most of them."""
+    """The smallest hashes of the words (a MinHash sketch): similar texts share most of them."""
     return sorted(zlib.crc32(word.encode("utf-8", "surrogatepass")) for word in wording.bag)[:_SKETCH]
