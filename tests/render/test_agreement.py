@@ -14,7 +14,7 @@ from krino.render.agreement import agreement_blocks
 from krino.render.markdown import to_markdown
 from krino.render.terminal import show
 from krino.results.agreement.result import Agreement
-from krino.results.wording import interval_text
+from krino.results.formatting import format_interval
 from made_judgements import HOSTILE, failed, ok
 
 
@@ -81,7 +81,7 @@ def test_why_a_figure_is_missing_is_said() -> None:
 
 
 def test_what_rounds_to_nought_has_no_sign() -> None:
-    assert interval_text((-1e-17, -0.25)) == "0.000 to -0.250"
+    assert format_interval((-1e-17, -0.25)) == "0.000 to -0.250"
 
 
 def test_hostile_labels_ids_and_raters_stay_plain_text() -> None:

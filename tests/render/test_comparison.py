@@ -10,8 +10,8 @@ from rich.console import Console
 from krino.render.comparison import comparison_blocks
 from krino.render.markdown import to_markdown
 from krino.render.terminal import show
-from krino.results.comparison.changes import Comparison
 from krino.results.comparison.compare import compare
+from krino.results.comparison.result import Comparison
 from made_judgements import HOSTILE
 from made_runs import Row, failed_row, make_run, row
 

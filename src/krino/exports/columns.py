@@ -17,7 +17,7 @@ from typing import Any, Literal
 import orjson
 
 from krino.contract import LEFT_OUT_IF_EMPTY
-from krino.results.kinds import StorageKind, kind_of, storage_kind
+from krino.results.field_kinds import StorageKind, kind_of, storage_kind
 from krino.text.clean import sound
 
 Kind = StorageKind | Literal["texts", "ints", "floats"]
@@ -56,16 +56,16 @@ _OPEN = ("inputs", "verdict", "figures", "metadata")
 """The fields of a judgement whose names are the judge's or the user's own: each name is a column."""
 
 
-def rows_of(judgements: Iterable[Record], kinds: Mapping[str, Kind]) -> Iterator[tuple[Value, ...]]:
+def table_rows(judgements: Iterable[Record], kinds: Mapping[str, Kind]) -> Iterator[tuple[Value, ...]]:
     """One row a judgement, as the columns of a sheet hold it: lists are JSON text there."""
     flat: dict[str, Kind] = {name: "text" if kind in LISTS else kind for name, kind in kinds.items()}
     remaining = iter(judgements)
     while some := list(islice(remaining, AT_ONCE)):
-        cells = cells_of(some, flat)
-        yield from zip(*(as_column(kind, cells[name]) for name, kind in flat.items()), strict=True)
+        cells = column_values(some, flat)
+        yield from zip(*(convert_column(kind, cells[name]) for name, kind in flat.items()), strict=True)
 
 
-def cells_of(judgements: Sequence[Record], kinds: Mapping[str, Kind]) -> dict[str, list[Any]]:
+def column_values(judgements: Sequence[Record], kinds: Mapping[str, Kind]) -> dict[str, list[Any]]:
     """Some judgements as columns of these kinds; a judgement that has no such field has null there."""
     opened = {prefix: [judgement.get(prefix) or {} for judgement in judgements] for prefix in (*_OPEN, "usage")}
     return {name: _cells(name, kind in LISTS, judgements, opened) for name, kind in kinds.items()}
@@ -73,7 +73,7 @@ def cells_of(judgements: Sequence[Record], kinds: Mapping[str, Kind]) -> dict[st
 
 def _cells(name: str, lists: bool, judgements: Sequence[Record], opened: Mapping[str, Sequence[Record]]) -> list[Any]:
     if name == "notes":
-        return [notes_of(judgement) for judgement in judgements]
+        return [format_findings(judgement) for judgement in judgements]
     if name in LEFT_OUT_IF_EMPTY:  # few cases have them: none is null, however it was written
         return [_json(judgement.get(name) or None) for judgement in judgements]
     if name in NESTED:
@@ -87,18 +87,18 @@ def _cells(name: str, lists: bool, judgements: Sequence[Record], opened: Mapping
     return [value if value.__class__ in _PLAIN else _json(value) for value in values]
 
 
-def notes_of(judgement: Record) -> str | None:
+def format_findings(judgement: Record) -> str | None:
     """The findings in words, each with its rule."""
     lines = [_note(finding) for finding in judgement.get("findings") or () if isinstance(finding, Mapping)]
     return "\n".join(lines) or None
 
 
-def for_people(kinds: Mapping[str, Kind]) -> dict[str, Kind]:
+def readable_columns(kinds: Mapping[str, Kind]) -> dict[str, Kind]:
     """Those of the columns that a person reads."""
     return {name: kind for name, kind in kinds.items() if name not in _FOR_MACHINES}
 
 
-def columns_of(judgements: Iterable[Record]) -> dict[str, Kind]:
+def find_columns(judgements: Iterable[Record]) -> dict[str, Kind]:
     """Every column of a run; see `Columns`."""
     columns = Columns()
     for judgement in judgements:
@@ -147,7 +147,7 @@ def _type_of(value: Any) -> type:
     return _BEYOND if found is int and not -(2**63) <= value < 2**63 else found
 
 
-def as_column(kind: Kind, values: Iterable[Any]) -> list[Any]:
+def convert_column(kind: Kind, values: Iterable[Any]) -> list[Any]:
     """All values of a column as it holds them; plain text, by far the most common, needs no look."""
     if kind == "text":
         return [v if v is None or (v.__class__ is str and v.isascii()) else _as_text(v) for v in values]

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from io import TextIOWrapper
 from typing import IO
 
-from krino.exports.columns import Record, Value, columns_of, for_people, rows_of
+from krino.exports.columns import Record, Value, find_columns, readable_columns, table_rows
 from krino.text.clean import clean
 from krino.text.formulas import marked
 
@@ -21,26 +21,26 @@ def write_csv(sink: IO[bytes], judgements: Callable[[], Iterable[Record]], *, ev
 
     The columns that a person reads, or every one.
     """
-    kinds = columns_of(judgements())
-    kinds = kinds if every_column else for_people(kinds)
+    kinds = find_columns(judgements())
+    kinds = kinds if every_column else readable_columns(kinds)
     text = TextIOWrapper(sink, "utf-8", errors="replace", newline="", write_through=True)
     try:
         table = csv.writer(text, lineterminator="\n")
-        table.writerow(map(harmless, kinds))
-        for row in rows_of(judgements(), kinds):
-            table.writerow(map(cell, row))
+        table.writerow(map(defuse_formula, kinds))
+        for row in table_rows(judgements(), kinds):
+            table.writerow(map(csv_cell, row))
     finally:
         text.detach()  # the sink belongs to the caller
 
 
-def cell(value: Value) -> str | int | float:
+def csv_cell(value: Value) -> str | int | float:
     """Null is an empty cell, a boolean is `true` or `false`."""
     if value is None:
         return ""
     if isinstance(value, bool):
         return "true" if value else "false"
-    return harmless(value) if isinstance(value, str) else value
+    return defuse_formula(value) if isinstance(value, str) else value
 
 
-def harmless(text: str) -> str:
+def defuse_formula(text: str) -> str:
     return marked(clean(text))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import IO, Any
 
 from krino.errors import UsageProblem
-from krino.exports.columns import LISTS, Kind, Record, Value, columns_of, for_people, rows_of
+from krino.exports.columns import LISTS, Kind, Record, Value, find_columns, readable_columns, table_rows
 from krino.text.clean import clean
 from krino.text.formulas import RUNS_AS_FORMULA
 
@@ -40,13 +40,13 @@ def write_excel(
         import xlsxwriter
     except ImportError:
         raise UsageProblem("Excel files need XlsxWriter: pip install 'krino[excel]'") from None
-    kinds = columns_of(judgements())
-    kinds = kinds if every_column else for_people(kinds)
+    kinds = find_columns(judgements())
+    kinds = kinds if every_column else readable_columns(kinds)
     if len(kinds) > MOST_COLUMNS:
         raise UsageProblem(f"an Excel sheet holds {MOST_COLUMNS:,} columns, the run has {len(kinds):,}: write csv")
     with xlsxwriter.Workbook(sink, {"constant_memory": True}) as book:
         sheet = _Sheet(book, kinds)
-        for row in rows_of(judgements(), kinds):
+        for row in table_rows(judgements(), kinds):
             sheet.add(row)
         sheet.finish(scales or {})
 

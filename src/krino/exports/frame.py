@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from krino.contract import Judgement
 from krino.errors import UsageProblem
-from krino.exports.columns import Kind, Record, as_column, cells_of, columns_of
+from krino.exports.columns import Kind, Record, column_values, convert_column, find_columns
 from krino.runs.reading import StoredRun, load_run
 
 FrameKind = Literal["pandas", "polars", "arrow"]
@@ -38,8 +38,8 @@ def frame(
     except ImportError:
         raise UsageProblem(f"krino.frame(..., kind={kind!r}) needs {package}: {how}") from None
     records = list(_records(judgements))
-    kinds = columns_of(records)
-    columns = {name: as_column(kinds[name], values) for name, values in cells_of(records, kinds).items()}
+    kinds = find_columns(records)
+    columns = {name: convert_column(kinds[name], values) for name, values in column_values(records, kinds).items()}
     if kind == "pandas":
         return library.DataFrame(
             {name: library.Series(columns[name], dtype=_PANDAS.get(kinds[name], "object")) for name in columns}

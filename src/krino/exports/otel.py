@@ -20,8 +20,8 @@ from krino import __version__
 from krino.exports.columns import Record
 from krino.judges.efficiency.case import TRACE_NAMES, EfficiencyCase
 from krino.judges.efficiency.traces.spans import spans_of
-from krino.results.kinds import as_number
-from krino.results.named_cases import explanation as explained
+from krino.results.explanations import find_explanation as explained
+from krino.results.field_kinds import as_number
 from krino.results.verdict_schema import Schema, closed_labels
 from krino.runs.fields import own_fields
 from krino.runs.manifest import Manifest
@@ -42,7 +42,7 @@ def otel_lines(manifest: Manifest, run: str, judgements: Iterable[Record], label
     records = (
         record
         for judgement in judgements
-        for record in events_of(judgement, labels, _finished(judgement) or manifest.updated)
+        for record in judgement_events(judgement, labels, _finished(judgement) or manifest.updated)
     )
     while batch := list(islice(records, RECORDS)):
         scope = {"scope": {"name": "krino", "version": __version__}, "logRecords": batch}
@@ -58,10 +58,10 @@ def _finished(judgement: Record) -> datetime | None:
     return time if time.tzinfo is not None else None
 
 
-def events_of(judgement: Record, labels: Sequence[str], time: datetime) -> Iterator[dict[str, Any]]:
+def judgement_events(judgement: Record, labels: Sequence[str], time: datetime) -> Iterator[dict[str, Any]]:
     """Of an ok judgement one event a score or label; of any other a single one that says why there is none."""
     nanoseconds = (time - _EPOCH) // timedelta(microseconds=1) * 1_000
-    event = partial(_event, judgement, origin_of(judgement.get("case")), str(nanoseconds))
+    event = partial(_event, judgement, find_origin(judgement.get("case")), str(nanoseconds))
     if judgement["status"] != "ok":
         message = judgement.get("reason") or judgement.get("error")
         yield event("", {"error.type": ERROR_TYPES[judgement["status"]]}, explanation=message)
@@ -166,7 +166,7 @@ class Origin(NamedTuple):
 NOWHERE = Origin()
 
 
-def origin_of(record: Any) -> Origin:
+def find_origin(record: Any) -> Origin:
     """`trace_id`, `span_id` and `response_id` of the record itself, or the root span of a trace of spans in it.
 
     What is no valid id is left out: a wrong link is worse than none.

@@ -11,7 +11,7 @@ from shutil import copyfileobj
 from typing import IO, Any, Self
 
 from krino.errors import UsageProblem
-from krino.exports.columns import AT_ONCE, Columns, Kind, Record, Value, as_column, cells_of, columns_of
+from krino.exports.columns import AT_ONCE, Columns, Kind, Record, Value, column_values, convert_column, find_columns
 from krino.writing import replacing
 
 ROWS = 5_000
@@ -73,7 +73,7 @@ def write_parquet(sink: IO[bytes], judgements: Callable[[], Iterable[Record]]) -
     """Read twice: first for what each column holds, then to write it."""
     if not _is_installed():
         raise UsageProblem("Parquet needs pyarrow: pip install 'krino[parquet]'")
-    _write(sink, judgements(), columns_of(judgements()))
+    _write(sink, judgements(), find_columns(judgements()))
 
 
 def arrow_schema(kinds: Kinds) -> Any:
@@ -117,7 +117,7 @@ class _Rows:
 
     def add(self, judgements: Sequence[Record], kinds: Kinds) -> None:
         self._kinds = kinds
-        for name, values in cells_of(judgements, kinds).items():
+        for name, values in column_values(judgements, kinds).items():
             self._cells.setdefault(name, [None] * self._count).extend(values)
         self._count += len(judgements)
         if self._count >= ROWS:
@@ -141,6 +141,6 @@ class _Rows:
 
         schema = arrow_schema(self._kinds)
         self._writer = self._writer or pq.ParquetWriter(self._sink, schema)
-        columns = {name: as_column(kind, self._cells.get(name, ())) for name, kind in self._kinds.items()}
+        columns = {name: convert_column(kind, self._cells.get(name, ())) for name, kind in self._kinds.items()}
         self._writer.write_table(pa.table(columns, schema=schema))
         self._cells, self._count = {}, 0

@@ -7,8 +7,8 @@ from itertools import islice
 
 from krino import blocks as b
 from krino.results.agreement.result import Agreement, CalibrationResult, Confusion, FieldAgreement, Figure
-from krino.results.wording import figure, interval_text
-from krino.stats.moments import FEW
+from krino.results.formatting import format_interval, format_number
+from krino.stats.confidence_intervals import FEW
 from krino.text.clean import clean_line
 
 _KINDS = {"category": "classes", "order": "classes in order", "scale": "steps of a scale", "number": "numbers"}
@@ -93,8 +93,8 @@ def _figures(field: FieldAgreement) -> b.DataTable:
     heads = ("Judge and people", "n", "value", "95 % interval", "people", "95 % interval")
     rows: list[Sequence[b.Value]] = []
     for words, ours, theirs in _figure_rows(field):
-        beside = ("", "") if theirs is None else (_text(theirs), interval_text(theirs.interval))
-        rows.append((words, f"{ours.n:,}", b.Cell(_text(ours), strong=True), interval_text(ours.interval), *beside))
+        beside = ("", "") if theirs is None else (_text(theirs), format_interval(theirs.interval))
+        rows.append((words, f"{ours.n:,}", b.Cell(_text(ours), strong=True), format_interval(ours.interval), *beside))
     width = 6 if field.people else 4
     return b.DataTable("", heads[:width], [row[:width] for row in rows], figures=range(1, width))
 
@@ -107,7 +107,7 @@ def _classes(field: FieldAgreement) -> b.DataTable:
             f"{item.people:,}",
             f"{item.judge:,}",
             *(_text(each) for each in (item.precision, item.recall, item.f1)),
-            interval_text(item.f1.interval),
+            format_interval(item.f1.interval),
         )
         for item in field.classes
     ]
@@ -134,7 +134,7 @@ def _worst(field: FieldAgreement) -> b.DataTable:
     for case in field.worst:
         said = [f"{rater}: {label}" for rater, label in case.people.items()]
         shown = ", ".join([*said[:_SHOWN_LABELS], *(["…"] if len(said) > _SHOWN_LABELS else [])])
-        rows.append((b.Cell(case.id, case=case.id), figure(case.distance), case.judge, shown, case.reason))
+        rows.append((b.Cell(case.id, case=case.id), format_number(case.distance), case.judge, shown, case.reason))
     if more := field.disagreeing - len(field.worst):
         rows.append((b.Cell(f"and {more:,} more", "plain"), "", "", "", ""))
     return b.DataTable("", ("Disagrees most", "apart", "judge", "people", "why the judge says so"), rows, figures=(1,))
@@ -146,7 +146,7 @@ def _worst_in_short(field: FieldAgreement, most: int) -> b.BulletList:
     for case in field.worst[:most]:
         said = [f"{rater}: {label}" for rater, label in islice(case.people.items(), _SHOWN_LABELS + 1)]
         people = ", ".join([*said[:_SHOWN_LABELS], *(["…"] if len(said) > _SHOWN_LABELS else [])])
-        apart = f"{figure(case.distance)} apart"
+        apart = f"{format_number(case.distance)} apart"
         items.append(clean_line(f"{case.id} ({apart}): judge {case.judge}; {people}. {case.reason}", _LONGEST_LINE))
     more = f", {len(items):,} of {field.disagreeing:,}" if field.disagreeing > len(items) else ""
     return b.BulletList(f"Disagrees most{more}", items)
@@ -160,7 +160,7 @@ def _calibration(found: CalibrationResult) -> Iterator[b.Block]:
         small=True,
     )
     yield b.Paragraph(
-        f"expected calibration error {_text(found.error)} ({interval_text(found.error.interval)}).", strong=True
+        f"expected calibration error {_text(found.error)} ({format_interval(found.error.interval)}).", strong=True
     )
     bins = [
         b.ReliabilityBin(item.low, item.high, item.n, item.confidence, item.right)
@@ -173,7 +173,7 @@ def _calibration(found: CalibrationResult) -> Iterator[b.Block]:
 
 
 def _text(item: Figure) -> str:
-    return "–" if item.value is None else figure(item.value)
+    return "–" if item.value is None else format_number(item.value)
 
 
 def _raters(field: FieldAgreement) -> str:

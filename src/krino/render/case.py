@@ -12,14 +12,14 @@ import orjson
 from krino.blocks import Block, DataTable, Field, Fields, Heading, Paragraph, Tone, Verbatim
 from krino.contract import Judgement
 from krino.contract.judgement import as_word
-from krino.render.summary import TONES, graded, signed
-from krino.results.kinds import is_explanation, is_text, key_of
-from krino.results.named_cases import reason_of, rule_in_words
+from krino.render.summary import TONES, score_tone, status_mark
+from krino.results.explanations import describe_rule, explain_value
+from krino.results.field_kinds import comparison_key, is_text, names_explanation
+from krino.results.formatting import format_usage, labeller_name
 from krino.results.stability import LABELLER
 from krino.results.table import Record
 from krino.results.verdict_schema import Scales
-from krino.results.wording import labeller_name, spend_text
-from krino.results.worst import Worst
+from krino.results.worst_cases import WorstCases
 from krino.runs.fields import ROLL_UP, fields_of
 from krino.text.clean import clean_line
 
@@ -54,7 +54,7 @@ def case_blocks(
         yield Fields("Verdict", [*_roll_up(judgement), *_fields(judgement, judgement.verdict, rules or {}, scales)])
         if judgement.figures:
             yield Fields("Beside the verdict", list(_fields(judgement, judgement.figures, rules or {}, scales)))
-    if (votes := votes_of(judgement.model_dump(mode="json", include={"ballots"}))) is not None:
+    if (votes := votes_table(judgement.model_dump(mode="json", include={"ballots"}))) is not None:
         yield votes
     if findings := list(_findings(judgement, rules or {})):
         yield Fields("Findings", findings)
@@ -68,10 +68,10 @@ def case_blocks(
             yield Verbatim(title, _pretty(ballot.labels))
     if judgement.raw_reply is not None:
         yield Verbatim("Reply that could not be used", judgement.raw_reply)
-    yield Paragraph(spend_text(judgement.usage), tone="plain")
+    yield Paragraph(format_usage(judgement.usage), tone="plain")
 
 
-def votes_of(judgement: Mapping[str, Any]) -> DataTable | None:
+def votes_table(judgement: Mapping[str, Any]) -> DataTable | None:
     """The votes of a panel, all of them text, one column a seat; the last says where the seats differ. None where no
     panel was asked."""
     ballots: Sequence[Mapping[str, Any]] = judgement.get("ballots") or ()
@@ -81,10 +81,10 @@ def votes_of(judgement: Mapping[str, Any]) -> DataTable | None:
     rows: list[tuple[str, ...]] = []
     for name in dict.fromkeys(name for verdict in verdicts for name in verdict):
         given = [verdict[name] for verdict in verdicts if name in verdict]
-        if is_explanation(name) or any(map(is_text, given)) or all(value is None for value in given):
+        if names_explanation(name) or any(map(is_text, given)) or all(value is None for value in given):
             continue
         cells = [as_word(verdict[name]) if name in verdict else "–" for verdict in verdicts]
-        rows.append((name, *cells, "split" if len(set(map(key_of, given))) > 1 else ""))
+        rows.append((name, *cells, "split" if len(set(map(comparison_key, given))) > 1 else ""))
     if any(ballot["order"] for ballot in ballots):
         rows.append(("order shown", *(_order(ballot["order"]) for ballot in ballots), ""))
     if any(ballot["problem"] for ballot in ballots):
@@ -101,7 +101,7 @@ def _order(order: Sequence[int] | None) -> str:
     return "as given" if order is None else " ".join(map(str, order))
 
 
-def worst_blocks(found: Worst[Record], rules: Mapping[str, str], scales: Scales, folder: Path) -> Iterator[Block]:
+def worst_blocks(found: WorstCases[Record], rules: Mapping[str, str], scales: Scales, folder: Path) -> Iterator[Block]:
     """Those that were not judged come first, apart: they have no value to be ranked by."""
     if found.all_not_judged:
         more = found.all_not_judged - len(found.not_judged)
@@ -109,7 +109,7 @@ def worst_blocks(found: Worst[Record], rules: Mapping[str, str], scales: Scales,
         yield Heading(f"Not judged: {found.all_not_judged:,}{shown}")
         for record in found.not_judged:
             status = str(record["status"])
-            yield Heading(str(record["id"]), *signed(status), level=3)
+            yield Heading(str(record["id"]), *status_mark(status), level=3)
             yield _reasons(record, "", rules)
     if not found.judged:
         yield Heading("No case to rank.")
@@ -130,7 +130,7 @@ def _case_heading(judgement: Judgement) -> Heading:
         facts.append(str(judgement.source))
     if judgement.labeller:
         facts.append(labeller_name(judgement.labeller))
-    return Heading(judgement.id, *signed(status), " · ".join(facts), level=1)
+    return Heading(judgement.id, *status_mark(status), " · ".join(facts), level=1)
 
 
 def _fields(
@@ -144,7 +144,7 @@ def _fields(
         yield Field(
             name,
             _value(value),
-            graded(scales, name, value) or TONES.get(value if isinstance(value, str) else ""),
+            score_tone(scales, name, value) or TONES.get(value if isinstance(value, str) else ""),
             "" if decider == before else decider,  # neighbours decided alike say so once
             judgement.evidence.get(name, ()),
             [f"{finding.text} ({finding.rule})" for finding in judgement.findings if finding.where == name],
@@ -161,10 +161,10 @@ def _roll_up(judgement: Judgement) -> Iterator[Field]:
 def _decider(judgement: Judgement, name: str, rules: Mapping[str, str]) -> str:
     if name in judgement.figures:
         rule = judgement.rules.get(name, "")
-        return rule_in_words(rule, rules) if rule else "not known for this case"
+        return describe_rule(rule, rules) if rule else "not known for this case"
     decider = judgement.decided_by.get(name, "")
     rule = judgement.rules.get(name) or (decider if decider != LABELLER else "")
-    said = rule_in_words(rule, rules)
+    said = describe_rule(rule, rules)
     who = "by the labeller's labels" if decider == LABELLER else "by rule"
     return f"{who}, {said}" if decider == LABELLER and said else f"{who} {said}".strip()
 
@@ -174,12 +174,12 @@ def _findings(judgement: Judgement, rules: Mapping[str, str]) -> Iterator[Field]
     shown = {*(judgement.verdict or ()), *judgement.figures} if judgement.status == "ok" else set()
     for finding in (finding for finding in judgement.findings if finding.where not in shown):
         where = f" ({finding.where})" if finding.where else ""
-        yield Field("!", f"{finding.text}{where}", "warn", rule_in_words(finding.rule, rules))
+        yield Field("!", f"{finding.text}{where}", "warn", describe_rule(finding.rule, rules))
 
 
 def _ranked(record: Record, field: str, scales: Scales) -> Heading:
     value = fields_of(record).get(field)
-    tone = TONES.get(str(value)) if field == ROLL_UP else graded(scales, field, value)
+    tone = TONES.get(str(value)) if field == ROLL_UP else score_tone(scales, field, value)
     note = field
     if (beside := _ruled(record, field)) != field:
         note += f" · {beside} {_short((record.get('verdict') or {}).get(beside))}"
@@ -192,8 +192,8 @@ def _reasons(record: Record, field: str, rules: Mapping[str, str]) -> Fields:
         Field(str(name), clean_line(str(text), _LONGEST_INPUT)) for name, text in (record.get("inputs") or {}).items()
     ]
     rule = (record.get("rules") or {}).get(_ruled(record, field))
-    said = rule_in_words(str(rule), rules) if rule else ""
-    return Fields("", [*about, Field("why", reason_of(record, field, rules) or "no reason is on record", by=said)])
+    said = describe_rule(str(rule), rules) if rule else ""
+    return Fields("", [*about, Field("why", explain_value(record, field, rules) or "no reason is on record", by=said)])
 
 
 def _ruled(record: Record, field: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from krino import blocks as b
 from krino.render.markup import Markup, join, tag
-from krino.results.wording import counted, figure
+from krino.results.formatting import format_count, format_number
 
 _WIDTH, _HEIGHT = 400.0, 88.0
 _GAP = 0.12  # of a bin's width
@@ -17,7 +17,7 @@ def histogram(score: b.Score) -> Markup:
     """Bars, with the mean as a line and its interval as a band; the axis stands below as text."""
     label = (
         f"Histogram of {score.name}: {score.n} values from {_edge(score.least)} to {_edge(score.most)}, "
-        f"mean {figure(score.mean)}"
+        f"mean {format_number(score.mean)}"
     )
     box = f"0 0 {_WIDTH:g} {_HEIGHT:g}"
     drawn = (_interval(score), *_bars(score), _mean(score))
@@ -36,7 +36,7 @@ def bar(part: int, whole: int) -> Markup:
     )
 
 
-def stack(block: b.Parts) -> Markup:
+def stacked_bar(block: b.Parts) -> Markup:
     """The parts side by side, in the order given."""
     rects, at = [], 0.0
     for part in block.parts:
@@ -50,7 +50,7 @@ def stack(block: b.Parts) -> Markup:
     return tag("svg", *rects, class_="stack", role="img", aria_label=label)
 
 
-def reliability(block: b.Reliability) -> Markup:
+def reliability_diagram(block: b.Reliability) -> Markup:
     """How often it is right over how sure it says it is: below the diagonal it is too sure. Dots grow with n."""
     shown = [item for item in block.bins if item.n]
     most = max((item.n for item in shown), default=1)
@@ -85,7 +85,7 @@ def _bars(score: b.Score) -> list[Markup]:
         height = max(count / most * (_HEIGHT - 4), 1.5) if count else 0.0
         low, high = score.edges(place)
         where = _edge(low) if score.whole else f"{_edge(low)} to {_edge(high)}"
-        title = tag("title", f"{where}: {counted(count)}")
+        title = tag("title", f"{where}: {format_count(count)}")
         across = {"x": f"{place * width + gap / 2:.2f}", "width": f"{width - gap:.2f}"}
         bars.append(tag("rect", title, class_="hit", y=0, height=_HEIGHT, **across))
         if count:
@@ -103,7 +103,7 @@ def _interval(score: b.Score) -> Markup:
 
 def _mean(score: b.Score) -> Markup:
     at = f"{_place(score, score.mean):.2f}"
-    return tag("line", tag("title", f"mean {figure(score.mean)}"), class_="mean", x1=at, x2=at, y1=0, y2=_HEIGHT)
+    return tag("line", tag("title", f"mean {format_number(score.mean)}"), class_="mean", x1=at, x2=at, y1=0, y2=_HEIGHT)
 
 
 def _place(score: b.Score, value: float) -> float:

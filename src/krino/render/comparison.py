@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from krino.blocks import Block, BulletList, Cell, DataTable, Heading, Paragraph, Tone, Value
-from krino.results.comparison.changes import (
+from krino.results.comparison.result import (
     CodeChange,
     Comparison,
     Flip,
@@ -17,8 +17,8 @@ from krino.results.comparison.changes import (
     Side,
     Spending,
 )
-from krino.results.wording import duration, endings, figure
-from krino.stats.moments import FEW
+from krino.results.formatting import format_duration, format_number, format_outcomes
+from krino.stats.confidence_intervals import FEW
 
 _MOST_ROWS = 30
 _TONES: dict[str, Tone] = {"higher": "info", "lower": "warn"}
@@ -58,7 +58,7 @@ def _table(heads: Sequence[str], rows: Iterator[Sequence[Value]], figures: range
 
 def _side(side: Side) -> str:
     facts = f"{side.judge} · {side.labeller} · {side.started} · {side.state}"
-    return f"{facts} · {side.counts.total:,} cases: {endings(side.counts)}"
+    return f"{facts} · {side.counts.total:,} cases: {format_outcomes(side.counts)}"
 
 
 def _matching(matching: Matching) -> Iterator[str]:
@@ -85,8 +85,8 @@ def _scores(comparison: Comparison) -> Iterator[Sequence[Value]]:
             yield (
                 item.name,
                 f"{item.n:,}",
-                "–" if item.a is None else figure(item.a),
-                "–" if item.b is None else figure(item.b),
+                "–" if item.a is None else format_number(item.a),
+                "–" if item.b is None else format_number(item.b),
                 "–" if item.difference is None else _signed(item.difference),
                 _interval(item.interval),
                 _says(item),
@@ -130,7 +130,9 @@ def _flips(comparison: Comparison) -> Iterator[Sequence[Value]]:
                 yield field.name, "in other ways", f"{rest:,}", ""
         elif isinstance(field, NumberChange) and field.movers:
             moved = f"up {field.risen:,}, down {field.fallen:,}"
-            named = ", ".join(f"{mover.id} ({figure(mover.a)} → {figure(mover.b)})" for mover in field.movers)
+            named = ", ".join(
+                f"{mover.id} ({format_number(mover.a)} → {format_number(mover.b)})" for mover in field.movers
+            )
             yield field.name, moved, f"{field.risen + field.fallen:,}", named
         elif isinstance(field, OtherChange) and field.changed:
             yield field.name, "another text", f"{field.changed:,}", ", ".join(field.ids)
@@ -160,7 +162,7 @@ def _notes(comparison: Comparison) -> Iterator[str]:
 
 
 def _signed(value: float) -> str:
-    return f"{'−' if value < 0 else '+'}{figure(abs(value))}"
+    return f"{'−' if value < 0 else '+'}{format_number(abs(value))}"
 
 
 def _percent(share: float) -> str:
@@ -182,7 +184,7 @@ def _says(item: NumberChange | LabelChange) -> str | Cell:
     half = (item.interval[1] - item.interval[0]) / 2
     if item.says == "the same" and not half:
         return "the same in every case"
-    shown = figure(half) if isinstance(item, NumberChange) else f"{100 * half:.1f}"
+    shown = format_number(half) if isinstance(item, NumberChange) else f"{100 * half:.1f}"
     return f"{item.says} (±{shown})"
 
 
@@ -207,7 +209,7 @@ def _amount(item: Spending, value: float | None) -> str:
     if value is None:
         return "unknown"
     if item.name == "seconds":
-        return duration(value)
+        return format_duration(value)
     return f"{value:,.4g}" if item.name == "cost" else f"{value:,.0f}"
 
 

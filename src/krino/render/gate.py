@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from krino.blocks import Block, Cell, DataTable, Heading, Paragraph, Tone, Value
-from krino.render.short_form import SIGNS
+from krino.render.text_form import SIGNS
+from krino.results.formatting import format_outcomes
 from krino.results.gates.result import Check, GateResult
-from krino.results.wording import endings
 
 _TONES: dict[str, Tone] = {"holds": "good", "broken": "bad", "too few": "warn"}
 _SHOWN = 50
@@ -46,7 +46,7 @@ def _headline(result: GateResult) -> str:
 
 
 def _facts(result: GateResult) -> str:
-    return f"{result.run} · {result.judge} · {result.labeller} · {result.started} · {endings(result.counts)}"
+    return f"{result.run} · {result.judge} · {result.labeller} · {result.started} · {format_outcomes(result.counts)}"
 
 
 def _shown(result: GateResult) -> list[Check]:

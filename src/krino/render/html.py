@@ -12,8 +12,8 @@ from urllib.parse import quote
 from krino import blocks as b
 from krino.render import charts
 from krino.render.markup import Markup, join, tag
-from krino.render.short_form import SIGNS, reliability_table, value_text
-from krino.results.wording import counted, figure, interval_text, share, spaced
+from krino.render.text_form import SIGNS, cell_text, reliability_table
+from krino.results.formatting import field_words, format_count, format_interval, format_number, format_share
 
 _SHOWN_CODES = 24
 _LONG_VALUE, _MOST_WORDS = 60, 4
@@ -21,7 +21,7 @@ _FINDING, _FOUND = "!", "panel finding"
 _GRADES: dict[b.Tone | None, str] = {"bad": "low", "warn": "middle", "good": "high"}
 
 
-def on_this_page(case: str) -> str:
+def link_on_page(case: str) -> str:
     return f"#case={quote(case, safe='')}"
 
 
@@ -29,7 +29,7 @@ def on_this_page(case: str) -> str:
 class Links:
     """Where a page leads: to a case by its id; to the cases with a code of a field, or with a value of a column."""
 
-    case: Callable[[str], str] = on_this_page
+    case: Callable[[str], str] = link_on_page
     coded: Callable[[str, str], str] | None = None
     sliced: Callable[[str, str], str] | None = None
 
@@ -41,7 +41,7 @@ def to_html(blocks: Iterable[b.Block], links: Links = _ON_THIS_PAGE) -> Markup:
     return join(*(_draw(block, links) for block in blocks))
 
 
-def for_notebook(blocks: Iterable[b.Block]) -> str:
+def to_notebook_html(blocks: Iterable[b.Block]) -> str:
     """The same as a part of somebody else's page, with the few styles that it needs."""
     return tag("div", tag("style", Markup(page_file("notebook.css"))), to_html(blocks), class_="krino")
 
@@ -62,7 +62,7 @@ def _draw(block: b.Block, links: Links) -> Markup:
             kind = "note" if block.small else "notice" if block.tone in ("warn", "bad") else None
             return tag("p", tag("strong", block.text) if block.strong else block.text, class_=kind)
         case b.Parts():
-            return _panel(charts.stack(block), tag("ul", *_legend(block), class_="legend"))
+            return _panel(charts.stacked_bar(block), tag("ul", *_legend(block), class_="legend"))
         case b.KeyFigures():
             return _panel(tag("div", *_cards(block), class_="cards"))
         case b.Scores():
@@ -72,7 +72,7 @@ def _draw(block: b.Block, links: Links) -> Markup:
         case b.Reliability():
             table = tag("div", _grid(reliability_table(block), links, "nested"), class_="wide")
             title = tag("h3", block.title) if block.title else None
-            return _panel(title, tag("div", charts.reliability(block), table, class_="beside"))
+            return _panel(title, tag("div", charts.reliability_diagram(block), table, class_="beside"))
         case b.DataTable():
             return _table(block, links)
         case b.MarkedText():
@@ -117,7 +117,7 @@ def _heading(block: b.Heading) -> Markup:
 
 def _legend(block: b.Parts) -> Iterator[Markup]:
     for part in block.parts:
-        told = " · ".join(filter(None, (share(part.count, block.total), part.meaning)))
+        told = " · ".join(filter(None, (format_share(part.count, block.total), part.meaning)))
         sign = tag("span", SIGNS[part.tone], class_=f"sign ink-{part.tone}", aria_hidden="true")
         yield tag("li", sign, tag("strong", f"{part.count:,}"), f" {part.name} ", tag("span", told, class_="soft"))
 
@@ -131,15 +131,15 @@ def _cards(block: b.KeyFigures) -> Iterator[Markup]:
 def _score(item: b.Score, chart: Markup) -> Markup:
     nulls = f", {item.nulls:,} null" if item.nulls else ""
     interval = (
-        "no interval: there is one value only" if item.interval is None else f"95 %: {interval_text(item.interval)}"
+        "no interval: there is one value only" if item.interval is None else f"95 %: {format_interval(item.interval)}"
     )
     return tag(
         "figure",
-        tag("figcaption", _field_name(item.name), tag("span", figure(item.mean), class_="value")),
+        tag("figcaption", _field_name(item.name), tag("span", format_number(item.mean), class_="value")),
         chart,
         tag(
             "p",
-            tag("span", f"Mean of {counted(item.n)}{nulls}"),
+            tag("span", f"Mean of {format_count(item.n)}{nulls}"),
             tag("span", interval),
             class_="soft",
         ),
@@ -151,7 +151,7 @@ def _categories(block: b.Categories, links: Links) -> Markup:
     """A field that has one value in every case needs no chart."""
     varied = [item for item in block.categories if sum(map(bool, item.counts.values())) > 1 or item.nulls]
     constant = [item for item in block.categories if item not in varied]
-    same = "; ".join(f"{spaced(item.name)} is {next(iter(item.counts))} ({item.n:,})" for item in constant)
+    same = "; ".join(f"{field_words(item.name)} is {next(iter(item.counts))} ({item.n:,})" for item in constant)
     return join(
         tag("div", *(_category(item, links) for item in varied), class_="grid") if varied else None,
         tag("p", f"Always the same: {same}.", class_="note") if constant else None,
@@ -167,7 +167,7 @@ def _category(item: b.Category, links: Links) -> Markup:
             "li",
             tag("span", _linked(_breakable(code), links.coded if count else None, item.name, code)),
             tag("strong", f"{count:,}"),
-            tag("span", share(count, item.n), class_="soft share"),
+            tag("span", format_share(count, item.n), class_="soft share"),
             charts.bar(count, item.n),
             class_="count",
         )
@@ -189,7 +189,7 @@ def _linked(shown: Markup, to: Callable[[str, str], str] | None, name: str, valu
 
 
 def _field_name(name: str) -> Markup:
-    return tag("span", spaced(name), class_="field", title=name)
+    return tag("span", field_words(name), class_="field", title=name)
 
 
 def _breakable(code: str) -> Markup:
@@ -201,7 +201,7 @@ def _breakable(code: str) -> Markup:
 
 def _table(block: b.DataTable, links: Links) -> Markup:
     """It scrolls sideways where it is wider than the page."""
-    label = f"{block.title or f'Table by {spaced(block.columns[0])}'}, scrolls sideways"
+    label = f"{block.title or f'Table by {field_words(block.columns[0])}'}, scrolls sideways"
     box = tag("div", _grid(block, links), class_="panel scroll", tabindex="0", role="region", aria_label=label)
     return join(tag("h3", block.title) if block.title else None, box)
 
@@ -209,7 +209,7 @@ def _table(block: b.DataTable, links: Links) -> Markup:
 def _grid(block: b.DataTable, links: Links, kind: str | None = None) -> Markup:
     figures = set(block.figures)
     heads = [
-        tag("th", spaced(name), scope="col", class_="figure" if place in figures else None)
+        tag("th", field_words(name), scope="col", class_="figure" if place in figures else None)
         for place, name in enumerate(block.columns)
     ]
     tones = [*block.tones, *[None] * len(block.rows)]
@@ -230,7 +230,7 @@ def _cells(row: Sequence[b.Value], figures: set[int], links: Links) -> Iterator[
 
 
 def _cell(value: b.Value, links: Links) -> Markup:
-    text = value_text(value)
+    text = cell_text(value)
     if not isinstance(value, b.Cell):
         return join(text)
     shown = join(text)
@@ -253,7 +253,7 @@ def _marked(block: b.MarkedText) -> Iterator[Markup]:
         if not (segment.mark or segment.target or segment.key):
             yield join(segment.text)
             continue
-        told = ": ".join(filter(None, (spaced(segment.mark or ""), segment.title)))
+        told = ": ".join(filter(None, (field_words(segment.mark or ""), segment.title)))
         shown = tag("a", segment.text, href=f"#{_anchor(segment.target)}") if segment.target else join(segment.text)
         spoken = tag("span", f" ({told})", class_="hidden") if told else None
         kind = f"tone-{block.tones.get(segment.mark, 'info')}" if segment.mark else None
@@ -264,7 +264,7 @@ def _marked(block: b.MarkedText) -> Iterator[Markup]:
 def _marks(block: b.MarkedText) -> Markup | None:
     """The labels that occur, each in its colour."""
     marks = dict.fromkeys(segment.mark for segment in block.segments if segment.mark)
-    legend = [tag("span", spaced(mark), class_=f"tone tone-{block.tones.get(mark, 'info')}") for mark in marks]
+    legend = [tag("span", field_words(mark), class_=f"tone tone-{block.tones.get(mark, 'info')}") for mark in marks]
     return tag("div", *legend, class_="marks", aria_hidden="true") if legend else None
 
 
@@ -275,7 +275,7 @@ def _anchor(key: str | None) -> str | None:
 
 def _fields(fields: Sequence[b.Field]) -> Iterator[Markup]:
     for name, found in groupby(fields, key=lambda field: field.name):
-        yield tag("dt", spaced(name))
+        yield tag("dt", field_words(name))
         for field in found:
             lines = [*field.first, *field.notes, *([field.by] if field.by else [])]
             shown = tag("span", field.value, class_=f"text ink-{field.tone}" if field.tone else "text")

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from krino import blocks as b
-from krino.render.short_form import SIGNS, figure_lines, more_rows, short, value_text
-from krino.results.wording import share
+from krino.render.text_form import SIGNS, cell_text, expand_for_text, hidden_rows_note, key_figure_lines
+from krino.results.formatting import format_share
 from krino.text.clean import clean, clean_line
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~@&])")
@@ -23,7 +23,7 @@ _LONGEST_VERBATIM = 4_000
 
 def to_markdown(blocks: Iterable[b.Block]) -> str:
     lines: list[str] = []
-    for block in short(blocks):
+    for block in expand_for_text(blocks):
         drawn = list(_draw(block))
         lines += [*drawn, ""] if drawn and drawn[-1] else drawn
     return "\n".join(lines).rstrip("\n") + "\n"
@@ -45,10 +45,12 @@ def _draw(block: b.Block) -> Iterator[str]:
             yield _paragraph(block)
         case b.Parts():
             heads = (escape(block.what), f"{block.total:,}", "share")
-            rows = ((escape(part.name), f"{part.count:,}", share(part.count, block.total)) for part in block.parts)
+            rows = (
+                (escape(part.name), f"{part.count:,}", format_share(part.count, block.total)) for part in block.parts
+            )
             yield from _table(heads, rows)
         case b.KeyFigures():
-            yield from (f"- {escape(name)}: {escape(text, _LONGEST)}" for name, text in figure_lines(block))
+            yield from (f"- {escape(name)}: {escape(text, _LONGEST)}" for name, text in key_figure_lines(block))
         case b.DataTable():
             yield from _data_table(block)
         case b.MarkedText():
@@ -96,7 +98,7 @@ def _data_table(block: b.DataTable) -> Iterator[str]:
         return
     rows = (tuple(map(_cell, row)) for row in block.rows[: block.most or None])
     yield from _titled(block.title, *_table(tuple(map(escape, block.columns)), rows))
-    if told := more_rows(block):
+    if told := hidden_rows_note(block):
         yield from ("", f"{told}.")
 
 
@@ -108,7 +110,7 @@ def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[
 
 
 def _cell(value: b.Value) -> str:
-    text = value_text(value)
+    text = cell_text(value)
     if not isinstance(value, b.Cell):
         return escape(text)
     if value.code:  # in a code span nothing can be escaped: what would end it or the cell is replaced

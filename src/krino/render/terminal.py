@@ -18,8 +18,8 @@ from rich.table import Table
 from rich.text import Text
 
 from krino import blocks as b
-from krino.render.short_form import SIGNS, figure_lines, more_rows, short, value_text
-from krino.results.wording import share
+from krino.render.text_form import SIGNS, cell_text, expand_for_text, hidden_rows_note, key_figure_lines
+from krino.results.formatting import format_share
 from krino.text.clean import clean, clean_line
 
 _STYLES: dict[b.Tone | None, str] = {
@@ -63,7 +63,7 @@ def to_text(blocks: Iterable[b.Block], width: int = 100) -> str:
 def _spaced(blocks: Iterable[b.Block], width: int) -> Iterator[RenderableType]:
     """With a blank line between blocks that do not belong to each other closely."""
     before: b.Block | None = None
-    for block in short(blocks, sparkline):
+    for block in expand_for_text(blocks, sparkline):
         drawn = list(_draw(block, width))
         if drawn and before is not None and not _belongs(block, before):
             yield Text()
@@ -91,7 +91,7 @@ def _draw(block: b.Block, width: int) -> Iterator[RenderableType]:
         case b.Parts():
             yield _parts(block)
         case b.KeyFigures():
-            yield _pairs(figure_lines(block))
+            yield _pairs(key_figure_lines(block))
         case b.DataTable():
             yield from _table(block, width)
         case b.MarkedText():
@@ -125,7 +125,7 @@ def _parts(block: b.Parts) -> Text:
     line = Text.assemble((f"{block.total:,}", "bold"), f" {clean_line(block.what)}: ")
     shown = [
         Text(
-            f"{SIGNS[part.tone]} {part.count:,} {clean_line(part.name)} ({share(part.count, block.total)})",
+            f"{SIGNS[part.tone]} {part.count:,} {clean_line(part.name)} ({format_share(part.count, block.total)})",
             style=_STYLES[part.tone] if part.count else "dim",
         )
         for part in block.parts
@@ -214,7 +214,7 @@ def _table(block: b.DataTable, width: int) -> Iterator[RenderableType]:
         for row in rows:
             table.add_row(*(row[place] for place in places))
         yield table
-    if told := more_rows(block):
+    if told := hidden_rows_note(block):
         yield Padding(Text(told, style="dim"), (0, 0, 0, 2))
 
 
@@ -246,7 +246,7 @@ def _plain_table(heads: Sequence[Text], figures: Sequence[bool]) -> Table:
 
 def _cell(value: b.Value, tone: b.Tone | None) -> Text:
     if not isinstance(value, b.Cell):
-        return Text(_line(value_text(value)), style=_STYLES[tone])
+        return Text(_line(cell_text(value)), style=_STYLES[tone])
     style = _STYLES[value.tone or tone] or ("bold" if value.strong else "")
     shown = Text(_line(value.text), style=style)
     return Text.assemble(shown, (f"\n{_line(value.below)}", "dim")) if value.below else shown

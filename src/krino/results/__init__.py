@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import BaseModel, ConfigDict
 
 
-class Frozen(BaseModel):
+class FrozenModel(BaseModel):
     """Of everything that results are handed out as."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from krino.cases.metadata import as_text, column_value
 from krino.errors import UsageProblem
-from krino.results import Frozen
-from krino.results.packed import NULL
-from krino.results.table import Part, Reader, no_such_column, slice_name
-from krino.results.verdict_schema import Schema, declared_ends
+from krino.results import FrozenModel
+from krino.results.compact_columns import NULL
+from krino.results.table import Part, TableReader, slice_name, unknown_column
+from krino.results.verdict_schema import Schema, declared_bounds
 from krino.runs.fields import ROLL_UP, ROLL_UPS
 from krino.runs.journal import CODES
-from krino.stats.moments import FEW, Ends, MomentsByGroup, mean_interval
+from krino.stats.confidence_intervals import FEW, Bounds, MomentsByGroup, mean_interval
 
 OTHERS = "(other values)"
 _MOST_VALUES = 1_000
@@ -35,7 +35,7 @@ _Rolled = tuple[NDArray[np.intp], NDArray[np.intp]]
 """The rows of a part that have a roll-up, and the place of each word among `ROLL_UPS`."""
 
 
-class SliceNumber(Frozen):
+class SliceNumber(FrozenModel):
     """A score in one slice. The interval is the report's: 95 %, of the mean."""
 
     n: int
@@ -44,7 +44,7 @@ class SliceNumber(Frozen):
     interval: tuple[float, float] | None
 
 
-class Slice(Frozen):
+class Slice(FrozenModel):
     value: str
     n: int
     failed: int
@@ -61,7 +61,7 @@ class Slice(Frozen):
         return self.failed + self.error
 
 
-class SliceTable(Frozen):
+class SliceTable(FrozenModel):
     """One column (or several together, `court*language`), its values from the most frequent down."""
 
     column: str
@@ -93,19 +93,19 @@ def slice_by(
     """Raises `UsageProblem` for a column that no case has. `schema`: of the verdict, which says where scales end."""
     tallies = {names: _Sliced() for names in columns}
     known: set[str] = set()
-    for part in Reader(marks=False).parts(judgements):
+    for part in TableReader(marks=False).parts(judgements):
         metadata, rolled = [record.get("metadata") or {} for record in part.records], _rolled(part)
         known.update(*metadata)
         for names, sliced in tallies.items():
             sliced.add(part, rolled, [column_value(given, names) for given in metadata], most=_MOST_VALUES)
     for name in (name for names in columns for name in names):
         if name not in known:
-            raise no_such_column("--by", name, known)
+            raise unknown_column("--by", name, known)
     return [sliced.table(slice_name(names), schema) for names, sliced in tallies.items()]
 
 
 @dataclass(slots=True)
-class FewValued:
+class AutoSlicer:
     """Slices a run by every column of metadata that turns out to have few values, for reports."""
 
     schema: Schema | None = None
@@ -163,7 +163,7 @@ class _Sliced:
                 self._nulls[name] = _grown(before, len(self.values)) + np.bincount(nulls, minlength=len(self.values))
 
     def table(self, column: str, schema: Schema | None) -> SliceTable:
-        ends = {name: declared_ends(schema, name) for name in self._numbers}
+        ends = {name: declared_bounds(schema, name) for name in self._numbers}
         ordered = sorted(self.values, key=lambda value: (value == OTHERS, -self._n(value), value))
         return SliceTable(column=column, slices=tuple(self._slice(value, ends) for value in ordered))
 
@@ -175,7 +175,7 @@ class _Sliced:
     def _n(self, value: str) -> int:
         return int(self._statuses[self.values[value]].sum())
 
-    def _slice(self, value: str, ends: Mapping[str, Ends]) -> Slice:
+    def _slice(self, value: str, ends: Mapping[str, Bounds]) -> Slice:
         group = self.values[value]
         rolled = _grown(self._roll_ups, len(self.values))[group].tolist()
         return Slice(
@@ -187,7 +187,7 @@ class _Sliced:
             numbers={name: self._score(name, group, ends[name]) for name in self._numbers},
         )
 
-    def _score(self, name: str, group: int, ends: Ends) -> SliceNumber:
+    def _score(self, name: str, group: int, ends: Bounds) -> SliceNumber:
         values, nulls = self._numbers[name][group], self._nulls.get(name, ())
         mean = values.mean if values.n else None
         null = int(nulls[group]) if group < len(nulls) else 0

@@ -13,15 +13,15 @@ from math import fsum, sqrt
 from typing import Any
 
 from krino.labellers.panel import TIE
-from krino.results import Frozen
-from krino.results.kinds import as_number, is_explanation, is_text, key_of
+from krino.results import FrozenModel
+from krino.results.field_kinds import as_number, comparison_key, is_text, names_explanation
 from krino.runs.fields import fields_of
 
 LABELLER = "labeller"
 """In `decided_by`: labels fed the field, not facts alone."""
 
 
-class FieldStability(Frozen):
+class FieldStability(FrozenModel):
     """One field of the verdict, over the cases with two seats at least that labels and not rules alone decided."""
 
     name: str
@@ -37,7 +37,7 @@ class FieldStability(Frozen):
     """Of numbers: the mean standard deviation over the seats of a case."""
 
 
-class MemberStability(Frozen):
+class MemberStability(FrozenModel):
     """One member over all its seats. `agreement`: share of fields that it gave as the panel decided them."""
 
     name: str
@@ -46,7 +46,7 @@ class MemberStability(Frozen):
     agreement: float | None
 
 
-class Stability(Frozen):
+class Stability(FrozenModel):
     """What the ballots of a run say about its labellers."""
 
     cases: int
@@ -77,7 +77,7 @@ class _Field:
     sd: float = 0.0
 
     def add(self, values: Sequence[Any]) -> None:
-        commonest = Counter(map(key_of, values)).most_common(1)[0][1]
+        commonest = Counter(map(comparison_key, values)).most_common(1)[0][1]
         self.n += 1
         self.agreement += commonest / len(values)
         self.split += commonest < len(values)
@@ -100,7 +100,7 @@ class _Field:
 
 
 @dataclass(slots=True)
-class StabilityTally:
+class StabilityCounter:
     """Takes judgements one at a time, as they stand in the journal; those without ballots say nothing here."""
 
     _counts: Counter[str] = field(default_factory=Counter)
@@ -150,10 +150,10 @@ class StabilityTally:
         split = False
         for name in dict.fromkeys(name for verdict in verdicts for name in verdict):
             values = [verdict.get(name) for verdict in verdicts]
-            if name in self._texts or is_explanation(name) or any(map(is_text, values)):
+            if name in self._texts or names_explanation(name) or any(map(is_text, values)):
                 self._texts.add(name)  # wording differs whenever anything does: it is no measure
                 continue
-            differ = len(set(map(key_of, values))) > 1
+            differ = len(set(map(comparison_key, values))) > 1
             if differ or not (name in by_rule or values[0] is None):
                 self._fields.setdefault(name, _Field()).add(values)
             split |= differ
@@ -166,6 +166,6 @@ class StabilityTally:
             return
         own = fields_of(ballot)
         for name, value in decided.items():
-            if name not in self._texts and not is_explanation(name) and not is_text(value):
+            if name not in self._texts and not names_explanation(name) and not is_text(value):
                 member["fields"] += 1
-                member["as decided"] += key_of(own.get(name)) == key_of(value)
+                member["as decided"] += comparison_key(own.get(name)) == comparison_key(value)

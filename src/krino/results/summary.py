@@ -14,15 +14,15 @@ from typing import Any, Protocol
 import numpy as np
 
 from krino.contract import Usage
-from krino.results import Frozen
-from krino.results.kinds import column_kind
-from krino.results.numbers import NumberField, NumberTally
-from krino.results.packed import NULL
-from krino.results.slices import FewValued, SliceTable
-from krino.results.stability import LABELLER, Stability, StabilityTally
-from krino.results.table import Coder, Part, Reader, Values
-from krino.results.verdict_schema import Schema, closed_labels, declared_ends
-from krino.results.wording import counted, endings, figure, interval_text
+from krino.results import FrozenModel
+from krino.results.compact_columns import NULL
+from krino.results.field_kinds import column_kind
+from krino.results.formatting import format_count, format_interval, format_number, format_outcomes
+from krino.results.number_summary import NumberCounter, NumberField
+from krino.results.slices import AutoSlicer, SliceTable
+from krino.results.stability import LABELLER, Stability, StabilityCounter
+from krino.results.table import FieldEncoder, Part, TableReader, Values
+from krino.results.verdict_schema import Schema, closed_labels, declared_bounds
 from krino.runs.journal import CODES
 from krino.runs.manifest import Counts, Manifest
 from krino.text.clean import clean_line, cut
@@ -33,7 +33,7 @@ _LONGEST_LINE = 200
 _MOST_MESSAGES = 5
 
 
-class CodeField(Frozen):
+class CodeField(FrozenModel):
     """A categorical field of the verdict over all cases judged `ok`; a list counts once for each value in it."""
 
     name: str
@@ -43,7 +43,7 @@ class CodeField(Frozen):
     """From the most frequent down."""
 
 
-class Deciders(Frozen):
+class Deciders(FrozenModel):
     """How many verdict fields were decided by rules alone, and how many with the labeller's labels."""
 
     rules: int = 0
@@ -54,7 +54,7 @@ class Deciders(Frozen):
         return self.rules + self.labeller
 
 
-class MessageGroup(Frozen):
+class MessageGroup(FrozenModel):
     """A reason or an error, how often it came, and one case where it did."""
 
     status: str
@@ -65,7 +65,7 @@ class MessageGroup(Frozen):
     """Id of the first such case."""
 
 
-class Summary(Frozen):
+class Summary(FrozenModel):
     """What a run says. `interval` of a number is the 95 % interval of its mean."""
 
     counts: Counts
@@ -86,23 +86,23 @@ class Summary(Frozen):
 
     def __str__(self) -> str:
         """Counts, then a line a field."""
-        return "\n".join([f"{counted(self.counts.total)}: {endings(self.counts)}", *self._lines()])
+        return "\n".join([f"{format_count(self.counts.total)}: {format_outcomes(self.counts)}", *self._lines()])
 
     def _lines(self) -> Iterator[str]:
         for item in self.numbers:
-            interval = f" (95 % interval {interval_text(item.interval)})" if item.interval else ""
+            interval = f" (95 % interval {format_interval(item.interval)})" if item.interval else ""
             nulls = f", {item.nulls:,} null" if item.nulls else ""
-            yield f"{item.name}: mean {figure(item.mean)}{interval} of {item.n:,}{nulls}"
+            yield f"{item.name}: mean {format_number(item.mean)}{interval} of {item.n:,}{nulls}"
         for codes in self.codes:
             said = ", ".join(f"{clean_line(label)} {count:,}" for label, count in codes.counts.items())
             yield f"{codes.name}: {said}{f', null {codes.nulls:,}' if codes.nulls else ''}"
         for group in self.messages[:_MOST_MESSAGES]:
             yield clean_line(
-                f"{group.status}, {counted(group.count)}: {group.text} (as {group.example})", _LONGEST_LINE
+                f"{group.status}, {format_count(group.count)}: {group.text} (as {group.example})", _LONGEST_LINE
             )
 
 
-class Taker(Protocol):
+class JudgementSink(Protocol):
     """Something that is made of judgements, one after the other in the order of the input."""
 
     def add(self, judgement: Mapping[str, Any], /) -> None: ...
@@ -119,15 +119,15 @@ class Collected:
 
 def summarise(judgements: Iterable[Mapping[str, Any]], schema: Schema | None = None) -> Summary:
     """One pass, nothing kept but tallies. `schema`: of the verdict, which says what lists of labels are closed."""
-    tally = SummaryTally(schema)
+    tally = SummaryCounter(schema)
     for part in tally.reader.parts(judgements):
         tally.add(part)
     return tally.result()
 
 
-def collect(judgements: Iterable[Mapping[str, Any]], *takers: Taker, schema: Schema | None = None) -> Collected:
+def collect(judgements: Iterable[Mapping[str, Any]], *takers: JudgementSink, schema: Schema | None = None) -> Collected:
     """The same with slices; each judgement is read once and handed to everyone else who needs it."""
-    summary, slices = SummaryTally(schema), FewValued(schema)
+    summary, slices = SummaryCounter(schema), AutoSlicer(schema)
     for part in summary.reader.parts(judgements):
         summary.add(part)
         slices.add(part)
@@ -137,28 +137,28 @@ def collect(judgements: Iterable[Mapping[str, Any]], *takers: Taker, schema: Sch
     return Collected(summary.result(), slices.result())
 
 
-def spent(summary: Summary, manifest: Manifest) -> Usage:
+def total_usage(summary: Summary, manifest: Manifest) -> Usage:
     """All that was spent in the run's folder, by every command. A killed run's manifest lags behind its journal: of the
     two the larger one is nearer."""
     return max(manifest.usage, summary.usage, key=lambda usage: (usage.calls + usage.cached, usage.seconds))
 
 
 @dataclass(slots=True)
-class SummaryTally:
+class SummaryCounter:
     """Takes the parts of a run's table one after the other, as `reader` makes them."""
 
     schema: Schema | None = None
     """Of the verdict. A field with a closed list of labels is a category, however many of them a small run has."""
-    reader: Reader = field(default_factory=lambda: Reader(marks=False))
+    reader: TableReader = field(default_factory=lambda: TableReader(marks=False))
     _statuses: Counter[str] = field(default_factory=Counter)
     _fields: dict[str, _FieldTally] = field(default_factory=dict)
     _by_rules: Counter[str] = field(default_factory=Counter)
     _by_labeller: Counter[str] = field(default_factory=Counter)
     _rules: Counter[str] = field(default_factory=Counter)
     _findings: Counter[str] = field(default_factory=Counter)
-    _messages: MessageTally = field(default_factory=lambda: MessageTally())
+    _messages: MessageCounter = field(default_factory=lambda: MessageCounter())
     _usage: Usage = field(default_factory=Usage)
-    _stability: StabilityTally = field(default_factory=StabilityTally)
+    _stability: StabilityCounter = field(default_factory=StabilityCounter)
 
     def add(self, part: Part) -> None:
         found = np.bincount(part.statuses, minlength=max(CODES.values()) + 1)
@@ -213,7 +213,7 @@ class SummaryTally:
     def _numbers(self) -> Iterator[NumberField]:
         for name, tally in self._fields.items():
             if tally.numbers is not None:
-                yield tally.numbers.result(name, tally.nulls, declared_ends(self.schema, name))
+                yield tally.numbers.result(name, tally.nulls, declared_bounds(self.schema, name))
 
     def _codes(self) -> Iterator[CodeField]:
         for name, tally in self._fields.items():
@@ -228,16 +228,16 @@ class SummaryTally:
 @dataclass(slots=True)
 class _FieldTally:
     nulls: int = 0
-    numbers: NumberTally | None = None
+    numbers: NumberCounter | None = None
     coded: int = 0
     """Cases with a label, or several."""
     counts: Counter[str] = field(default_factory=Counter)
 
-    def add(self, values: Values, coder: Coder) -> None:
+    def add(self, values: Values, coder: FieldEncoder) -> None:
         self.nulls += int((values.codes == NULL).sum())
         numbers = values.numbers[~np.isnan(values.numbers)]
         if numbers.size:
-            self.numbers = self.numbers or NumberTally()
+            self.numbers = self.numbers or NumberCounter()
             self.numbers.add(numbers)
         if coder.is_text:
             self.counts.clear()
@@ -271,7 +271,7 @@ _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 
 
 @dataclass(slots=True)
-class MessageTally:
+class MessageCounter:
     """Groups messages that differ only in their particulars: `line 12: "a" is missing`, `line 9: "b" is missing`.
 
     Of very many kinds only the frequent ones are kept.
@@ -280,7 +280,7 @@ class MessageTally:
     _groups: dict[tuple[str, str], tuple[int, str, str]] = field(default_factory=dict)
 
     def add(self, status: str, message: str, case: str) -> None:
-        key = (status, pattern_of(message))
+        key = (status, message_pattern(message))
         count, example, first = self._groups.get(key, (0, case, message))
         self._groups[key] = (count + 1, example, first)
         if len(self._groups) > _MOST_GROUPS:
@@ -296,7 +296,7 @@ class MessageTally:
         return sorted(self._groups.items(), key=lambda item: -item[1][0])
 
 
-def pattern_of(message: str) -> str:
+def message_pattern(message: str) -> str:
     """The message with its numbers and quoted parts taken out, on one line."""
     line = " ".join(message[:_LONGEST].split())
     return cut(_NUMBER.sub("#", _QUOTED.sub("‹…›", line)), _SHOWN)

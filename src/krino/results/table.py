@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from krino.cases.metadata import column_value
 from krino.errors import UsageProblem
-from krino.results.kinds import MOST_VALUES, ColumnKind, as_number, codes_of, column_kind
-from krino.results.packed import NO_CODE, NULL, GrowingColumn, Texts, nothing_but
+from krino.results.compact_columns import NO_CODE, NULL, GrowingColumn, Texts, constant_column
+from krino.results.field_kinds import MOST_VALUES, ColumnKind, as_codes, as_number, column_kind
 from krino.results.verdict_schema import closed_labels
 from krino.runs.fields import ROLL_UP, own_fields
 from krino.runs.files import inside
@@ -32,7 +32,7 @@ from krino.runs.journal import CODES
 from krino.runs.manifest import Counts, Manifest
 from krino.runs.reading import Found, StoredRun, load_run
 from krino.runs.roll import Entry
-from krino.stats.resample import Floats
+from krino.stats.arrays import Floats
 from krino.text.clean import clean_line
 from krino.text.guessing import guessed
 
@@ -72,7 +72,7 @@ class Part(NamedTuple):
 
 
 @dataclass(slots=True)
-class Coder:
+class FieldEncoder:
     """Turns the values of one field into numbers and codes, and learns what kind of field it is."""
 
     marks: bool = True
@@ -115,7 +115,7 @@ class Coder:
     def _new_code(self, value: Any) -> int:
         if isinstance(value, float | int) and not isinstance(value, bool):
             return NULL  # a number that is none (nan, infinity) measures as little as null
-        labels = codes_of(value)
+        labels = as_codes(value)
         if labels is None or self.is_text:  # marked as a code would be, which other values of the field may be
             self.is_text = True
             return _mark(value if labels is None else sorted(labels)) if self.marks else NO_CODE
@@ -130,13 +130,13 @@ class Coder:
 
 
 @dataclass(slots=True)
-class Reader:
+class TableReader:
     """Makes parts of the table; `coders` are those of the fields, in the order in which they came up."""
 
     wanted: Collection[str] | None = None
     """Only these fields are kept; all, if None."""
     marks: bool = True
-    coders: dict[str, Coder] = field(default_factory=dict)
+    coders: dict[str, FieldEncoder] = field(default_factory=dict)
     names: dict[str, None] = field(default_factory=dict)
     """Of all fields that there are; the roll-up counts as one, where the judge gives it."""
 
@@ -162,7 +162,7 @@ class Reader:
             if self.wanted is None or name in self.wanted:
                 rows, values = _column(name, ok, verdicts, rolled)
                 if values:
-                    coder = self.coders.setdefault(name, Coder(self.marks))
+                    coder = self.coders.setdefault(name, FieldEncoder(self.marks))
                     fields[name] = Values(rows, *coder.read(values))
         return Part(records, statuses, fields)
 
@@ -300,7 +300,7 @@ def read_table(
 ) -> Table:
     """`fields`: only these (all, if None). `by`: combinations of metadata columns to slice or cluster by."""
     run = load_run(folder)
-    builder = _TableBuilder(run, Reader(fields), [tuple(columns) for columns in by], spending)
+    builder = _TableBuilder(run, TableReader(fields), [tuple(columns) for columns in by], spending)
     found = Found(run, builder.cases())
     for line in run.lines():  # once through the journal, in whatever order: half the time of reading it in order
         if found.note(line.data["input_hash"], line.data["status"], len(builder)):
@@ -312,7 +312,7 @@ def slice_name(columns: Sequence[str]) -> str:
     return "*".join(columns)
 
 
-def no_such_column(flag: str, name: str, known: Collection[str], what: str = "column") -> UsageProblem:
+def unknown_column(flag: str, name: str, known: Collection[str], what: str = "column") -> UsageProblem:
     there = ", ".join(clean_line(column, 60) for column in sorted(known)) or "none"
     return UsageProblem(f"{flag} {name}: the judgements have no such {what}{guessed(name, known)}; they have {there}")
 
@@ -320,7 +320,7 @@ def no_such_column(flag: str, name: str, known: Collection[str], what: str = "co
 @dataclass(slots=True)
 class _TableBuilder:
     run: StoredRun
-    reader: Reader
+    reader: TableReader
     by: list[tuple[str, ...]]
     with_spending: bool
     ids: Texts = field(default_factory=Texts)
@@ -403,7 +403,7 @@ class _TableBuilder:
         coder, column = self.reader.coders[name], self.columns.pop(name)
         column.fill(len(self))
         codes = _in_order(column.codes, np.int32, rows)
-        numbers = nothing_but(np.nan, len(rows))
+        numbers = constant_column(np.nan, len(rows))
         if column.numbers is not None:
             numbers = _in_order(column.numbers, np.float64, rows)
         kind = column_kind(

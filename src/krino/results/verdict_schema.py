@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from krino.results.kinds import as_number, codes_of, is_explanation
-from krino.stats.moments import ANY, Ends
+from krino.results.field_kinds import as_codes, as_number, names_explanation
+from krino.stats.confidence_intervals import UNBOUNDED, Bounds
 
 Schema = Mapping[str, Any]
 Scale: TypeAlias = tuple[float, float]
@@ -29,24 +29,24 @@ def closed_labels(schema: Schema | None, field: str) -> set[str] | None:
     return None if labels is None or None in labels else {label for label in labels if label is not None}
 
 
-def explains(schema: Schema | None, field: str) -> bool:
+def is_text_explanation(schema: Schema | None, field: str) -> bool:
     """Whether a field holds words about the verdict, by its name; not one whose list of labels is closed, nor one of
     numbers."""
-    if not is_explanation(field) or closed_labels(schema, field):
+    if not names_explanation(field) or closed_labels(schema, field):
         return False
     return any(_read(schema, field, lambda part: [part.get("type", "string") == "string"], inside_lists=True) or ())
 
 
 def declared_scale(schema: Schema | None, field: str) -> Scale | None:
     """The ends of a field of numbers; None where an end is open, or there is no such field."""
-    ends = declared_ends(schema, field)
+    ends = declared_bounds(schema, field)
     return None if math.inf in map(abs, ends) else ends
 
 
-def declared_ends(schema: Schema | None, field: str) -> Ends:
+def declared_bounds(schema: Schema | None, field: str) -> Bounds:
     """The least and the most that a field of numbers can be; an open end is infinite."""
     found = _read(schema, field, _ends)
-    return (min(end[0] for end in found), max(end[1] for end in found)) if found else ANY
+    return (min(end[0] for end in found), max(end[1] for end in found)) if found else UNBOUNDED
 
 
 def _read(
@@ -79,14 +79,14 @@ def _labels(part: Schema) -> Iterator[str | None]:
     """Every label that a part allows; None where it allows any."""
     if "enum" in part or "const" in part:
         for value in part.get("enum", [part.get("const")]):
-            yield from codes_of(value) or ()
+            yield from as_codes(value) or ()
     elif part.get("type") == "boolean":
         yield from ("true", "false")
     elif part.get("type") != "null":
         yield None
 
 
-def _ends(part: Schema) -> Iterator[Ends]:
+def _ends(part: Schema) -> Iterator[Bounds]:
     """Of every number that a part allows: the least and the most, infinite where there is none."""
     if "enum" in part or "const" in part:
         for number in map(as_number, part.get("enum", [part.get("const")])):
@@ -97,7 +97,7 @@ def _ends(part: Schema) -> Iterator[Ends]:
         yield -math.inf if least is None else float(least), math.inf if most is None else float(most)
 
 
-def scales_of(schema: Schema | None) -> Scales:
+def declared_scales(schema: Schema | None) -> Scales:
     """Every field whose scale the judge declares."""
     found = {name: declared_scale(schema, name) for name in (schema or {}).get("properties", {})}
     lower = lower_is_better(schema)
@@ -115,7 +115,7 @@ def lower_is_better(schema: Schema | None) -> frozenset[str]:
     )
 
 
-def standing(scales: Scales, field: str, value: Any) -> float | None:
+def scale_position(scales: Scales, field: str, value: Any) -> float | None:
     """0 at the worst end of the scale, 1 at the best; None without a scale or a number."""
     number, scale = as_number(value), scales.get(field)
     if number is None or scale is None:
@@ -124,8 +124,8 @@ def standing(scales: Scales, field: str, value: Any) -> float | None:
     return min(max((number - worst) / (best - worst), 0.0), 1.0)
 
 
-def grade(scales: Scales, field: str, value: Any) -> Grade | None:
-    place = standing(scales, field, value)
+def grade_value(scales: Scales, field: str, value: Any) -> Grade | None:
+    place = scale_position(scales, field, value)
     if place is None:
         return None
     return "low" if place < _MIDDLE else "middle" if place < _HIGH else "high"

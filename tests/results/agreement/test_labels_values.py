@@ -49,9 +49,9 @@ def test_a_scale_of_numbers_can_be_brought_to_that_of_the_judge() -> None:
 
 
 def test_the_labels_given_are_not_changed() -> None:
-    from krino.results.agreement.labels import labels_of
+    from krino.results.agreement.labels import labels_from_rows
 
-    labels = labels_of([{"id": f"case-{n}", "score": WORDS[1][n]} for n in range(4)])
+    labels = labels_from_rows([{"id": f"case-{n}", "score": WORDS[1][n]} for n in range(4)])
     krino.agree(JUDGED, labels, values={"good": 1, "bad": 0}, draws=20)
     assert labels.columns["score"].pool.values == ["bad", "good", " Bad", "GOOD"]
 

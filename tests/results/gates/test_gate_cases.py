@@ -76,7 +76,7 @@ def test_a_rule_that_holds_names_nobody(tmp_path: Path) -> None:
 
 
 def test_where_only_the_interval_is_too_wide_it_is_said_that_no_case_is_to_blame(tmp_path: Path) -> None:
-    alone = "no case by itself speaks against it: with more cases the interval would be narrower"
+    alone = "no single case breaks it: with more cases the interval would be narrower"
     (check,) = check_run(make_run(tmp_path / "r", scores(*[0.9] * 5)), Gate(rules(min="score=0.8"))).broken
     assert check.message.endswith(alone) and check.worst == ()
     (check,) = check_run(make_run(tmp_path / "s", scores(*[0.9] * 5, 0.7)), Gate(rules(min="score=0.8"))).broken

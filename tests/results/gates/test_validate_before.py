@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 import krino
 from krino.judges.registry import load_judge
 from krino.results.gates.rules import Kind, parse_flags
-from krino.results.gates.validate import refuse_for
+from krino.results.gates.validate import refuse_for_judge
 from toy_judge import ToyJudge
 
 
@@ -60,7 +60,7 @@ class _Any(ToyJudge):
 )
 def test_what_no_verdict_could_answer_is_refused(kind: Kind, rule: str, words: str) -> None:
     with pytest.raises(krino.UsageProblem, match=words):
-        refuse_for(_Rolling(), parse_flags(kind, [rule]))
+        refuse_for_judge(_Rolling(), parse_flags(kind, [rule]))
 
 
 @pytest.mark.parametrize(
@@ -78,18 +78,18 @@ def test_what_no_verdict_could_answer_is_refused(kind: Kind, rule: str, words: s
     ],
 )
 def test_what_a_verdict_may_answer_is_left_to_the_run(kind: Kind, rule: str) -> None:
-    refuse_for(_Rolling(), parse_flags(kind, [rule]))
+    refuse_for_judge(_Rolling(), parse_flags(kind, [rule]))
 
 
 def test_a_judge_that_rolls_nothing_up_has_no_pass() -> None:
     with pytest.raises(krino.UsageProblem, match=r"judge `toy` rolls nothing up .* name a field: score, kind"):
-        refuse_for(_Plain(), parse_flags("min", ["pass=50%"]))
+        refuse_for_judge(_Plain(), parse_flags("min", ["pass=50%"]))
 
 
 def test_a_verdict_with_fields_of_any_name_is_left_to_the_run() -> None:
-    refuse_for(_Any(), parse_flags("min", ["scor=0.5"]))
+    refuse_for_judge(_Any(), parse_flags("min", ["scor=0.5"]))
     with pytest.raises(krino.UsageProblem, match="nothing can break"):
-        refuse_for(_Any(), parse_flags("max", ["score=1"]))
+        refuse_for_judge(_Any(), parse_flags("max", ["score=1"]))
 
 
 @pytest.mark.parametrize(
@@ -101,6 +101,6 @@ def test_a_verdict_with_fields_of_any_name_is_left_to_the_run() -> None:
     ],
 )
 def test_our_own_judges_are_read_so(judge: str, good: str, bad: str) -> None:
-    refuse_for(load_judge(judge), parse_flags("min", [good]))
+    refuse_for_judge(load_judge(judge), parse_flags("min", [good]))
     with pytest.raises(krino.UsageProblem):
-        refuse_for(load_judge(judge), parse_flags("min", [bad]))
+        refuse_for_judge(load_judge(judge), parse_flags("min", [bad]))

@@ -11,11 +11,12 @@ import numpy as np
 
 from krino.contract import Judgement
 from krino.errors import UsageProblem
-from krino.results.agreement.confidence import calibrations
-from krino.results.agreement.fields import FieldData, Sampling, compare_field, field_data, where_they_went
-from krino.results.agreement.headline import overall, with_headline
-from krino.results.agreement.kinds import NotComparable
-from krino.results.agreement.labels import Labels, labels_of, read_labels, with_values
+from krino.results.agreement.calibration import calibrate_confidences
+from krino.results.agreement.coding import NotComparable
+from krino.results.agreement.field_agreement import FieldData, Sampling, collect_field, compare_field, count_outcomes
+from krino.results.agreement.headline import add_headline, summarise_headlines
+from krino.results.agreement.labelled_verdicts import ABSENT, Verdicts, read_verdicts
+from krino.results.agreement.labels import Labels, labels_from_rows, read_labels, translate_values
 from krino.results.agreement.result import (
     Agreement,
     AgreementCounts,
@@ -24,13 +25,12 @@ from krino.results.agreement.result import (
     FieldAgreement,
     Skipped,
 )
-from krino.results.agreement.verdicts import ABSENT, Verdicts, gather
-from krino.results.named_cases import WORST, reason_of
+from krino.results.explanations import DEFAULT_WORST, explain_value
+from krino.results.formatting import join_quoted, quote
 from krino.results.verdict_schema import Schema, closed_labels, declared_scale
-from krino.results.wording import listed, shown
 from krino.runs.manifest import JudgeCard
 from krino.runs.reading import load_run
-from krino.stats.resample import DRAWS, LEVEL
+from krino.stats.bootstrap import DRAWS, LEVEL
 from krino.text.clean import clean_name
 from krino.text.guessing import guessed
 
@@ -46,7 +46,7 @@ def agree(
     fields: Collection[str] | None = None,
     confidence: Mapping[str, str] | None = None,
     cluster: str | None = None,
-    worst: int = WORST,
+    worst: int = DEFAULT_WORST,
     values: Mapping[str, Any] | None = None,
     draws: int = DRAWS,
     seed: int = 0,
@@ -61,17 +61,17 @@ def agree(
     given = _labels(labels)
     verdicts = Verdicts(given, frozenset(confidence or ()), cluster)
     read, about = _source(judgements)
-    gather(read(None), verdicts)
+    read_verdicts(read(None), verdicts)
     _check_overlap(given, verdicts)
-    given = with_values(given, values or {}, verdicts.names)
+    given = translate_values(given, values or {}, verdicts.names)
     compared, skipped = _compared(given, verdicts, fields, cluster, about.fields_schema)
     groups, clusters = _find_clusters(cluster, given, verdicts) if cluster is not None else (None, None)
     sampling = Sampling(draws, seed, groups)
-    held = [with_headline(compare_field(data, given, sampling, worst)) for data in compared]
+    held = [add_headline(compare_field(data, given, sampling, worst)) for data in compared]
     counts = _counts(compared, verdicts)
-    calibrated = list(calibrations(verdicts, compared, confidence or {}, sampling))
+    calibrated = list(calibrate_confidences(verdicts, compared, confidence or {}, sampling))
     return Agreement(
-        headline=overall(held, counts),
+        headline=summarise_headlines(held, counts),
         counts=counts,
         absent_ids=_absent(given, verdicts),
         raters=tuple(dict.fromkeys(rater for data in compared for rater in data.raters)),
@@ -98,7 +98,7 @@ def _source(
 def _labels(labels: str | os.PathLike[str] | Labels | Iterable[Mapping[str, Any]]) -> Labels:
     if isinstance(labels, Labels):
         return labels
-    return read_labels(labels) if isinstance(labels, str | os.PathLike) else labels_of(labels)
+    return read_labels(labels) if isinstance(labels, str | os.PathLike) else labels_from_rows(labels)
 
 
 def _check_overlap(labels: Labels, verdicts: Verdicts) -> None:
@@ -107,7 +107,7 @@ def _check_overlap(labels: Labels, verdicts: Verdicts) -> None:
     if verdicts.cases == verdicts.unlabelled:
         raise UsageProblem(
             "no label belongs to a case of the run: the ids of the labels look like "
-            f"{listed(labels.ids, _SHOWN_IDS)}, those of the run like {listed(verdicts.first_ids)}; "
+            f"{join_quoted(labels.ids, _SHOWN_IDS)}, those of the run like {join_quoted(verdicts.first_ids)}; "
             "say which column holds the id with --map id=COLUMN"
         )
 
@@ -122,7 +122,9 @@ def _compared(
         if name not in verdicts.names or name not in labels.columns:
             side, there = ("labels", labels.columns) if name in verdicts.names else ("verdict", verdicts.names)
             guess = guessed(name, there)
-            raise UsageProblem(f"field {shown(name)}: no such field in the {side}{guess}; there are {listed(there)}")
+            raise UsageProblem(
+                f"field {quote(name)}: no such field in the {side}{guess}; there are {join_quoted(there)}"
+            )
     skipped = [
         Skipped(column=name, why="no field of the verdict")
         for name in labels.columns
@@ -133,14 +135,14 @@ def _compared(
         if name in labels.columns and (wanted is None or name in wanted):
             try:
                 compared.append(
-                    field_data(name, labels, verdicts, declared_scale(schema, name), closed_labels(schema, name))
+                    collect_field(name, labels, verdicts, declared_scale(schema, name), closed_labels(schema, name))
                 )
             except NotComparable as why:
                 skipped.append(Skipped(column=name, why=str(why)))
     if not compared:
         raise UsageProblem(
             f"no column of the labels is a field of the verdict that can be compared: the labels have "
-            f"{listed(labels.columns)}, the verdict has {listed(verdicts.names)}; "
+            f"{join_quoted(labels.columns)}, the verdict has {join_quoted(verdicts.names)}; "
             "rename a column with --map FIELD=COLUMN"
         )
     return compared, skipped
@@ -149,7 +151,7 @@ def _compared(
 def _counts(compared: list[FieldData], verdicts: Verdicts) -> AgreementCounts:
     status = np.frombuffer(bytes(verdicts.status), np.uint8)
     labelled = np.any([data.labelled for data in compared], axis=0) if compared else np.ones(len(status), np.bool_)
-    return AgreementCounts(**where_they_went(status, labelled), unlabelled=verdicts.unlabelled)
+    return AgreementCounts(**count_outcomes(status, labelled), unlabelled=verdicts.unlabelled)
 
 
 def _absent(labels: Labels, verdicts: Verdicts) -> tuple[str, ...]:
@@ -166,8 +168,8 @@ def _find_clusters(column: str, labels: Labels, verdicts: Verdicts) -> tuple[lis
     known: dict[int, Any] = _from_labels(column, labels) if in_labels else dict(verdicts.clusters)
     if not known:
         raise UsageProblem(
-            f"cluster {shown(column)}: neither the labels nor the metadata of the labelled cases have such a "
-            f"column{guessed(column, labels.columns)}; the labels have {listed(labels.columns)}"
+            f"cluster {quote(column)}: neither the labels nor the metadata of the labelled cases have such a "
+            f"column{guessed(column, labels.columns)}; the labels have {join_quoted(labels.columns)}"
         )
     groups: list[Hashable] = [("named", known[case]) if case in known else case for case in range(len(labels.ids))]
     return groups, Clusters(
@@ -186,7 +188,7 @@ def _from_labels(column: str, labels: Labels) -> dict[int, str]:
         if value is not None and found.setdefault(case, str(value)) != str(value):
             own_id = next(own_id for own_id, at in labels.ids.items() if at == case)
             raise UsageProblem(
-                f"cluster {shown(column)}: case {shown(own_id)} has two values: {shown(found[case])}, {shown(value)}"
+                f"cluster {quote(column)}: case {quote(own_id)} has two values: {quote(found[case])}, {quote(value)}"
             )
     return found
 
@@ -208,7 +210,7 @@ def _with_reasons(
         own_id = clean_name(judgement.id if isinstance(judgement, Judgement) else judgement["id"])
         if own_id in wanted:
             plain = judgement.model_dump(mode="json") if isinstance(judgement, Judgement) else judgement
-            reasons.update({(name, own_id): reason_of(plain, name, rules) for name in wanted[own_id]})
+            reasons.update({(name, own_id): explain_value(plain, name, rules) for name in wanted[own_id]})
 
     def explained(field: FieldAgreement) -> FieldAgreement:
         worst = (case.model_copy(update={"reason": reasons[field.field, case.id]}) for case in field.worst)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from krino.results.agreement.result import AgreementCounts, FieldAgreement, Figure, Standing
-from krino.results.wording import counted
-from krino.stats.moments import FEW
+from krino.results.agreement.result import AgreementCounts, FieldAgreement, Figure, RelativeAgreement
+from krino.results.formatting import format_count
+from krino.stats.confidence_intervals import FEW
 
 _BY_PAIRS = {
     "category": ("mean_kappa", "mean_agreement"),
@@ -29,21 +29,21 @@ _MEASURES = {
 }
 _NARROW = 0.1
 """A difference that surely lies within this is none that matters; beyond it, what it could be is said."""
-_ORDER: tuple[Standing, ...] = ("less", "about as much", "more", "too few", "one rater", "nothing")
+_ORDER: tuple[RelativeAgreement, ...] = ("less", "about as much", "more", "too few", "one rater", "nothing")
 
 
-def with_headline(field: FieldAgreement) -> FieldAgreement:
+def add_headline(field: FieldAgreement) -> FieldAgreement:
     standing, sentence = _told(field)
     return field.model_copy(update={"standing": standing, "headline": sentence})
 
 
-def overall(fields: Sequence[FieldAgreement], counts: AgreementCounts) -> str:
+def summarise_headlines(fields: Sequence[FieldAgreement], counts: AgreementCounts) -> str:
     """Of one field its own sentence; of several, in how many the judge stands how."""
     sentences = [fields[0].headline] if len(fields) == 1 else list(_by_standing(fields))
     if not fields:
         sentences.append("Nothing could be compared.")
     if counts.without_verdict:
-        cases = counted(counts.without_verdict, "labelled case")
+        cases = format_count(counts.without_verdict, "labelled case")
         sentences.append(f"No figure counts {cases} without a verdict.")
     return " ".join(sentences)
 
@@ -67,7 +67,7 @@ def _by_standing(fields: Sequence[FieldAgreement]) -> Iterator[str]:
 # --- one field -----------------------------------------------------------------------------------
 
 
-def _told(field: FieldAgreement) -> tuple[Standing, str]:
+def _told(field: FieldAgreement) -> tuple[RelativeAgreement, str]:
     if not field.counts.compared:
         return "nothing", "Nothing could be compared: no labelled case has a value of the judge in this field."
     if not field.people:
@@ -88,9 +88,9 @@ def _measure(field: FieldAgreement) -> str | None:
     return None
 
 
-def _beside_people(name: str, ours: Figure, theirs: Figure, gap: Figure) -> tuple[Standing, str]:
+def _beside_people(name: str, ours: Figure, theirs: Figure, gap: Figure) -> tuple[RelativeAgreement, str]:
     judge, people = _two(ours), _two(theirs)
-    measure = f"({_MEASURES[name]}; {counted(gap.n)})"
+    measure = f"({_MEASURES[name]}; {format_count(gap.n)})"
     crowd = name in _BY_ALPHA  # so many raters that no pairs of them are made
     agrees = "With the judge as one more rater, people agree" if crowd else "The judge agrees with your raters"
     beside = "without it" if crowd else "they agree with each other"
@@ -100,7 +100,7 @@ def _beside_people(name: str, ours: Figure, theirs: Figure, gap: Figure) -> tupl
         return "too few", f"Too few cases to tell ({gap.n:,}, and {FEW} are needed). So far: {so_far} {measure}."
     low, high = gap.interval or (0.0, 0.0)  # none of many cases: no draw told the two apart
     if low > 0 or high < 0:
-        standing: Standing = "more" if low > 0 else "less"
+        standing: RelativeAgreement = "more" if low > 0 else "less"
         return standing, f"{agrees} {standing} ({judge}) than {beside} ({people}) {measure}."
     wide = max(-low, high) > _NARROW
     room = (
@@ -117,9 +117,9 @@ def _with_one(field: FieldAgreement) -> str:
         kappa = "kappa" if field.kind == "category" else "kappa_quadratic"
         beyond = f" (kappa {_two(figures[kappa])}; 0 is chance)" if _known(figures.get(kappa)) else ""
         share = f"{100 * _value(figures['agreement']):.0f} %"
-        return f"The judge says what people say in {share} of {counted(n)}{beyond}{few}."
+        return f"The judge says what people say in {share} of {format_count(n)}{beyond}{few}."
     order = f" (Spearman's rank correlation {_two(figures['spearman'])})" if _known(figures.get("spearman")) else ""
-    return f"Over {counted(n)} the judge is {_value(figures['mae']):.3g} away from people on average{order}{few}."
+    return f"Over {format_count(n)} the judge is {_value(figures['mae']):.3g} away from people on average{order}{few}."
 
 
 def _known(item: Figure | None) -> bool:

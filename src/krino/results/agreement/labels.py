@@ -18,8 +18,8 @@ from krino.cases.from_python import plain_record, rows_of_frame
 from krino.cases.item import ID_FIELDS, case_id
 from krino.cases.origin import Format, find_origins
 from krino.errors import UsageProblem
-from krino.results.kinds import is_too_long_for_a_label
-from krino.results.wording import listed, shown
+from krino.results.field_kinds import is_too_long_for_label
+from krino.results.formatting import join_quoted, quote
 from krino.text.clean import clean_name
 from krino.text.formulas import unmarked
 from krino.text.guessing import guessed
@@ -45,7 +45,7 @@ class Pool:
         known = self._numbers.get(key)
         if known is not None:
             return known
-        if is_text and is_too_long_for_a_label(value):
+        if is_text and is_too_long_for_label(value):
             if self.has_free_text:
                 return self._numbers[FREE_TEXT]
             key = value = FREE_TEXT
@@ -109,15 +109,15 @@ class Labels:
         if own_id is None:
             raise UsageProblem(
                 f"{place}: no id of a case; name the column `id`, or say which it is with --map id=COLUMN "
-                f"(the columns are {listed(row)})"
+                f"(the columns are {join_quoted(row)})"
             )
         case = self.ids.setdefault(own_id, len(self.ids))
         row_rater = self._rater_of(row, place)
         before = self._rows.setdefault((case, row_rater), place)
         if before is not place:
-            whose = f" by rater {shown(row[RATER])}" if RATER in row else ""
+            whose = f" by rater {quote(row[RATER])}" if RATER in row else ""
             raise UsageProblem(
-                f"{place}: a second row of case {shown(own_id)}{whose}, after {before}; keep one, "
+                f"{place}: a second row of case {quote(own_id)}{whose}, after {before}; keep one, "
                 f"or tell the raters apart in a column `{RATER}`"
             )
         for name, value in row.items():
@@ -125,7 +125,7 @@ class Labels:
             if column is None or value != value:  # nan, the one value unlike itself, is how frames write nothing
                 continue
             if isinstance(value, float) and math.isinf(value):
-                raise UsageProblem(f"{place}: the label {shown(value)} of {shown(name)} is too large for a number")
+                raise UsageProblem(f"{place}: the label {quote(value)} of {quote(name)} is too large for a number")
             column.add(case, row_rater if own_rater is None else own_rater, value, place)
 
     def _rater_of(self, row: Mapping[str, Any], place: str) -> int:
@@ -149,7 +149,7 @@ class Labels:
             known, was_by_column = self._forms.setdefault(field_name, (name, by_column))
             if was_by_column != by_column:
                 raise UsageProblem(
-                    f"{place}: columns {shown(known)} and {shown(name)} both give {shown(field_name)}; "
+                    f"{place}: columns {quote(known)} and {quote(name)} both give {quote(field_name)}; "
                     "write every rater as a column FIELD:RATER, or leave one of the two out"
                 )
             found = (
@@ -176,7 +176,7 @@ def read_labels(
     return _gathered(_rows_of_file(path, format, mapping, is_table=table), os.fspath(path))
 
 
-def labels_of(rows: Iterable[Mapping[str, Any]]) -> Labels:
+def labels_from_rows(rows: Iterable[Mapping[str, Any]]) -> Labels:
     """The same from rows in memory: mappings, or a frame."""
     given = rows_of_frame(rows)
     numbered = ((row, f"row {number} of the labels") for number, row in enumerate(rows if given is None else given, 1))
@@ -242,12 +242,12 @@ def parse_values(texts: Iterable[str]) -> dict[str, Any]:
             if not (word and equals and value) or (colon and not field):
                 raise UsageProblem(f"--values {text}: write it as good=1,bad=0 or, for one field, FIELD:good=1,bad=0")
             if word in home:
-                raise UsageProblem(f"--values {text}: {shown(word)} is given twice; keep one")
+                raise UsageProblem(f"--values {text}: {quote(word)} is given twice; keep one")
             home[word] = value
     return values
 
 
-def with_values(labels: Labels, values: Mapping[str, Any], fields: Collection[str]) -> Labels:
+def translate_values(labels: Labels, values: Mapping[str, Any], fields: Collection[str]) -> Labels:
     """The labels with those words replaced, in the columns that are fields of the verdict.
 
     A word that no label has is refused: a slip must not leave the labels as they were in silence.
@@ -260,7 +260,7 @@ def with_values(labels: Labels, values: Mapping[str, Any], fields: Collection[st
     for name in own:
         if name not in columns:
             guess = guessed(name, columns)
-            raise UsageProblem(f"--values {name}: no such field in the labels{guess}; there are {listed(columns)}")
+            raise UsageProblem(f"--values {name}: no such field in the labels{guess}; there are {join_quoted(columns)}")
     seen = {
         name: {_word(value) for value in column.pool.values if value is not None} for name, column in columns.items()
     }
@@ -279,7 +279,7 @@ def _refuse_unseen(meant: Mapping[str, Any], seen: set[str], field: str) -> None
         if word not in seen:
             guess = guessed(word, seen)
             raise UsageProblem(
-                f"--values {field}{word}: no label says so{guess}; the labels say {listed(sorted(seen))}"
+                f"--values {field}{word}: no label says so{guess}; the labels say {join_quoted(sorted(seen))}"
             )
 
 

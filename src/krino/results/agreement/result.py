@@ -6,14 +6,14 @@ from typing import Literal
 
 from pydantic import Field
 
-from krino.results import Frozen
-from krino.results.agreement.kinds import Kind
+from krino.results import FrozenModel
+from krino.results.agreement.coding import Kind
 
-Standing = Literal["more", "about as much", "less", "too few", "one rater", "nothing"]
+RelativeAgreement = Literal["more", "about as much", "less", "too few", "one rater", "nothing"]
 """The judge agrees with people more than they with each other, ...; or why that cannot be told."""
 
 
-class Figure(Frozen):
+class Figure(FrozenModel):
     """One statistic. `value` is null where it is undefined, `interval` where too few cases can vary: `why` says so."""
 
     value: float | None
@@ -23,7 +23,7 @@ class Figure(Frozen):
     why: str | None = None
 
 
-class ClassAgreement(Frozen):
+class ClassAgreement(FrozenModel):
     """One class: how often people (majority) and judge say it, and how well the judge finds it."""
 
     value: str
@@ -34,14 +34,14 @@ class ClassAgreement(Frozen):
     f1: Figure
 
 
-class Confusion(Frozen):
+class Confusion(FrozenModel):
     """Cases by what people say (rows, majority) and what the judge says (columns)."""
 
     values: tuple[str, ...]
     counts: tuple[tuple[int, ...], ...]
 
 
-class Disagreement(Frozen):
+class Disagreement(FrozenModel):
     """A case on which judge and people differ."""
 
     id: str
@@ -54,7 +54,7 @@ class Disagreement(Frozen):
     """Classes: the share of raters that say something else. Numbers: how far from the mean of the raters."""
 
 
-class LabelledCounts(Frozen):
+class LabelledCounts(FrozenModel):
     """Where labelled cases went; nothing is dropped without being counted here."""
 
     labelled: int
@@ -81,11 +81,11 @@ class FieldCounts(LabelledCounts):
     compared: int
 
 
-class FieldAgreement(Frozen):
+class FieldAgreement(FrozenModel):
     """How far judge and people agree in one field of the verdict."""
 
     field: str
-    standing: Standing = "nothing"
+    standing: RelativeAgreement = "nothing"
     """How far the judge agrees with people, beside how far they agree with each other."""
     headline: str = ""
     """The same as a sentence."""
@@ -107,7 +107,7 @@ class FieldAgreement(Frozen):
     notes: tuple[str, ...]
 
 
-class Bin(Frozen):
+class Bin(FrozenModel):
     """Judgements of like confidence."""
 
     low: float
@@ -117,7 +117,7 @@ class Bin(Frozen):
     right: float | None
 
 
-class CalibrationResult(Frozen):
+class CalibrationResult(FrozenModel):
     """Whether a confidence means what it says. Right is: the judge's `of` is what the majority of people say."""
 
     field: str
@@ -127,14 +127,14 @@ class CalibrationResult(Frozen):
     notes: tuple[str, ...] = ()
 
 
-class Skipped(Frozen):
+class Skipped(FrozenModel):
     """A column of the labels that was not compared."""
 
     column: str
     why: str
 
 
-class Clusters(Frozen):
+class Clusters(FrozenModel):
     """What the bootstrap drew instead of single cases."""
 
     column: str
@@ -151,7 +151,7 @@ class AgreementCounts(LabelledCounts):
     """Cases of the run that nobody labelled."""
 
 
-class Agreement(Frozen):
+class Agreement(FrozenModel):
     """A run against the labels of people."""
 
     headline: str = ""

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from krino.errors import UsageProblem
-from krino.results.comparison.changes import Comparison, Flip, Matching, Side, Spending
-from krino.results.comparison.fields import JudgedByBoth
-from krino.results.table import SPENDING, Places, Table, no_such_column, read_table, slice_name
-from krino.results.wording import counted, date_of, judge_of, labeller_of
+from krino.results.comparison.field_changes import FieldComparison
+from krino.results.comparison.result import Comparison, Flip, Matching, Side, Spending
+from krino.results.formatting import format_count, format_start, judge_name, run_labeller_name
+from krino.results.table import SPENDING, Places, Table, read_table, slice_name, unknown_column
 from krino.runs.journal import NAMES
 from krino.runs.manifest import HASHES, Plan, differing
-from krino.stats.resample import Resampler
+from krino.stats.bootstrap import Resampler
 from krino.text.clean import clean_line
 
 Keys = NDArray[np.int64]
@@ -41,7 +41,7 @@ class Pairs:
         return len(self.a)
 
 
-def match(a: Table, b: Table) -> Pairs:
+def match_cases(a: Table, b: Table) -> Pairs:
     """Raises `UsageProblem` when the runs have no case in common."""
     keys_a = a.ids.hashes()
     keys_b = keys_a if a.ids.same_as(b.ids) else b.ids.hashes()
@@ -124,16 +124,16 @@ def compare(first: Path, second: Path, *, shown: int = SHOWN, cluster: str | Non
     """B (`second`) against A (`first`). `cluster`: a column of metadata whose cases hang together."""
     by = [[cluster]] if cluster else []
     a, b = (read_table(folder, by=by, spending=True) for folder in (first, second))
-    pairs = match(a, b)
+    pairs = match_cases(a, b)
     ok = a.ok[pairs.a] & b.ok[pairs.b]
     in_a, in_b = pairs.a[ok], pairs.b[ok]
     groups = _groups(a, cluster, in_a)
-    resampler = Resampler.of(len(in_a), groups)
-    judged = JudgedByBoth(a, b, in_a, in_b, resampler, shown)
+    resampler = Resampler.create(len(in_a), groups)
+    judged = FieldComparison(a, b, in_a, in_b, resampler, shown)
     return Comparison(
         a=_side(a),
         b=_side(b),
-        settings=tuple(other_settings(a, b)),
+        settings=tuple(differing_settings(a, b)),
         warnings=tuple(_warnings(a, b)),
         matching=_matching(a, b, pairs, len(in_a), shown),
         cluster=cluster,
@@ -148,9 +148,9 @@ def _side(run: Table) -> Side:
     manifest = run.manifest
     return Side(
         run=str(run.folder),
-        judge=judge_of(manifest),
-        labeller=labeller_of(manifest),
-        started=date_of(manifest),
+        judge=judge_name(manifest),
+        labeller=run_labeller_name(manifest),
+        started=format_start(manifest),
         state=manifest.state,
         counts=run.counts(),
     )
@@ -160,19 +160,19 @@ def _groups(a: Table, cluster: str | None, in_a: Places) -> list[int] | None:
     if cluster is None:
         return None
     if cluster not in a.metadata:
-        raise no_such_column("--cluster", cluster, a.metadata, "column of metadata")
+        raise unknown_column("--cluster", cluster, a.metadata, "column of metadata")
     groups: list[int] = a.slices[slice_name([cluster])].codes[in_a].tolist()
     return groups
 
 
-def other_settings(a: Table, b: Table) -> Iterator[str]:
+def differing_settings(a: Table, b: Table) -> Iterator[str]:
     """Where the plans differ. The same content under another file name is the same input."""
     one, other = a.manifest, b.manifest
     same_input = one.input_hash is not None and one.input_hash == other.input_hash
     told = _OF_INPUT if same_input else ()
     if _who(one.plan) != _who(other.plan):  # of two that are not the same at all, no detail is worth a line
         told = (*told, "labeller")
-        yield f"labeller: {_short(labeller_of(one))} in A, {_short(labeller_of(other))} in B"
+        yield f"labeller: {_short(run_labeller_name(one))} in A, {_short(run_labeller_name(other))} in B"
     for key, here, there in differing(one.plan, other.plan):
         if key in HASHES:
             yield f"{HASHES[key]} is not the same"
@@ -197,7 +197,7 @@ def _warnings(a: Table, b: Table) -> Iterator[str]:
         if state != "finished":
             yield f"{name} is not finished ({state}): cases that were not reached are not compared"
         if missing := counts.failed + counts.error:
-            yield f"{name} has {counted(missing)} without a verdict: fields leave them out"
+            yield f"{name} has {format_count(missing)} without a verdict: fields leave them out"
     for name, run, other in (("A", a, b), ("B", b, a)):
         if alone := [field for field in run.fields if field not in other.fields]:
             yield f"only {name} has the field{'' if len(alone) == 1 else 's'} {clean_line(', '.join(alone), 200)}"

@@ -1,0 +1,103 @@
+"""Streams a run's judgements and keeps, of the labelled cases, only the fields that are to be compared."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from krino.contract import Judgement
+from krino.errors import UsageProblem
+from krino.results.agreement.labels import Labels, Pool
+from krino.results.formatting import quote
+from krino.runs.fields import fields_of
+from krino.runs.journal import CODES
+from krino.text.clean import clean_name
+
+ABSENT = 0
+"""Beside the codes of statuses: the run has no such case."""
+_CONFIDENCE = re.compile(r"(?:.*_)?(?:confidence|certainty|probability)")
+_SHOWN_IDS = 3
+
+
+def names_confidence(field_name: str) -> bool:
+    return _CONFIDENCE.fullmatch(field_name) is not None
+
+
+@dataclass(slots=True)
+class VerdictColumn:
+    """One field of the verdict: for each labelled case the number of its value, -1 where there is no verdict."""
+
+    values: array[int]
+    pool: Pool = field(default_factory=Pool)
+
+
+@dataclass(slots=True)
+class Verdicts:
+    """What the run says of the labelled cases, and how many others it has."""
+
+    labels: Labels
+    confidences: frozenset[str] = frozenset()
+    """Further fields to keep, for calibration."""
+    cluster: str | None = None
+    """A column of the metadata to keep."""
+    status: bytearray = field(init=False)
+    """Of each labelled case."""
+    places: array[int] = field(init=False)
+    """Where in the input it stands."""
+    fields: dict[str, VerdictColumn] = field(default_factory=dict)
+    names: dict[str, None] = field(default_factory=dict)
+    """All fields of the verdict; empty when not one case of the run was judged."""
+    cases: int = 0
+    unlabelled: int = 0
+    first_ids: list[str] = field(default_factory=list)
+    clusters: dict[int, str] = field(default_factory=dict)
+    _contents: dict[int, str | None] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.status = bytearray(len(self.labels.ids))
+        self.places = array("q", [-1]) * len(self.labels.ids)
+
+    def add(self, judgement: Mapping[str, Any]) -> None:
+        self.cases += 1
+        if len(self.first_ids) < _SHOWN_IDS:
+            self.first_ids.append(str(judgement["id"]))
+        values = fields_of(judgement) if judgement["status"] == "ok" else {}
+        if not values.keys() <= self.names.keys():
+            self.names.update(dict.fromkeys(values))
+        case = self.labels.ids.get(clean_name(judgement["id"]))
+        if case is None:
+            self.unlabelled += 1
+            return
+        content = judgement.get("input_hash")
+        if self.status[case] != ABSENT:
+            if content is not None and self._contents[case] == content:
+                return  # the same record twice: it has one verdict, and it is clear which one a label means
+            raise UsageProblem(
+                f"two cases of the run have the id {quote(judgement['id'])}; a label cannot say which one it means; "
+                "give every case an id of its own and judge again"
+            )
+        self._contents[case] = content
+        self.status[case] = CODES[judgement["status"]]
+        self.places[case] = judgement.get("index", -1)
+        for name, value in values.items():
+            if name in self.fields or self._begins(name):
+                column = self.fields[name]
+                column.values[case] = column.pool.number(value)
+        if self.cluster is not None and (group := (judgement.get("metadata") or {}).get(self.cluster)) is not None:
+            self.clusters[case] = str(group)
+
+    def _begins(self, name: str) -> bool:
+        wanted = name in self.labels.columns or name in self.confidences or names_confidence(name)
+        if wanted:
+            self.fields[name] = VerdictColumn(array("q", [-1]) * len(self.labels.ids))
+        return wanted
+
+
+def read_verdicts(judgements: Iterable[Mapping[str, Any] | Judgement], verdicts: Verdicts) -> Verdicts:
+    """All judgements into `verdicts`, one at a time."""
+    for judgement in judgements:
+        verdicts.add(judgement.model_dump() if isinstance(judgement, Judgement) else judgement)
+    return verdicts
