@@ -76,7 +76,7 @@ def test_markdown_holds_the_same_figures(agreement: Agreement) -> None:
 def test_why_a_figure_is_missing_is_said() -> None:
     found = krino.agree([ok(0, match="a"), ok(1, match="a")], [{"id": f"case-{n}", "match": "a"} for n in (0, 1)])
     for text in (printed(found), to_markdown(agreement_blocks(found, "t"))):
-        assert "one and the same value" in " ".join(text.split())
+        assert "everything got the same value" in " ".join(text.split())
     assert "where all are alike, Wilson's" in " ".join(printed(found).split())
 
 

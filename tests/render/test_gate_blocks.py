@@ -8,8 +8,7 @@ from xml.etree import ElementTree
 
 from rich.console import Console
 
-from krino.render.gate import gate_blocks
-from krino.render.junit import to_junit
+from krino.render.gate import gate_blocks, to_junit
 from krino.render.markdown import to_markdown
 from krino.render.terminal import show
 from krino.results.gates.gate import Gate, check_run

@@ -23,10 +23,10 @@ from krino.render.summary import summary_blocks
 from krino.render.terminal import to_text
 from krino.results.agreement.agree import agree as hold_against
 from krino.results.agreement.labels import Labels
-from krino.results.agreement.result import Agreement as AgreementResult
+from krino.results.agreement.result import Agreement as Agreement
 from krino.results.comparison.compare import SHOWN
 from krino.results.comparison.compare import compare as compare_folders
-from krino.results.comparison.result import Comparison as ComparisonResult
+from krino.results.comparison.result import Comparison as Comparison
 from krino.results.explanations import DEFAULT_WORST
 from krino.results.formatting import format_count, format_outcomes, judge_name, run_labeller_name
 from krino.results.gates.gate import Gate, check_run
@@ -134,24 +134,15 @@ def load_run(folder: AnyRun) -> Run:
     return Run(found.folder, found.manifest)
 
 
-class Agreement(AgreementResult):
-    """How far judgements agree with people; shows itself in a notebook."""
-
-    def _repr_html_(self) -> str:
-        return html.to_notebook_html(agreement_blocks(self, "Agreement with people"))
-
-    def __str__(self) -> str:
-        return to_text(agreement_blocks(self, "Agreement with people", short=True))
-
-
-class Comparison(ComparisonResult):
-    """Two runs, case by case; shows itself in a notebook."""
-
-    def _repr_html_(self) -> str:
-        return html.to_notebook_html(comparison_blocks(self))
-
-    def __str__(self) -> str:
-        return to_text(comparison_blocks(self))
+_AGREEMENT = "Agreement with people"
+Agreement.draw_with(
+    to_text=lambda found: to_text(agreement_blocks(found, _AGREEMENT, short=True)),
+    to_html=lambda found: html.to_notebook_html(agreement_blocks(found, _AGREEMENT)),
+)
+Comparison.draw_with(
+    to_text=lambda found: to_text(comparison_blocks(found)),
+    to_html=lambda found: html.to_notebook_html(comparison_blocks(found)),
+)
 
 
 def is_workbench(labels: object) -> bool:
@@ -196,7 +187,7 @@ def agree(
         if not isinstance(given, str | PathLike):
             raise UsageProblem("labels of a workbench belong to a run: give the run, not its judgements")
         labels = labels_from(labels, given)  # type: ignore[arg-type]
-    found = hold_against(
+    return hold_against(
         given,
         labels,
         fields=fields,
@@ -207,7 +198,6 @@ def agree(
         draws=draws,
         seed=seed,
     )
-    return Agreement.model_construct(**dict(found))
 
 
 def compare(a: AnyRun, b: AnyRun, *, shown: int = SHOWN, cluster: str | None = None) -> Comparison:
@@ -215,8 +205,7 @@ def compare(a: AnyRun, b: AnyRun, *, shown: int = SHOWN, cluster: str | None = N
 
     `shown`: ids named for each kind of change. `cluster`: a column of metadata whose cases hang together.
     """
-    found = compare_folders(load_run(a).folder, load_run(b).folder, shown=shown, cluster=cluster)
-    return Comparison.model_construct(**dict(found))
+    return compare_folders(load_run(a).folder, load_run(b).folder, shown=shown, cluster=cluster)
 
 
 def gate_rules(

@@ -105,8 +105,7 @@ class Gating:
 
     def check(self, folder: Path) -> GateResult:
         """Hold a run against the gate, and write the files."""
-        from krino.render.gate import gate_blocks
-        from krino.render.junit import to_junit
+        from krino.render.gate import gate_blocks, to_junit
         from krino.results.gates.gate import check_run
         from krino.writing import writing
 

@@ -1,7 +1,7 @@
-"""A run as CSV for spreadsheets: no cell of it can run as a formula.
+"""Writes a run as CSV in which no cell can run as a formula.
 
-Everything in a case is text from strangers: what would run is marked (`krino.text.formulas`), control characters and
-escape sequences are left out. Numbers stay numbers. `krino agree` takes the marks off again.
+Cases contain untrusted text: formulas are marked (`krino.text.formulas`), control characters and escape sequences are
+removed. Numbers stay numbers. `krino agree` removes the marks.
 """
 
 from __future__ import annotations
@@ -17,10 +17,7 @@ from krino.text.formulas import marked
 
 
 def write_csv(sink: IO[bytes], judgements: Callable[[], Iterable[Record]], *, every_column: bool = False) -> None:
-    """Read twice: first for the columns, then to write the rows.
-
-    The columns that a person reads, or every one.
-    """
+    """Write the columns for people, or every one. Judgements are read twice: for the columns, then for the rows."""
     kinds = find_columns(judgements())
     kinds = kinds if every_column else readable_columns(kinds)
     text = TextIOWrapper(sink, "utf-8", errors="replace", newline="", write_through=True)

@@ -1,4 +1,4 @@
-"""A run, or judgements at hand, as a data frame of pandas, polars or Arrow; each is imported only when asked for."""
+"""A run or judgements as a data frame of pandas, Polars or Arrow, each imported only when requested."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ PACKAGES: Mapping[str, tuple[str, str]] = {
     "polars": ("polars", "pip install polars"),
     "arrow": ("pyarrow", "pip install 'krino[parquet]'"),
 }
-# Types that hold a null as a null: a missing score is neither 0 nor false.
+# Nullable types: a missing score is neither 0 nor false.
 _PANDAS: Mapping[Kind, str] = {"bool": "boolean", "int": "Int64", "float": "Float64", "text": "string"}
-"""Others are lists, which pandas keeps as objects."""
+"""Other kinds are lists, which pandas keeps as objects."""
 
 
 def frame(
     judgements: str | PathLike[str] | StoredRun | Iterable[Judgement | Record], kind: FrameKind = "pandas"
 ) -> Any:
-    """One row a judgement, the columns of `krino export --all`. `judgements`: a run folder, a run, or judgements.
+    """One row for each judgement, with the columns of `krino export --all`.
 
-    A case that was not judged is a row too, with its status and reason and without numbers.
+    `judgements` is a run folder, a run, or judgements. A case that was not judged has a row with status and reason.
     """
     if kind not in PACKAGES:
         raise UsageProblem(f"krino.frame has no kind `{kind}`; there are {', '.join(PACKAGES)}")

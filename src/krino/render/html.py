@@ -27,7 +27,7 @@ def link_on_page(case: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Where a page leads: to a case by its id; to the cases with a code of a field, or with a value of a column."""
+    """Link targets of a page: a case, the cases with a code of a field, the cases with a metadata value."""
 
     case: Callable[[str], str] = link_on_page
     coded: Callable[[str, str], str] | None = None
@@ -42,13 +42,13 @@ def to_html(blocks: Iterable[b.Block], links: Links = _ON_THIS_PAGE) -> Markup:
 
 
 def to_notebook_html(blocks: Iterable[b.Block]) -> str:
-    """The same as a part of somebody else's page, with the few styles that it needs."""
+    """Blocks for a notebook, with the styles that they need."""
     return tag("div", tag("style", Markup(page_file("notebook.css"))), to_html(blocks), class_="krino")
 
 
 @cache
 def page_file(name: str) -> str:
-    """A style sheet, a script or the frame of a page."""
+    """The text of a style sheet, script or page template."""
     return (resources.files("krino.render") / "page" / name).read_text("utf-8")
 
 
@@ -76,17 +76,17 @@ def _draw(block: b.Block, links: Links) -> Markup:
         case b.DataTable():
             return _table(block, links)
         case b.MarkedText():
-            text = tag("p", *_marked(block), class_="marked text", id=_anchor(block.key))
-            return _titled(block.title, join(text, _marks(block)))
+            text = tag("p", *_marked_segments(block), class_="marked text", id=_anchor(block.key))
+            return _titled_panel(block.title, join(text, _mark_legend(block)))
         case b.BulletList():
             items = (tag("li", item, class_="text") for item in block.items)
-            return _titled(block.title, tag("ul", *items, class_="plain-list"))
+            return _titled_panel(block.title, tag("ul", *items, class_="plain-list"))
         case b.Fields():
             if any(field.by or field.notes for field in block.fields):
-                return join(tag("h3", block.title) if block.title else None, *_rulings(block.fields))
-            return _titled(block.title, tag("dl", *_fields(block.fields), class_="small"))
+                return join(tag("h3", block.title) if block.title else None, *_verdict_panels(block.fields))
+            return _titled_panel(block.title, tag("dl", *_fields(block.fields), class_="small"))
         case b.Verbatim():
-            return _titled(block.title, tag("pre", block.text, class_="code text"))
+            return _titled_panel(block.title, tag("pre", block.text, class_="code text"))
 
 
 def _section(block: b.Section, links: Links) -> Markup:
@@ -97,7 +97,7 @@ def _section(block: b.Section, links: Links) -> Markup:
 
 
 def fold(title: str, *children: Markup | None, key: str | None = None) -> Markup:
-    """What a reader opens on demand."""
+    """A collapsed panel."""
     return tag("details", tag("summary", title), *children, class_="panel fold", id=key)
 
 
@@ -105,7 +105,7 @@ def _panel(*children: Markup | None) -> Markup:
     return tag("div", *children, class_="panel")
 
 
-def _titled(title: str, body: Markup) -> Markup:
+def _titled_panel(title: str, body: Markup) -> Markup:
     return join(tag("h3", title) if title else None, _panel(body))
 
 
@@ -117,9 +117,9 @@ def _heading(block: b.Heading) -> Markup:
 
 def _legend(block: b.Parts) -> Iterator[Markup]:
     for part in block.parts:
-        told = " · ".join(filter(None, (format_share(part.count, block.total), part.meaning)))
+        details = " · ".join(filter(None, (format_share(part.count, block.total), part.meaning)))
         sign = tag("span", SIGNS[part.tone], class_=f"sign ink-{part.tone}", aria_hidden="true")
-        yield tag("li", sign, tag("strong", f"{part.count:,}"), f" {part.name} ", tag("span", told, class_="soft"))
+        yield tag("li", sign, tag("strong", f"{part.count:,}"), f" {part.name} ", tag("span", details, class_="soft"))
 
 
 def _cards(block: b.KeyFigures) -> Iterator[Markup]:
@@ -148,7 +148,7 @@ def _score(item: b.Score, chart: Markup) -> Markup:
 
 
 def _categories(block: b.Categories, links: Links) -> Markup:
-    """A field that has one value in every case needs no chart."""
+    """A chart for each field; fields with a single value are listed in one line."""
     varied = [item for item in block.categories if sum(map(bool, item.counts.values())) > 1 or item.nulls]
     constant = [item for item in block.categories if item not in varied]
     same = "; ".join(f"{field_words(item.name)} is {next(iter(item.counts))} ({item.n:,})" for item in constant)
@@ -159,13 +159,13 @@ def _categories(block: b.Categories, links: Links) -> Markup:
 
 
 def _category(item: b.Category, links: Links) -> Markup:
-    """Bars as long as the share of cases; of a closed list also what was never given, in one line."""
+    """Bars as long as the share of cases, also for labels of a closed list that were never given."""
     given = [(code, count) for code, count in item.counts.items() if count]
     never = [code for code, count in item.counts.items() if not count]
     rows = [
         tag(
             "li",
-            tag("span", _linked(_breakable(code), links.coded if count else None, item.name, code)),
+            tag("span", _link(_breakable(code), links.coded if count else None, item.name, code)),
             tag("strong", f"{count:,}"),
             tag("span", format_share(count, item.n), class_="soft share"),
             charts.bar(count, item.n),
@@ -184,7 +184,7 @@ def _category(item: b.Category, links: Links) -> Markup:
     )
 
 
-def _linked(shown: Markup, to: Callable[[str, str], str] | None, name: str, value: str) -> Markup:
+def _link(shown: Markup, to: Callable[[str, str], str] | None, name: str, value: str) -> Markup:
     return shown if to is None else tag("a", shown, href=to(name, value))
 
 
@@ -193,14 +193,14 @@ def _field_name(name: str) -> Markup:
 
 
 def _breakable(code: str) -> Markup:
-    """A code that may break after its underscores, and nowhere else."""
+    """A code that may wrap only after underscores."""
     parts = code.split("_")
     words = [f"{part}_" for part in parts[:-1]] + parts[-1:]
     return join(words[0], *(item for word in words[1:] for item in (tag("wbr"), word)))
 
 
 def _table(block: b.DataTable, links: Links) -> Markup:
-    """It scrolls sideways where it is wider than the page."""
+    """A table that scrolls sideways if it is wider than the page."""
     label = f"{block.title or f'Table by {field_words(block.columns[0])}'}, scrolls sideways"
     box = tag("div", _grid(block, links), class_="panel scroll", tabindex="0", role="region", aria_label=label)
     return join(tag("h3", block.title) if block.title else None, box)
@@ -239,7 +239,7 @@ def _cell(value: b.Value, links: Links) -> Markup:
     if value.case is not None:
         shown = tag("a", shown, href=links.case(value.case))
     if value.slice_of is not None:
-        shown = _linked(shown, links.sliced, value.slice_of, value.text)
+        shown = _link(shown, links.sliced, value.slice_of, value.text)
     if value.tone in ("good", "warn", "bad"):
         shown = tag("span", shown, class_=f"ink-{value.tone}")
     if value.strong:
@@ -247,29 +247,29 @@ def _cell(value: b.Value, links: Links) -> Markup:
     return join(shown, tag("br"), tag("span", value.below, class_="soft")) if value.below else shown
 
 
-def _marked(block: b.MarkedText) -> Iterator[Markup]:
-    """A stretch that points at another is a link to it: the address names it, and the style sheet shows which it is."""
+def _marked_segments(block: b.MarkedText) -> Iterator[Markup]:
+    """The segments of a text; those with a target are links, and the style sheet highlights the target."""
     for segment in block.segments:
         if not (segment.mark or segment.target or segment.key):
             yield join(segment.text)
             continue
-        told = ": ".join(filter(None, (field_words(segment.mark or ""), segment.title)))
+        label = ": ".join(filter(None, (field_words(segment.mark or ""), segment.title)))
         shown = tag("a", segment.text, href=f"#{_anchor(segment.target)}") if segment.target else join(segment.text)
-        spoken = tag("span", f" ({told})", class_="hidden") if told else None
+        spoken = tag("span", f" ({label})", class_="hidden") if label else None
         kind = f"tone-{block.tones.get(segment.mark, 'info')}" if segment.mark else None
         name = "mark" if segment.mark else "span"
-        yield tag(name, shown, spoken, class_=kind, title=told or None, id=_anchor(segment.key))
+        yield tag(name, shown, spoken, class_=kind, title=label or None, id=_anchor(segment.key))
 
 
-def _marks(block: b.MarkedText) -> Markup | None:
-    """The labels that occur, each in its colour."""
+def _mark_legend(block: b.MarkedText) -> Markup | None:
+    """The labels that occur, in their colours."""
     marks = dict.fromkeys(segment.mark for segment in block.segments if segment.mark)
     legend = [tag("span", field_words(mark), class_=f"tone tone-{block.tones.get(mark, 'info')}") for mark in marks]
     return tag("div", *legend, class_="marks", aria_hidden="true") if legend else None
 
 
 def _anchor(key: str | None) -> str | None:
-    """The name of a place on the page. Keys hold ids of steps, which are anybody's."""
+    """The anchor of a key, escaped because keys hold ids of steps from the input."""
     return None if key is None else f"at-{quote(key, safe='')}"
 
 
@@ -282,17 +282,17 @@ def _fields(fields: Sequence[b.Field]) -> Iterator[Markup]:
             yield tag("dd", shown, *(tag("p", line, class_="note text") for line in lines))
 
 
-def _rulings(fields: Sequence[b.Field]) -> Iterator[Markup]:
-    """A panel for each value with what it rests on and who gave it; those that say nothing come last, together.
+def _verdict_panels(fields: Sequence[b.Field]) -> Iterator[Markup]:
+    """One panel for each value with its evidence and who decided it; empty values come last in one panel.
 
-    A field that only explains another (`score_explanation` beside `score`) is shown with it.
+    A field that only explains another (`score_explanation` for `score`) is shown with that field.
     """
     explained = {field.name: of for field in fields if (of := _explained_by(field, fields)) is not None}
     bare = [field for field in fields if field.value == "null" and not (field.notes or field.first)]
     for field in fields:
         if field.name not in explained and field not in bare:
-            told = [other for other in fields if explained.get(other.name) == field.name and other not in bare]
-            yield _ruling(field, told)
+            explanations = [other for other in fields if explained.get(other.name) == field.name and other not in bare]
+            yield _verdict_panel(field, explanations)
     if spoken := [field for field in bare if field.name not in explained]:
         yield _panel(tag("dl", *_fields([replace(field, by="") for field in spoken]), class_="small"))
 
@@ -303,7 +303,7 @@ def _explained_by(field: b.Field, fields: Sequence[b.Field]) -> str | None:
     return next((other.name for other in fields if field.name.startswith(f"{other.name}_")), None)
 
 
-def _ruling(field: b.Field, told: Sequence[b.Field]) -> Markup:
+def _verdict_panel(field: b.Field, explanations: Sequence[b.Field]) -> Markup:
     if field.name == _FINDING:
         return tag("div", tag("strong", field.value, class_="text"), tag("p", field.by, class_="soft"), class_=_FOUND)
     long = len(field.value) > _LONG_VALUE or len(field.value.split()) > _MOST_WORDS
@@ -315,7 +315,7 @@ def _ruling(field: b.Field, told: Sequence[b.Field]) -> Markup:
         *(tag("p", line, class_="caution text") for line in field.first),
         tag("div", _field_name(field.name), None if long else value, class_="head"),
         tag("p", field.value, class_="why text") if long else None,
-        *(tag("p", other.value, class_="why text") for other in told),
+        *(tag("p", other.value, class_="why text") for other in explanations),
         tag("ul", *evidence, class_="evidence") if evidence else None,
         tag("p", field.by, class_="decider text") if field.by else None,
         class_="panel ruling",

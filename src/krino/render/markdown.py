@@ -1,6 +1,6 @@
-"""Writes blocks as Markdown in GitHub's dialect, short enough for a pull request.
+"""Writes blocks as GitHub Markdown, short enough for a pull request.
 
-Text is escaped in one place: it can open no link, no image, no mention, no table cell and no HTML.
+All text goes through `escape`, so that it cannot contain links, images, mentions, table cells or HTML.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def to_markdown(blocks: Iterable[b.Block]) -> str:
 
 
 def escape(text: str, most: int = _LONGEST_CELL) -> str:
-    """On one line, without meaning to Markdown, shortened."""
+    """The text on one line, escaped and shortened."""
     return _SELF_LINKING.sub(rf"\1{_BREAK}", _SPECIAL.sub(r"\\\1", clean_line(text, most)))
 
 
@@ -81,7 +81,7 @@ def _paragraph(block: b.Paragraph) -> str:
 def _marked(block: b.MarkedText) -> Iterator[str]:
     for segment in block.segments:
         text = escape(segment.text, _LONGEST)
-        lead, tail = segment.text[:1].isspace(), segment.text[-1:].isspace()  # the blanks that `escape` takes away
+        lead, tail = segment.text[:1].isspace(), segment.text[-1:].isspace()  # blanks that `escape` removes
         mark = f" **\\[{escape(segment.mark)}\\]**" if segment.mark else ""
         yield f"{' ' if lead else ''}{text}{mark}{'  ' if segment.text.endswith(chr(10)) else ' ' if tail else ''}"
 
@@ -98,8 +98,8 @@ def _data_table(block: b.DataTable) -> Iterator[str]:
         return
     rows = (tuple(map(_cell, row)) for row in block.rows[: block.most or None])
     yield from _titled(block.title, *_table(tuple(map(escape, block.columns)), rows))
-    if told := hidden_rows_note(block):
-        yield from ("", f"{told}.")
+    if note := hidden_rows_note(block):
+        yield from ("", f"{note}.")
 
 
 def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
@@ -113,7 +113,7 @@ def _cell(value: b.Value) -> str:
     text = cell_text(value)
     if not isinstance(value, b.Cell):
         return escape(text)
-    if value.code:  # in a code span nothing can be escaped: what would end it or the cell is replaced
+    if value.code:  # nothing can be escaped in a code span, so its delimiters are replaced
         return f"`{clean_line(text, _LONGEST_CELL).replace('`', chr(39)).replace('|', '¦')}`"
     shown = f"**{escape(text)}**" if value.strong else escape(text)
     return f"{shown} ({escape(value.below)})" if value.below else shown

@@ -1,4 +1,4 @@
-"""What is said of a run as a whole: outcome, scores, categories, failures, stability, slices, findings and rules."""
+"""Shows a run as a whole: outcome, scores, categories, failures, stability, slices, findings and rules."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ TONES: dict[str, b.Tone] = {
     "review": "warn",
     "fail": "bad",
 }
-"""Of statuses and of the one word that a judge rolls a verdict up to."""
+"""The tones of statuses and roll-ups."""
 _MEANINGS = {"ok": "judged", "failed": "case cannot be judged", "error": "judging went wrong"}
 _GRADES: dict[Grade | None, b.Tone] = {"low": "bad", "middle": "warn", "high": "good"}
 _SHOWN_MESSAGES = 5
@@ -53,18 +53,18 @@ _LONGEST_ID = 60
 
 
 def summary_blocks(summary: Summary, manifest: Manifest, folder: Path) -> Iterator[b.Block]:
-    """A run on one screen, with where its report and its cases are found."""
+    """A run on one screen, with the place of its report and how to see its cases."""
     state = "running, or killed: the same command goes on" if manifest.state == "running" else manifest.state
     note = " · ".join((run_labeller_name(manifest), format_start(manifest), state))
     yield b.Heading(judge_name(manifest), note=note, level=1)
     yield counts_block(summary.counts)
-    yield from _repeated(manifest)
+    yield from _repeated_ids_warning(manifest)
     yield from _overview(summary, manifest)
     usage, report = total_usage(summary, manifest), folder / "report.html"
     name = shlex.quote(str(folder))
     yield b.KeyFigures(
         [
-            *_decided(summary),
+            *_decided_figure(summary),
             b.KeyFigure("Spent", f"{format_usage(usage)}, {format_duration(usage.seconds)} of labelling"),
             b.KeyFigure("Report", str(report)) if report.exists() else b.KeyFigure("Run", str(folder)),
             b.KeyFigure("Cases", f"krino show {name} --worst 10 (ids and reasons), krino show {name} ID (one in full)"),
@@ -75,16 +75,18 @@ def summary_blocks(summary: Summary, manifest: Manifest, folder: Path) -> Iterat
 def page_blocks(
     summary: Summary, manifest: Manifest, slices: Sequence[SliceTable], own: Sequence[b.Block] = ()
 ) -> Iterator[b.Block]:
-    """The upper half of the report. `own`: what the judge itself says of all its cases."""
-    yield b.Section("Outcome", [b.KeyFigures(list(_cards(summary, manifest))), counts_block(summary.counts)], "outcome")
-    yield from _repeated(manifest)
+    """The upper half of the report. `own`: the judge's own overview of all cases."""
+    yield b.Section(
+        "Outcome", [b.KeyFigures(list(_outcome_figures(summary, manifest))), counts_block(summary.counts)], "outcome"
+    )
+    yield from _repeated_ids_warning(manifest)
     yield from _overview(summary, manifest, own)
     yield from slice_sections(slices)
     yield from _rules(summary, manifest)
 
 
-def _repeated(manifest: Manifest) -> Iterator[b.Block]:
-    """Labels, comparisons and `krino show RUN ID` go by id."""
+def _repeated_ids_warning(manifest: Manifest) -> Iterator[b.Block]:
+    """A warning about repeated ids, since labels, comparisons and `krino show` go by id."""
     if count := manifest.repeated_ids:
         have = "case has" if count == 1 else "cases have"
         yield b.Paragraph(
@@ -118,13 +120,13 @@ def counts_block(counts: Counts) -> b.Parts:
 
 
 def status_mark(status: str) -> tuple[str, b.Tone | None]:
-    """A status with its sign, and its colour."""
+    """A status with its sign and tone."""
     tone = TONES.get(status)
     return f"{SIGNS[tone]} {status}" if tone else status, tone
 
 
 def score_tone(scales: Scales, field: str, value: object) -> b.Tone | None:
-    """The colour of a score by where it stands on its scale; none where the judge declares no scale."""
+    """The tone of a score by its position on its scale; None if the judge declares no scale."""
     return _GRADES.get(grade_value(scales, field, value))
 
 
@@ -138,9 +140,9 @@ def slice_blocks(tables: Sequence[SliceTable]) -> Iterator[b.Block]:
 
 
 def slice_sections(tables: Sequence[SliceTable]) -> Iterator[b.Section]:
-    """Folded away where every slice is small: then it says little, and the cases should not have to wait for it.
+    """The slices, collapsed if all of them are too small to say much.
 
-    A column that mostly has a new value in each case (an id, a name) slices nothing.
+    Columns in which most cases have a new value (ids, names) are left out.
     """
     tables = [table for table in tables if not look_like_names(len(table.slices), sum(item.n for item in table.slices))]
     if tables:
@@ -149,15 +151,15 @@ def slice_sections(tables: Sequence[SliceTable]) -> Iterator[b.Section]:
         yield b.Section(f"Slices by {columns}" if few else "Slices", list(slice_blocks(tables)), "slices", folded=few)
 
 
-def _decided(summary: Summary) -> Iterator[b.KeyFigure]:
+def _decided_figure(summary: Summary) -> Iterator[b.KeyFigure]:
     decided = summary.decided_by
     if decided.total:
         rest = "" if decided.rules == decided.total else ", the rest with labels"
-        told = f"of {decided.total:,} verdict fields by rules alone{rest}"
-        yield b.KeyFigure("Decided", format_share(decided.rules, decided.total), told)
+        note = f"of {decided.total:,} verdict fields by rules alone{rest}"
+        yield b.KeyFigure("Decided", format_share(decided.rules, decided.total), note)
 
 
-def _cards(summary: Summary, manifest: Manifest) -> Iterator[b.KeyFigure]:
+def _outcome_figures(summary: Summary, manifest: Manifest) -> Iterator[b.KeyFigure]:
     counts, decided, usage = summary.counts, summary.decided_by, total_usage(summary, manifest)
     yield b.KeyFigure("Cases", f"{counts.total:,}", f"{format_share(counts.ok, counts.total)} judged")
     if decided.total:
@@ -191,8 +193,8 @@ def _scores(numbers: Sequence[NumberField], scales: Scales) -> Iterator[b.Block]
             for item in numbers
         ]
     )
-    if told := [item for item in numbers if item.interval is not None]:
-        few = f", {FEW_CASES_NOTE}" if any(item.few for item in told) else ""
+    if note := [item for item in numbers if item.interval is not None]:
+        few = f", {FEW_CASES_NOTE}" if any(item.few for item in note) else ""
         yield b.Paragraph(f"{INTERVAL_NOTE}{few}; only ok cases count.", small=True)
 
 
@@ -245,7 +247,7 @@ def _slices(table: SliceTable) -> b.DataTable:
 
 
 def _slice_cells(item: Slice, table: SliceTable) -> Iterator[b.Value]:
-    """Those after the value, in the order of the headings."""
+    """The cells after the value, in the order of the headings."""
     yield b.Cell(f"{item.n:,}{'*' if item.few else ''}", "plain" if item.few else None)
     yield b.Cell(f"{item.not_ok:,}", "warn" if item.not_ok else "plain")
     for word in table.roll_ups:

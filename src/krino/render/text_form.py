@@ -1,4 +1,4 @@
-"""Turns what a page draws or folds away into tables and lines: what terminal and Markdown have in common."""
+"""Turns charts and sections of a page into tables and lines, for the terminal and for Markdown."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from krino import blocks as b
 from krino.results.formatting import format_fraction, format_interval, format_number, format_share
 
 SIGNS: dict[b.Tone | None, str] = {"good": "✓", "warn": "–", "bad": "✗", "info": "·", "plain": "·"}
-"""Beside a colour, for those who see none."""
+"""Shown beside a colour, for readers who cannot see it."""
 _SHOWN_CODES = 6
 _SHOWN_NEVER = 4
 
 
 def expand_for_text(blocks: Iterable[b.Block], spread: Callable[[b.Score], b.Value] | None = None) -> Iterator[b.Block]:
-    """Sections one after the other, and as tables what only a page draws. `spread` draws how the values of a score lie.
+    """Blocks without sections and charts; `spread` draws the distribution of a score in a table cell.
 
-    Tables and the like are known by their own headings and need no further title.
+    A section that begins with a table gets no heading, because the table has one.
     """
     for block in blocks:
         match block:
@@ -53,7 +53,7 @@ def _scores_table(block: b.Scores, spread: Callable[[b.Score], b.Value] | None) 
 
 
 def _counts(item: b.Category) -> str:
-    """The most frequent codes; of a closed list also those that were never given."""
+    """The most frequent codes, and those of a closed list that were never given."""
     given = [(code, count) for code, count in item.counts.items() if count]
     shown = [f"{code} {count:,} ({format_share(count, item.n)})" for code, count in given[:_SHOWN_CODES]]
     if (more := len(given) - _SHOWN_CODES) > 0:
@@ -82,7 +82,7 @@ def key_figure_lines(block: b.KeyFigures) -> Iterator[tuple[str, str]]:
 
 
 def hidden_rows_note(block: b.DataTable) -> str:
-    """What is said of rows that are not shown."""
+    """A note about rows that are not shown."""
     more = len(block.rows) - block.most if block.most else 0
     return f"… and {more:,} more" if more > 0 else ""
 

@@ -1,4 +1,4 @@
-"""Texts and columns of millions of cases in few bytes each: what a list of Python objects would take gigabytes for."""
+"""Compact lists of texts and values: millions of cases in megabytes, where Python objects would take gigabytes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from krino.stats.arrays import Floats
 Longs = NDArray[np.int64]
 
 NULL, ABSENT, NO_CODE = -1, -2, -3
-"""In place of a code: the value is null; there is no verdict or no such field; the value is no code."""
+"""In place of a code: the value is null; there is no verdict or no such field; the value is not a code."""
 
 
 class Texts:
-    """A list of short texts that only grows, in their own bytes and eight more each."""
+    """An append-only list of short texts, stored as UTF-8 with eight more bytes each."""
 
     def __init__(self) -> None:
         self._bytes = bytearray()
@@ -41,14 +41,14 @@ class Texts:
         return (self[place] for place in range(len(self)))
 
     def at(self, places: NDArray[np.intp]) -> Texts:
-        """Those at the places."""
+        """The texts at some places."""
         taken = Texts()
         for place in places:
             taken.append(self[int(place)])
         return taken
 
     def hashes(self) -> Longs:
-        """One number a text, which nobody can foresee: two texts that share one are found by no design."""
+        """A hash of each text, randomised for each process, so that nobody can construct collisions."""
         return np.fromiter(map(hash, self), np.int64, len(self))
 
     def same_as(self, other: Texts) -> bool:
@@ -57,29 +57,29 @@ class Texts:
 
 @dataclass(slots=True)
 class GrowingColumn:
-    """The values of one field, line by line. What no value of the field needs is not stored."""
+    """The values of one field, line by line. Parts that no value needs are not stored."""
 
     codes: array[int] = field(default_factory=lambda: array("i"))
     numbers: array[float] | None = None
     marks: array[int] | None = None
-    """Of texts; 0 elsewhere."""
+    """Hashes of texts; 0 elsewhere."""
 
     def add(self, start: int, size: int, rows: NDArray[np.intp], numbers: Floats, codes: Longs) -> None:
-        """Values of some `rows` of the `size` lines from `start` on; a code below `NO_CODE` is the mark of a text."""
+        """Add values for some `rows` of `size` lines from `start` on; a code below `NO_CODE` is the hash of a text."""
         self.fill(start)
         is_text = codes < NO_CODE
-        _extend(self.codes, size, rows, np.where(is_text, NO_CODE, codes).astype(np.int32), ABSENT)
+        _append_lines(self.codes, size, rows, np.where(is_text, NO_CODE, codes).astype(np.int32), ABSENT)
         if self.numbers is None and not np.isnan(numbers).all():
             self.numbers = array("d", [nan]) * start
         if self.numbers is not None:
-            _extend(self.numbers, size, rows, numbers, nan)
+            _append_lines(self.numbers, size, rows, numbers, nan)
         if self.marks is None and is_text.any():
             self.marks = array("q", [0]) * start
         if self.marks is not None:
-            _extend(self.marks, size, rows, np.where(is_text, codes, 0), 0)
+            _append_lines(self.marks, size, rows, np.where(is_text, codes, 0), 0)
 
     def fill(self, length: int) -> None:
-        """Lines that have no such field."""
+        """Append lines without this field, up to `length`."""
         missing = length - len(self.codes)
         self.codes.extend(array("i", [ABSENT]) * missing)
         if self.numbers is not None:
@@ -88,12 +88,12 @@ class GrowingColumn:
             self.marks.extend(array("q", [0]) * missing)
 
 
-def _extend(column: array[Any], size: int, rows: NDArray[np.intp], values: NDArray[Any], nothing: float) -> None:
+def _append_lines(column: array[Any], size: int, rows: NDArray[np.intp], values: NDArray[Any], nothing: float) -> None:
     lines = np.full(size, nothing, values.dtype)
     lines[rows] = values
     column.frombytes(lines.tobytes())
 
 
 def constant_column(value: float, length: int) -> Floats:
-    """A column of one value, in no room at all. It cannot be written to."""
+    """A read-only column of one repeated value that takes no memory."""
     return np.broadcast_to(np.float64(value), length)

@@ -1,4 +1,4 @@
-"""A case of a run as gates and agreement name it: its id, the value in question, and why it has it, in words."""
+"""Explains in words why a case got a value, and describes single cases for gates and agreement."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from krino.text.clean import clean_line
 DEFAULT_WORST = 10
 """How many cases are named by default."""
 _LONGEST = 400
-_WHOLE_VERDICT = ("reason", "reasons", "reasoning", "rationale", "explanation", "why", "note", "notes", "comment")
-"""How the names of fields end by which judges explain all of their verdict."""
+_EXPLANATION_NAMES = ("reason", "reasons", "reasoning", "rationale", "explanation", "why", "note", "notes", "comment")
+"""Name endings of fields that explain a whole verdict."""
 
 
 class NamedCase(FrozenModel):
-    """A case that is worth a look, and why it got what it got."""
+    """A case with its value in one field and the reason."""
 
     id: str
     status: Status
     value: Any = None
-    """Of the field that is looked at; null where the case has no verdict, or the field is null."""
+    """The value of the field; null if the case has no verdict, or the field is null."""
     before: Any = None
-    """Of a comparison: the same field in the other run."""
+    """In a comparison: the same field in the other run."""
     reason: str
     inputs: dict[str, Any] = Field(default_factory=dict)
-    """The main inputs of the case (its question and answer, say), where the judgement carries them."""
+    """The main inputs of the case, such as question and answer, if the judgement has them."""
 
     @property
     def shown(self) -> str:
-        """The value in a few characters; of a change, both."""
+        """The value in a few characters; for a change, both values."""
         value = format_value(self.value) if self.status == "ok" else "no verdict"
         return value if self.before is None else f"{format_value(self.before)} → {value}"
 
@@ -45,14 +45,14 @@ class NamedCase(FrozenModel):
 def make_named_case(
     judgement: Mapping[str, Any], field: str | None, rules: Mapping[str, str] | None = None
 ) -> NamedCase:
-    """A judgement as it stands in the journal, by one field of its verdict (None: by whether it has one)."""
+    """Describe a judgement of the journal by one field of its verdict (None: by whether it has a verdict)."""
     ok = judgement["status"] == "ok"
     return NamedCase(
         id=str(judgement["id"]),
         status=judgement["status"],
         value=fields_of(judgement).get(field) if ok and field is not None else None,
         reason=explain_value(judgement, field, rules),
-        inputs={name: _short(value) for name, value in (judgement.get("inputs") or {}).items()},
+        inputs={name: _shorten(value) for name, value in (judgement.get("inputs") or {}).items()},
     )
 
 
@@ -65,16 +65,18 @@ def format_value(value: Any) -> str:
 
 
 def explain_value(judgement: Mapping[str, Any], field: str | None, rules: Mapping[str, str] | None = None) -> str:
-    """Why a field is what it is, on one line: what went wrong, the explanation given, or the rule and its evidence."""
-    return next((clean_line(text, _LONGEST) for text in _reasons(judgement, field, rules or {}) if text.strip()), "")
+    """Why a field has its value, on one line: what went wrong, the explanation, or the rule with its evidence."""
+    return next(
+        (clean_line(text, _LONGEST) for text in _candidate_reasons(judgement, field, rules or {}) if text.strip()), ""
+    )
 
 
-def _short(value: Any) -> Any:
+def _shorten(value: Any) -> Any:
     return clean_line(value, _LONGEST) if isinstance(value, str) else value
 
 
-def _reasons(judgement: Mapping[str, Any], field: str | None, rules: Mapping[str, str]) -> Iterator[str]:
-    """All that could be said, the most telling first."""
+def _candidate_reasons(judgement: Mapping[str, Any], field: str | None, rules: Mapping[str, str]) -> Iterator[str]:
+    """Possible reasons, the most specific first."""
     if judgement["status"] != "ok":
         yield str(judgement.get("reason") or judgement.get("error") or "")
         return
@@ -82,7 +84,7 @@ def _reasons(judgement: Mapping[str, Any], field: str | None, rules: Mapping[str
     texts = {name: value for name, value in verdict.items() if name != field and isinstance(value, str)}
     yield from (text for name, text in texts.items() if name.startswith(f"{field}_"))
     others = tuple(f"{name}_" for name in verdict)
-    yield from (text for name, text in texts.items() if _explains_all(name, others))
+    yield from (text for name, text in texts.items() if _explains_verdict(name, others))
     rule = (judgement.get("rules") or {}).get(field, "")
     evidence = "; ".join(str(item) for item in (judgement.get("evidence") or {}).get(field) or ())
     if rule in rules:
@@ -92,13 +94,13 @@ def _reasons(judgement: Mapping[str, Any], field: str | None, rules: Mapping[str
     yield f"rule {rule}" if rule else ""
 
 
-def _explains_all(name: str, others: tuple[str, ...]) -> bool:
-    """Whether a field explains the verdict and not another field of it (`recall_explanation` beside `recall`)."""
-    return name.lower().endswith(_WHOLE_VERDICT) and not name.startswith(others)
+def _explains_verdict(name: str, others: tuple[str, ...]) -> bool:
+    """Whether a field explains the verdict, and not a single field (as `recall_explanation` explains `recall`)."""
+    return name.lower().endswith(_EXPLANATION_NAMES) and not name.startswith(others)
 
 
 def find_explanation(judgement: Mapping[str, Any], field: str) -> str | None:
-    """The field that explains this one (`score_explanation` beside `score`), else the evidence."""
+    """The text of the field that explains this one (`score_explanation` for `score`), or else the evidence."""
     verdict: Mapping[str, Any] = judgement.get("verdict") or {}
     beside = (value for name, value in verdict.items() if name.startswith(f"{field}_") and isinstance(value, str))
     own = next(beside, None)
@@ -106,5 +108,5 @@ def find_explanation(judgement: Mapping[str, Any], field: str) -> str | None:
 
 
 def describe_rule(rule: str, rules: Mapping[str, str]) -> str:
-    """The rule's id with what it says; the id alone where the judge's rules are not at hand."""
+    """The id of a rule with its text, or the id alone if the text is unknown."""
     return f"{rule}: {rules[rule]}" if rule in rules else rule

@@ -1,7 +1,7 @@
-"""Decides what a value of a verdict is (a number, a few short codes, free text) and what a column of them is.
+"""Classifies verdict values and fields: numbers, short codes (labels), free text.
 
-Summary, slices, stability, comparison, gates, agreement and exports all ask here, so that a field that is a category
-in one of them is one in all.
+Summary, slices, stability, comparison, gates, agreement and exports all use these functions, so that a field that is a
+category in one of them is a category in all.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import orjson
 
 ValueKind = Literal["null", "flag", "whole", "number", "text", "list", "object"]
 ColumnKind = Literal["number", "codes", "other", "empty"]
-"""A field of numbers, of a few labels, of free text or names of things, or of nothing but null."""
+"""Numbers; a few labels; free text or names; nothing but null."""
 StorageKind = Literal["bool", "int", "float", "text"]
-"""What a column of a table or data frame holds."""
+"""The type of a table or data frame column."""
 
 MOST_VALUES = 30
-"""With more different codes than this, a field is no category."""
+"""A field with more distinct codes is not a category."""
 EMPTY_LIST = "(empty list)"
 
-_LARGEST = 1e100  # beyond it no verdict measures anything, and squares would overflow
+_LARGEST = 1e100  # no verdict measures anything larger, and squares would overflow
 _LONGEST_CODE, _MOST_WORDS = 40, 4
 _LONGEST_LABEL, _MOST_SPACES = 120, 7
 _FEW_VALUES = 5
@@ -32,7 +32,7 @@ _EXPLANATIONS = ("explanation", "rationale", "reasoning", "comment", "comments",
 
 
 def kind_of(value: Any) -> ValueKind:
-    """By its type alone. A boolean is a flag and no number."""
+    """The kind of a value by its type. A boolean is a flag, not a number."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -47,7 +47,7 @@ def kind_of(value: Any) -> ValueKind:
 
 
 def as_number(value: Any) -> float | None:
-    """The value as a finite number; None for everything else, also for nan and infinity, which measure nothing."""
+    """The value as a finite number; None for everything else, nan and infinity included."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     if not -_LARGEST < value < _LARGEST:  # also false for nan
@@ -56,37 +56,37 @@ def as_number(value: Any) -> float | None:
 
 
 def as_codes(value: Any) -> list[str] | None:
-    """The codes that a value holds, one or (a list) several; None for free text and for what is no code at all."""
+    """The codes of a value, several for a list; None if it is free text or anything else that is not a code."""
     if not isinstance(value, list | tuple):
-        code = _code_of(value)
+        code = _as_code(value)
         return None if code is None else [code]
     if not value:
         return [EMPTY_LIST]
     if len(value) > MOST_VALUES:
         return None
-    codes = dict.fromkeys(map(_code_of, value))
+    codes = dict.fromkeys(map(_as_code, value))
     return None if None in codes else [code for code in codes if code is not None]
 
 
 def is_text(value: Any) -> bool:
-    """Free text or an object, as against numbers and short codes; a list is text if anything in it is."""
+    """Whether a value is free text or an object, not a number or code; a list is text if any item is."""
     if isinstance(value, list):
         return any(map(is_text, value))
-    return isinstance(value, dict) or (isinstance(value, str) and _code_of(value) is None)
+    return isinstance(value, dict) or (isinstance(value, str) and _as_code(value) is None)
 
 
 def is_too_long_for_label(text: str) -> bool:
-    """What people write as a label may be longer than a code that a report counts, but no explanation."""
+    """Labels of people may be longer than codes in reports, but not as long as an explanation."""
     return len(text) > _LONGEST_LABEL or text.count(" ") > _MOST_SPACES
 
 
 def comparison_key(value: Any) -> bytes:
-    """Equal for equal values, 1 and 1.0 alike."""
+    """A key that is equal for equal values; 1 and 1.0 are equal."""
     number = as_number(value)
     return orjson.dumps(value if number is None else number, default=repr)
 
 
-def _code_of(value: Any) -> str | None:
+def _as_code(value: Any) -> str | None:
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, str) or len(value) > _LONGEST_CODE:
@@ -98,9 +98,9 @@ def _code_of(value: Any) -> str | None:
 
 
 def column_kind(name: str, *, has_numbers: bool, is_text: bool, labels: int, coded: int, closed: bool) -> ColumnKind:
-    """Of a field with so many different labels in so many cases that have one.
+    """The kind of a field with `labels` distinct labels in `coded` cases that have one.
 
-    `closed`: the judge's schema lists its labels, so that it is a category however many of them a small run has.
+    `closed`: the judge's schema lists the labels, so that the field is a category even if a small run has many of them.
     """
     if has_numbers:
         return "number"
@@ -112,17 +112,17 @@ def column_kind(name: str, *, has_numbers: bool, is_text: bool, labels: int, cod
 
 
 def names_explanation(name: str) -> bool:
-    """Whether a field holds words about the verdict, by its name: short ones that come again are no category."""
+    """Whether a field explains the verdict, by its name; repeated short explanations do not make it a category."""
     return name.lower().endswith(_EXPLANATIONS)
 
 
 def look_like_names(labels: int, cases: int) -> bool:
-    """Whether so many labels in so many cases are names of things rather than categories: mostly a new one a case."""
+    """Whether labels are names rather than categories, because most cases have a new one."""
     return labels > max(_FEW_VALUES, cases // 2)
 
 
 def storage_kind(kinds: Iterable[ValueKind]) -> StorageKind:
-    """What can hold all values of these kinds."""
+    """The column type that can hold values of all these kinds."""
     found = {kind for kind in kinds if kind != "null"}
     if found == {"flag"}:
         return "bool"

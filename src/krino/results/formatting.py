@@ -1,4 +1,4 @@
-"""Words and figures that all reports write alike: the judge, the labeller, numbers, shares, what was spent."""
+"""Formats names, numbers, shares, durations and costs the same way in all reports."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def run_labeller_name(manifest: Manifest) -> str:
 
 
 def labeller_name(labeller: Mapping[str, Any]) -> str:
-    """The model's name if there is one, the members of a panel, else the kind of labeller."""
+    """The name of the model, the members of a panel, or else the kind of labeller."""
     if model := labeller.get("model"):
         return str(model)
     if members := labeller.get("members"):
@@ -41,7 +41,7 @@ def format_start(manifest: Manifest) -> str:
 
 
 def field_words(name: str) -> str:
-    """The name of a field as words."""
+    """`answer_relevance` as `answer relevance`."""
     return name.replace("_", " ")
 
 
@@ -51,12 +51,12 @@ def format_count(count: int, word: str = "case") -> str:
 
 
 def format_outcomes(counts: Counts) -> str:
-    """How many cases ended how."""
+    """`7 ok, 2 failed, 1 error`."""
     return ", ".join(f"{count:,} {status}" for status, count in counts.model_dump().items())
 
 
 def format_number(value: float) -> str:
-    """Three decimals for scores, fewer for what is large; what rounds to zero has no sign."""
+    """Three decimals for scores, fewer for large numbers; no sign for what rounds to zero."""
     size = abs(value)
     if size >= 1e6:
         return f"{value:.3g}"
@@ -64,7 +64,7 @@ def format_number(value: float) -> str:
         return f"{value:,.0f}"
     if size >= 10:
         return f"{value:.1f}"
-    if 0.9995 <= size < 1:  # what is not whole is not shown as whole
+    if 0.9995 <= size < 1:  # do not round up to 1
         return f"{0.999 if value > 0 else -0.999}"
     return f"{value if size >= 0.0005 else 0.0:.3f}"
 
@@ -74,7 +74,7 @@ def format_interval(interval: tuple[float, float] | None) -> str:
 
 
 def format_share(part: int, whole: int) -> str:
-    """Whole per cent, but never 0 % of something nor 100 % of not everything."""
+    """A share in whole per cent, but never 0 % for a part or 100 % for less than all."""
     if not whole:
         return "–"
     percent = round(100 * part / whole)
@@ -95,12 +95,12 @@ def format_usage(usage: Usage) -> str:
     known = "unknown (no prices given)" if usage.cost is None else format_cost(usage.cost, usage.unpriced)
     parts.append(f"cost {known}")
     if usage.cache_read_tokens:
-        parts.append(_prompt_cache_text(usage))
+        parts.append(_format_prompt_cache(usage))
     return ", ".join(parts)
 
 
-def _prompt_cache_text(usage: Usage) -> str:
-    """How much of the input the provider's prompt cache held, and what that saved where its prices are known."""
+def _format_prompt_cache(usage: Usage) -> str:
+    """The share of the input that came from the provider's prompt cache, and the saving if prices are known."""
     text = f"{format_share(usage.cache_read_tokens, usage.input_tokens)} of the input from the provider's prompt cache"
     if usage.cache_saved is None:
         return text
@@ -108,12 +108,12 @@ def _prompt_cache_text(usage: Usage) -> str:
 
 
 def format_cost(cost: float, unpriced: int) -> str:
-    """Where some calls have no price it is not the whole cost, and never looks like it."""
+    """The cost, marked as a lower bound if some calls have no price."""
     return f"at least {cost:,.4g} ({format_count(unpriced, 'call')} without a price)" if unpriced else f"{cost:,.4g}"
 
 
 def describe_panel(stability: Stability) -> str:
-    """The ballots of a run in a few sentences."""
+    """The votes of a panel over a run in a few sentences."""
     cases = format_count(stability.cases)
     undecided = f" ({stability.undecided:,} left undecided)" if stability.undecided else ""
     differ = f"they differ in {stability.split:,} and tie in {stability.tied:,}{undecided}"
@@ -126,7 +126,7 @@ def describe_panel(stability: Stability) -> str:
 
 
 def describe_members(stability: Stability) -> str:
-    """How often each member of a jury gave a field as the panel decided it; empty for a single model."""
+    """How often each member of a jury agreed with the panel; empty for a single model."""
     if len(stability.members) < 2:
         return ""
     shares = [f"{item.name} {format_fraction(item.agreement)}" for item in stability.members]
@@ -134,7 +134,7 @@ def describe_members(stability: Stability) -> str:
 
 
 def format_fraction(value: float | None) -> str:
-    """As per cent; never 100 % of not everything."""
+    """A fraction in per cent; never 100 % for less than 1."""
     return "–" if value is None else format_share(round(value * 1e6), 1_000_000)
 
 
@@ -151,7 +151,7 @@ _MOST = 20
 
 
 def quote(value: Any) -> str:
-    """`repr` writes out whatever could act on a terminal."""
+    """A shortened value in quotes; `repr` escapes anything that could control a terminal."""
     return cut(repr(value[: 2 * _LONGEST] if isinstance(value, str) else value), _LONGEST)
 
 

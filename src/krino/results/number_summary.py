@@ -1,4 +1,4 @@
-"""Sums up the numbers of a field in bounded memory: mean, interval of the mean, extremes and a histogram."""
+"""Summarises the numbers of a field in bounded memory: mean with interval, extremes and a histogram."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ from krino.stats.confidence_intervals import FEW, UNBOUNDED, Bounds, Moments, Mo
 MOST_BINS = 20
 
 _MOST_CELLS = 2_000
-_FINEST = -6  # cells begin as 10**-6 wide
+_FINEST = -6  # the first cells are 10**-6 wide
 _NUDGE = 1e-9  # so that 0.3, a little less than 0.3 in binary, falls into the cell that begins at 0.3
 
 
 class Histogram(FrozenModel):
-    """Equal bins from `low`, each `step` wide and open above; the last holds its upper edge too."""
+    """Equal bins from `low`, each `step` wide and open above; the last bin includes its upper edge."""
 
     low: float
     step: float
     counts: tuple[int, ...]
     whole: bool
-    """Every bin stands for one whole number."""
+    """Every bin is one whole number."""
 
 
 class NumberField(FrozenModel):
-    """A numeric field of the verdict over all cases judged `ok`. The interval is that of the mean, 95 %."""
+    """A numeric field of the verdict over all judged cases, with the 95 % interval of its mean."""
 
     name: str
     n: int
     nulls: int
     mean: float
     interval: tuple[float, float] | None
-    """Null for a single value, and for numbers beyond 0 to 1 that are all the same."""
+    """Null for a single value, and for equal numbers that are not scores in 0 to 1."""
     min: float
     max: float
     histogram: Histogram
@@ -47,7 +47,7 @@ class NumberField(FrozenModel):
 
 @dataclass(slots=True)
 class NumberCounter:
-    """Takes numbers, many at a time."""
+    """Collects numbers batch by batch."""
 
     _moments: MomentsByGroup = field(default_factory=MomentsByGroup)
     _whole: bool = True
@@ -64,7 +64,7 @@ class NumberCounter:
             self._coarsen()
 
     def result(self, name: str, nulls: int, ends: Bounds = UNBOUNDED) -> NumberField:
-        """Of at least one number. `ends`: of the field's scale."""
+        """The summary of at least one number. `ends`: the bounds of the field."""
         values = self._moments[0]
         return NumberField(
             name=name,
@@ -78,7 +78,7 @@ class NumberCounter:
         )
 
     def _coarsen(self) -> None:
-        """Ten neighbouring cells become one: counts stay exact, only the grid is wider."""
+        """Merge ten neighbouring cells into one: counts stay exact on a coarser grid."""
         merged: dict[int, int] = {}
         for cell, count in self._cells.items():
             merged[cell // 10] = merged.get(cell // 10, 0) + count
@@ -86,7 +86,7 @@ class NumberCounter:
 
     def _histogram(self, values: Moments) -> Histogram:
         lowest, highest = min(self._cells), max(self._cells)
-        whole = self._whole and not values.in_unit  # only noughts and ones: a score as likely as a count
+        whole = self._whole and not values.in_unit  # only 0 and 1: as likely a score as a count
         if values.in_unit:
             lowest, highest = 0, max(int(np.floor(10.0**-self._exponent + _NUDGE)), 1)
         least = 10**-self._exponent if whole and self._exponent < 0 else 1
@@ -103,7 +103,7 @@ class NumberCounter:
 
 
 def _bin_width(lowest: int, highest: int, least: int) -> int:
-    """The narrowest width of the kind 1, 2 or 5 times a power of ten that needs no more than 20 bins."""
+    """The smallest width of 1, 2 or 5 times a power of ten that needs at most 20 bins."""
     ten = 1
     while True:
         for width in (ten, 2 * ten, 5 * ten):

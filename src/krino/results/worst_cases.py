@@ -1,4 +1,4 @@
-"""Finds the worst cases of a run in one pass, by a field of the verdict or by what the judge itself calls bad."""
+"""Finds the worst cases of a run, by a field of the verdict or by the roll-up."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from krino.text.clean import clean_line
 from krino.text.guessing import guessed
 
 T = TypeVar("T")
-_LOOKED_AT = 1_000  # judged cases are enough to know which fields are numbers
+_SAMPLE = 1_000  # so many judged cases show which fields are numbers
 _MOST_LABELS = 12
 _BADNESS: Mapping[Any, float] = {word: float(place) for place, word in enumerate(reversed(ROLL_UPS))}
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What is worst: a field of the verdict, and which end of it, or which label of it, is bad."""
+    """The order of cases: a field of the verdict, and which end or label of it is bad."""
 
     field: str
     bad: str | None = None
     falling: bool = False
-    """The higher, the worse."""
+    """Whether higher values are worse."""
 
-    def told(self) -> str:
+    def describe(self) -> str:
         if self.field == ROLL_UP and self.bad is None:
             return f"by {ROLL_UP}: {', '.join(reversed(ROLL_UPS))}"
         if self.bad is None or self.bad in ("low", "high"):
@@ -42,12 +42,12 @@ class Order:
 
 @dataclass(slots=True)
 class WorstCases(Generic[T]):
-    """The worst of the cases that were judged, and apart from them those that were not."""
+    """The worst judged cases, and separately the cases that were not judged."""
 
     order: Order
     judged: list[T] = field(default_factory=list)
     ranked: int = 0
-    """How many judged cases have a value to go by."""
+    """The number of judged cases with a value to rank by."""
     nulls: int = 0
     not_judged: list[T] = field(default_factory=list)
     all_not_judged: int = 0
@@ -56,19 +56,19 @@ class WorstCases(Generic[T]):
 def rank_worst(
     records: Callable[[], Iterable[Record]], most: int, by: str | None, schema: Schema | None
 ) -> WorstCases[Record]:
-    """The `most` worst cases. `by` is `FIELD`, `FIELD:high` where high is bad, or `FIELD:LABEL` for one bad label.
+    """The `most` worst cases. `by` is `FIELD`, `FIELD:high` if high is bad, or `FIELD:LABEL` for a bad label.
 
-    Without it the roll-up decides, else the first number of the verdict. `records` is read more than once.
+    The default is the roll-up, or else the first number of the verdict. `records` is called more than once.
     """
-    order = _order(records, by, schema)
+    order = _choose_order(records, by, schema)
     found = WorstCases[Record](order)
     ranking = _Ranking(order, schema)
     taken = heapq.nsmallest(most, ranking.ranked(records(), found, most), key=itemgetter(0, 1, 2))
     found.judged = [record for *_, record in taken]
     if not found.ranked and ranking.labels:
         labels = ", ".join(clean_line(label, 60) for label in sorted(ranking.labels)[:_MOST_LABELS])
-        told = f"--by {order.field}: its values are labels; name the bad one, as --by {order.field}:LABEL"
-        raise UsageProblem(f"{told}; there are {labels}")
+        message = f"--by {order.field}: its values are labels; name the bad one, as --by {order.field}:LABEL"
+        raise UsageProblem(f"{message}; there are {labels}")
     return found
 
 
@@ -81,7 +81,7 @@ class _Ranking:
     def ranked(
         self, records: Iterable[Record], found: WorstCases[Record], most: int
     ) -> Iterable[tuple[float, float, int, Record]]:
-        """Every judged case with how bad it is (less is worse); what else there is goes into `found`."""
+        """Every judged case with its badness (less is worse); other cases are counted in `found`."""
         scales = declared_scales(self.schema)
         for place, record in enumerate(records):
             if record["status"] != "ok":
@@ -111,17 +111,21 @@ class _Ranking:
         return 0.0 if self.order.bad in codes else None
 
 
-def _order(records: Callable[[], Iterable[Record]], by: str | None, schema: Schema | None) -> Order:
-    verdicts = [fields_of(record) for record in islice((r for r in records() if r["status"] == "ok"), _LOOKED_AT)]
+def _choose_order(records: Callable[[], Iterable[Record]], by: str | None, schema: Schema | None) -> Order:
+    verdicts = [fields_of(record) for record in islice((r for r in records() if r["status"] == "ok"), _SAMPLE)]
     names = list(dict.fromkeys(name for verdict in verdicts for name in verdict))
     numbers = [name for name in names if any(as_number(verdict.get(name)) is not None for verdict in verdicts)]
     wanted, colon, bad = (by or "").partition(":")
     if by is None:
         wanted = ROLL_UP if ROLL_UP in names else next(iter(numbers), "")
         if verdicts and not wanted:
-            raise UsageProblem(f"the verdicts hold no number: say what is bad with --by FIELD:LABEL; {_there(names)}")
+            raise UsageProblem(
+                f"the verdicts hold no number: say what is bad with --by FIELD:LABEL; {_list_fields(names)}"
+            )
     elif verdicts and wanted not in names:
-        raise UsageProblem(f"--by {by}: the verdicts have no field `{wanted}`{guessed(wanted, names)}; {_there(names)}")
+        raise UsageProblem(
+            f"--by {by}: the verdicts have no field `{wanted}`{guessed(wanted, names)}; {_list_fields(names)}"
+        )
     if wanted in numbers and colon and bad not in ("low", "high"):
         raise UsageProblem(f"--by {by}: `{wanted}` is a number; write {wanted}, or {wanted}:high where high is bad")
     if not bad and any(isinstance(verdict.get(wanted), bool) for verdict in verdicts):
@@ -130,5 +134,5 @@ def _order(records: Callable[[], Iterable[Record]], by: str | None, schema: Sche
     return Order(wanted, bad or None, falling)
 
 
-def _there(names: Iterable[str]) -> str:
+def _list_fields(names: Iterable[str]) -> str:
     return f"they have {', '.join(clean_line(name, 60) for name in names)}"

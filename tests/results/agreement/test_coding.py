@@ -107,9 +107,9 @@ def test_objects_are_not_compared() -> None:
 @pytest.mark.parametrize(
     ("judge", "label", "words"),
     [
-        ([0.5], "good", "row 1 of the labels: the judge's `field` is a number, the label 'good' is none"),
-        ([0.5], True, "is a number, the label True is none"),
-        ([0.5], "nan", "the label 'nan' is none"),
+        ([0.5], "good", "row 1 of the labels: the judge's `field` is a number, the label 'good' is not"),
+        ([0.5], True, "is a number, the label True is not"),
+        ([0.5], "nan", "the label 'nan' is not"),
         ([0.5], "1e999", "row 1 of the labels: the label '1e999' is too large for a number"),
         ([True], "perhaps", "is true or false, the label 'perhaps' is neither"),
     ],

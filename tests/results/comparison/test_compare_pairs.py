@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import krino
-from krino.results.comparison.compare import Pairs, match_cases
+from krino.results.comparison.matching import Pairs, match_cases
 from krino.results.table import read_table
 from made_runs import make_run, row
 

@@ -11,8 +11,7 @@ import pytest
 from rich.console import Console
 
 import krino
-from krino.render.gate import gate_blocks
-from krino.render.junit import to_junit
+from krino.render.gate import gate_blocks, to_junit
 from krino.render.markdown import to_markdown
 from krino.render.terminal import show
 from krino.results.gates.gate import Gate, check_run

@@ -1,4 +1,4 @@
-"""Holds a run, or any judgements, against the labels of people."""
+"""Compares a run, or any judgements, with the labels of people."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ from krino.text.clean import clean_name
 from krino.text.guessing import guessed
 
 _SHOWN_IDS = 3
-_Read = Callable[[Collection[int] | None], Iterable[Judgement | Mapping[str, Any]]]
-"""Gives the judgements; of a run, only those of the cases at some places, if asked so."""
+_ReadJudgements = Callable[[Collection[int] | None], Iterable[Judgement | Mapping[str, Any]]]
+"""Returns the judgements; those of a run can be limited to the cases at some places."""
 
 
 def agree(
@@ -53,29 +53,34 @@ def agree(
 ) -> Agreement:
     """How far judgements (or the folder of a run) agree with labels (rows, or a file of them).
 
-    `fields`: only these; `confidence`: which field of the verdict each confidence is about, where the names do not
-    tell; `cluster`: a column of the labels or the metadata whose cases the bootstrap draws together; `values`: what
-    words of the labels stand for, as {"good": 1, "bad": 0}, or of one field {"faithfulness": {"good": 1, "bad": 0}}.
-    For the reasons of the worst cases judgements are looked at again, so that an iterator is kept in memory.
+    Args:
+        fields: compare only these fields.
+        confidence: which field each confidence is about, where names such as `match_confidence` do not say so.
+        cluster: a column of the labels or the metadata whose cases the bootstrap draws together.
+        values: what words in the labels stand for, as `{"good": 1, "bad": 0}`, or for one field
+            `{"faithfulness": {"good": 1, "bad": 0}}`.
+        worst: how many cases to name for each field.
+
+    Judgements are read a second time for the reasons of the worst cases, so an iterator is kept in memory.
     """
-    given = _labels(labels)
+    given = _load_labels(labels)
     verdicts = Verdicts(given, frozenset(confidence or ()), cluster)
-    read, about = _source(judgements)
+    read, about = _open_judgements(judgements)
     read_verdicts(read(None), verdicts)
-    _check_overlap(given, verdicts)
+    _require_overlap(given, verdicts)
     given = translate_values(given, values or {}, verdicts.names)
-    compared, skipped = _compared(given, verdicts, fields, cluster, about.fields_schema)
+    compared, skipped = _select_fields(given, verdicts, fields, cluster, about.fields_schema)
     groups, clusters = _find_clusters(cluster, given, verdicts) if cluster is not None else (None, None)
     sampling = Sampling(draws, seed, groups)
-    held = [add_headline(compare_field(data, given, sampling, worst)) for data in compared]
+    results = [add_headline(compare_field(data, given, sampling, worst)) for data in compared]
     counts = _counts(compared, verdicts)
     calibrated = list(calibrate_confidences(verdicts, compared, confidence or {}, sampling))
     return Agreement(
-        headline=summarise_headlines(held, counts),
+        headline=summarise_headlines(results, counts),
         counts=counts,
-        absent_ids=_absent(given, verdicts),
+        absent_ids=_first_absent(given, verdicts),
         raters=tuple(dict.fromkeys(rater for data in compared for rater in data.raters)),
-        fields=_with_reasons(held, read, about.rules, verdicts),
+        fields=_add_reasons(results, read, about.rules, verdicts),
         calibration=tuple(item for item in calibrated if isinstance(item, CalibrationResult)),
         skipped=(*skipped, *(item for item in calibrated if isinstance(item, Skipped))),
         clusters=clusters,
@@ -84,10 +89,10 @@ def agree(
     )
 
 
-def _source(
+def _open_judgements(
     judgements: str | os.PathLike[str] | Iterable[Judgement | Mapping[str, Any]],
-) -> tuple[_Read, JudgeCard]:
-    """How to read the judgements, as often as is needed, and what is known of their judge."""
+) -> tuple[_ReadJudgements, JudgeCard]:
+    """A function that reads the judgements, any number of times, and what is known about their judge."""
     if isinstance(judgements, str | os.PathLike):
         run = load_run(judgements)
         return run.found().records, run.manifest.about
@@ -95,13 +100,13 @@ def _source(
     return lambda _: again, JudgeCard()
 
 
-def _labels(labels: str | os.PathLike[str] | Labels | Iterable[Mapping[str, Any]]) -> Labels:
+def _load_labels(labels: str | os.PathLike[str] | Labels | Iterable[Mapping[str, Any]]) -> Labels:
     if isinstance(labels, Labels):
         return labels
     return read_labels(labels) if isinstance(labels, str | os.PathLike) else labels_from_rows(labels)
 
 
-def _check_overlap(labels: Labels, verdicts: Verdicts) -> None:
+def _require_overlap(labels: Labels, verdicts: Verdicts) -> None:
     if not verdicts.cases:
         raise UsageProblem("the run has no judgements yet: there is nothing to compare")
     if verdicts.cases == verdicts.unlabelled:
@@ -112,11 +117,11 @@ def _check_overlap(labels: Labels, verdicts: Verdicts) -> None:
         )
 
 
-def _compared(
+def _select_fields(
     labels: Labels, verdicts: Verdicts, wanted: Collection[str] | None, cluster: str | None, schema: Schema
 ) -> tuple[list[FieldData], list[Skipped]]:
-    """The labelled fields in the order of the verdict, and the columns that are none."""
-    if not verdicts.names:  # no case has a verdict: which columns are fields, nobody can tell
+    """The labelled fields in the order of the verdict, and the columns that cannot be compared."""
+    if not verdicts.names:  # without a verdict, columns cannot be matched with fields
         return [], []
     for name in wanted or ():
         if name not in verdicts.names or name not in labels.columns:
@@ -154,7 +159,7 @@ def _counts(compared: list[FieldData], verdicts: Verdicts) -> AgreementCounts:
     return AgreementCounts(**count_outcomes(status, labelled), unlabelled=verdicts.unlabelled)
 
 
-def _absent(labels: Labels, verdicts: Verdicts) -> tuple[str, ...]:
+def _first_absent(labels: Labels, verdicts: Verdicts) -> tuple[str, ...]:
     missing = (own_id for own_id, case in labels.ids.items() if verdicts.status[case] == ABSENT)
     return tuple(islice(missing, _SHOWN_IDS))
 
@@ -163,9 +168,9 @@ def _absent(labels: Labels, verdicts: Verdicts) -> tuple[str, ...]:
 
 
 def _find_clusters(column: str, labels: Labels, verdicts: Verdicts) -> tuple[list[Hashable], Clusters]:
-    """For each labelled case its cluster; a case without one is a cluster of its own."""
+    """The cluster of each labelled case; a case without one forms its own."""
     in_labels = column in labels.columns
-    known: dict[int, Any] = _from_labels(column, labels) if in_labels else dict(verdicts.clusters)
+    known: dict[int, Any] = _clusters_in_labels(column, labels) if in_labels else dict(verdicts.clusters)
     if not known:
         raise UsageProblem(
             f"cluster {quote(column)}: neither the labels nor the metadata of the labelled cases have such a "
@@ -180,7 +185,7 @@ def _find_clusters(column: str, labels: Labels, verdicts: Verdicts) -> tuple[lis
     )
 
 
-def _from_labels(column: str, labels: Labels) -> dict[int, str]:
+def _clusters_in_labels(column: str, labels: Labels) -> dict[int, str]:
     found: dict[int, str] = {}
     given = labels.columns[column]
     for case, _, number in given.table().tolist():
@@ -196,10 +201,10 @@ def _from_labels(column: str, labels: Labels) -> dict[int, str]:
 # --- reasons ---------------------------------------------------------------------------------------
 
 
-def _with_reasons(
-    fields: Sequence[FieldAgreement], read: _Read, rules: Mapping[str, str], verdicts: Verdicts
+def _add_reasons(
+    fields: Sequence[FieldAgreement], read: _ReadJudgements, rules: Mapping[str, str], verdicts: Verdicts
 ) -> tuple[FieldAgreement, ...]:
-    """With why the judge said what it said, of the cases that disagree most; only their judgements are read again."""
+    """Add the judge's reasons to the worst cases. Only their judgements are read again."""
     wanted: dict[str, list[str]] = {}
     for field in fields:
         for case in field.worst:
@@ -212,8 +217,8 @@ def _with_reasons(
             plain = judgement.model_dump(mode="json") if isinstance(judgement, Judgement) else judgement
             reasons.update({(name, own_id): explain_value(plain, name, rules) for name in wanted[own_id]})
 
-    def explained(field: FieldAgreement) -> FieldAgreement:
+    def add_reason(field: FieldAgreement) -> FieldAgreement:
         worst = (case.model_copy(update={"reason": reasons[field.field, case.id]}) for case in field.worst)
         return field.model_copy(update={"worst": tuple(worst)})
 
-    return tuple(map(explained, fields))
+    return tuple(map(add_reason, fields))

@@ -1,4 +1,4 @@
-"""Decides from the data what kind of field is compared, and brings both sides' values to common codes."""
+"""Decides what kind of field is compared, and encodes the values of judge and people with common codes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from krino.text.guessing import guessed
 
 Kind = Literal["category", "order", "scale", "number"]
 MOST_STEPS = 12
-"""Numbers with no more different values than this are steps of a scale; each step is a class too."""
+"""Numbers with at most this many distinct values are steps of a scale; each step is also a class."""
 NULL = "null"
 
 _TRUE, _FALSE = frozenset({"true", "yes", "1"}), frozenset({"false", "no", "0"})
@@ -32,17 +32,17 @@ _NUMBER = re.compile(r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?")
 
 
 class NotComparable(Exception):
-    """The field holds nothing that can be compared; the text says why."""
+    """The field cannot be compared; the text says why."""
 
 
 @dataclass(frozen=True)
 class Coding:
-    """The classes or numbers of a field, and for both pools which code each value has (-1: none)."""
+    """The classes or numbers of a field, and the code of each value in both pools (-1: none)."""
 
     kind: Kind
     values: tuple[str, ...]
     positions: Floats | None
-    """Where each code stands; None where classes have no order."""
+    """The number of each code; None if classes have no order."""
     judge: Codes
     people: Codes
     notes: tuple[str, ...] = ()
@@ -51,35 +51,36 @@ class Coding:
 def encode_field(
     name: str, judge: Pool, labels: LabelColumn, scale: Scale | None = None, closed: Set[str] | None = None
 ) -> Coding:
-    """Raises `NotComparable` for free text and objects, `UsageProblem` for labels that the field cannot have.
+    """Encode a field. Raises `NotComparable` for free text and objects, `UsageProblem` for impossible labels.
 
-    `scale`: the ends of a field of numbers; `closed`: all words of a field; both where the judge declares them."""
+    `scale` has the ends of a numeric field, `closed` all words of a field, if the judge declares them.
+    """
     if judge.has_free_text or labels.pool.has_free_text:
         raise NotComparable("it is free text")
-    said = [value for value in judge.values if value is not None]
-    kinds = {kind_of(value) for value in said or labels.pool.values} - {"null"}
+    given = [value for value in judge.values if value is not None]
+    kinds = {kind_of(value) for value in given or labels.pool.values} - {"null"}
     if "object" in kinds:
         raise NotComparable("its values are objects")
     if kinds and kinds <= {"whole", "number"}:
-        return _numbers(name, judge.values, labels, scale)
+        return _encode_numbers(name, judge.values, labels, scale)
     if kinds == {"list"}:
-        words = _Words(judge.values, closed)
-        return _classes(name, judge.values, labels, words.read)
-    return _classes(name, judge.values, labels, _read_boolean if kinds == {"flag"} else _read_class)
+        words = _WordReader(judge.values, closed)
+        return _encode_classes(name, judge.values, labels, words.read)
+    return _encode_classes(name, judge.values, labels, _read_boolean if kinds == {"flag"} else _read_class)
 
 
 # --- numbers ---------------------------------------------------------------------------------------
 
 
-def _numbers(name: str, judged: Sequence[Any], labels: LabelColumn, scale: Scale | None) -> Coding:
-    ours = [None if value is None else _tidy(value) for value in judged]
+def _encode_numbers(name: str, judged: Sequence[Any], labels: LabelColumn, scale: Scale | None) -> Coding:
+    ours = [None if value is None else _round_float(value) for value in judged]
     words = [value for value in labels.pool.values if isinstance(value, str) and not _NUMBER.fullmatch(value.strip())]
     theirs = [
         None if value is None else _read_number(name, value, place, words)
         for value, place in zip(labels.pool.values, labels.places, strict=True)
     ]
     if scale is not None:
-        _refuse_strays(name, theirs, labels, scale)
+        _refuse_outliers(name, theirs, labels, scale)
     found = sorted({value for value in (*ours, *theirs) if value is not None})
     codes = {value: code for code, value in enumerate(found)}
     few = len(found) <= MOST_STEPS
@@ -87,64 +88,66 @@ def _numbers(name: str, judged: Sequence[Any], labels: LabelColumn, scale: Scale
         kind="scale" if few else "number",
         values=tuple(f"{value:.12g}" if few else f"{value:.4g}" for value in found),
         positions=np.array(found, np.float64),
-        judge=_codes(ours, codes),
-        people=_codes(theirs, codes),
-        notes=_unlike_scales(ours, theirs),
+        judge=_to_codes(ours, codes),
+        people=_to_codes(theirs, codes),
+        notes=_note_other_scale(ours, theirs),
     )
 
 
 def _read_number(name: str, value: Any, place: str, words: Sequence[str]) -> float:
     if isinstance(value, int | float) and not isinstance(value, bool):
-        return _tidy(value)
+        return _round_float(value)
     text = value.strip() if isinstance(value, str) else ""
     if not _NUMBER.fullmatch(text):
         raise UsageProblem(
-            f"{place}: the judge's `{name}` is a number, the label {quote(value)} is none; say what words stand for "
+            f"{place}: the judge's `{name}` is a number, the label {quote(value)} is not; say what words stand for "
             f"with --values {name}:WORD=NUMBER,... (words seen: {join_quoted(words)}), write the labels as numbers, "
             "or leave the field out by naming others with --field"
         )
-    number = float(text.replace(",", "."))  # a decimal comma, as spreadsheets of half of Europe write it
+    number = float(text.replace(",", "."))  # a decimal comma, as European spreadsheets write it
     if not math.isfinite(number):
         raise UsageProblem(f"{place}: the label {quote(value)} is too large for a number")
-    return _tidy(number)
+    return _round_float(number)
 
 
-def _refuse_strays(name: str, theirs: Sequence[float | None], labels: LabelColumn, scale: Scale) -> None:
-    """Labels that lie on the judge's scale, and a few that cannot: those are slips. Where most of them lie outside,
-    people have used a scale of their own, which `_unlike_scales` tells."""
+def _refuse_outliers(name: str, theirs: Sequence[float | None], labels: LabelColumn, scale: Scale) -> None:
+    """Refuse a few labels outside the judge's scale as typing errors.
+
+    If most labels lie outside, people used a scale of their own, which `_note_other_scale` reports.
+    """
     times = np.bincount(labels.table()[:, 2], minlength=len(theirs))
     given = [(value, number) for number, value in enumerate(theirs) if value is not None]
     outside = [number for value, number in given if not scale[0] <= value <= scale[1]]
-    strays, all_given = (int(times[numbers].sum()) for numbers in (outside, [number for _, number in given]))
-    if outside and strays * 2 < all_given:
+    outliers, all_given = (int(times[numbers].sum()) for numbers in (outside, [number for _, number in given]))
+    if outside and outliers * 2 < all_given:
         raise UsageProblem(
             f"{labels.places[outside[0]]}: `{name}` lies between {scale[0]:g} and {scale[1]:g}, the label "
-            f"{quote(labels.pool.values[outside[0]])} does not ({strays} of {all_given:,} labels); correct it, or say "
-            f"what people's numbers stand for with --values {name}:NUMBER=NUMBER,..."
+            f"{quote(labels.pool.values[outside[0]])} does not ({outliers} of {all_given:,} labels); correct it, "
+            f"or say what people's numbers stand for with --values {name}:NUMBER=NUMBER,..."
         )
 
 
-def _tidy(value: float) -> float:
-    """0.1 + 0.2 is 0.3 for people who label."""
+def _round_float(value: float) -> float:
+    """Rounded, so that 0.1 + 0.2 equals a label of 0.3."""
     return round(float(value), 9)
 
 
-def _unlike_scales(ours: Sequence[float | None], theirs: Sequence[float | None]) -> tuple[str, ...]:
+def _note_other_scale(ours: Sequence[float | None], theirs: Sequence[float | None]) -> tuple[str, ...]:
     judge, people = ({value for value in side if value is not None} for side in (ours, theirs))
-    if not judge or not people or _is_share(judge) == _is_share(people):
+    if not judge or not people or _lies_in_unit(judge) == _lies_in_unit(people):
         return ()
     return (
         f"the judge's values lie between {min(judge):g} and {max(judge):g}, those of people between {min(people):g} "
-        f"and {max(people):g}: if the scales differ, only the correlations mean something",
+        f"and {max(people):g}: if the scales differ, only the correlations are meaningful",
     )
 
 
-def _is_share(values: set[float]) -> bool:
+def _lies_in_unit(values: set[float]) -> bool:
     return min(values) >= 0.0 and max(values) <= 1.0
 
 
 def round_values(coding: Coding, steps: int) -> tuple[Coding, Codes]:
-    """Numbers rounded to so many steps of their range, and for each code the new one."""
+    """The coding with numbers rounded to `steps` steps of their range, and the new code of each old one."""
     assert coding.positions is not None
     low, high = coding.positions[0], coding.positions[-1]
     grid = np.round((coding.positions - low) / (high - low) * steps)
@@ -156,13 +159,15 @@ def round_values(coding: Coding, steps: int) -> tuple[Coding, Codes]:
 # --- classes ---------------------------------------------------------------------------------------
 
 
-def _classes(name: str, judged: Sequence[Any], labels: LabelColumn, read: Callable[[str, Any, str], str]) -> Coding:
+def _encode_classes(
+    name: str, judged: Sequence[Any], labels: LabelColumn, read: Callable[[str, Any, str], str]
+) -> Coding:
     ours = [NULL if value is None else read(name, value, "the run") for value in judged]
     theirs = [
         (NULL if None in judged else None) if value is None else read(name, value, place)
         for value, place in zip(labels.pool.values, labels.places, strict=True)
     ]
-    theirs, notes = _fold_case(ours, theirs)
+    theirs, notes = _match_capitals(ours, theirs)
     ordered = name == ROLL_UP and {*ours, *theirs} <= {*ROLL_UPS, None}
     found = {value for value in (*ours, *theirs) if value is not None}
     classes = list(reversed(ROLL_UPS)) if ordered else sorted(found)
@@ -171,8 +176,8 @@ def _classes(name: str, judged: Sequence[Any], labels: LabelColumn, read: Callab
         kind="order" if ordered else "category",
         values=tuple(classes),
         positions=np.arange(len(classes), dtype=np.float64) if ordered else None,
-        judge=_codes(ours, codes),
-        people=_codes(theirs, codes),
+        judge=_to_codes(ours, codes),
+        people=_to_codes(theirs, codes),
         notes=notes,
     )
 
@@ -191,16 +196,18 @@ def _read_boolean(name: str, value: Any, place: str) -> str:
     return "true" if text in _TRUE else "false"
 
 
-class _Words:
-    """Reads lists of words as sets, however people write them: a list, or text with `+`, `,`, `;` or `|` between."""
+class _WordReader:
+    """Reads lists of words as sets: real lists, or text separated by `+`, `,`, `;` or `|`."""
 
     def __init__(self, judged: Sequence[Any], closed: Set[str] | None) -> None:
-        said = {item.strip() for value in judged if isinstance(value, list | tuple) for item in value if _is_word(item)}
+        given = {
+            item.strip() for value in judged if isinstance(value, list | tuple) for item in value if _is_word(item)
+        }
         self._closed = closed
-        self._known = {word.casefold(): word for word in (*said, *(closed or ()))}
+        self._known = {word.casefold(): word for word in (*given, *(closed or ()))}
 
     def read(self, name: str, value: Any, place: str) -> str:
-        """One word alone is a list of one. Lists of anything but words are compared as they stand."""
+        """A single word is a list of one. Lists of other things are compared unchanged."""
         items = value if isinstance(value, list | tuple) else [value]
         if not all(map(_is_word, items)):
             return _read_class(name, value, place)
@@ -217,14 +224,14 @@ class _Words:
             return []
         parts = [part for part in map(str.strip, _BETWEEN_WORDS.split(whole)) if part]
         if self._closed is None and not any(part.casefold() in self._known for part in parts):
-            return [whole]  # words that the judge never said: where one ends cannot be known
+            return [whole]  # words that the judge never given: where one ends cannot be known
         return [self._known.get(part.casefold(), part) for part in parts]
 
     def _refuse_unknown(self, name: str, words: Sequence[str], value: Any, place: str) -> None:
         for word in words:
             if word.casefold() not in self._known:
                 raise UsageProblem(
-                    f"{place}: the label {quote(value)} of `{name}` says {quote(word)}, which is none of its words"
+                    f"{place}: the label {quote(value)} of `{name}` says {quote(word)}, which is not one of its words"
                     f"{guessed(word, self._known.values())}; there are {join_quoted(sorted(self._known.values()))}"
                 )
 
@@ -233,8 +240,8 @@ def _is_word(item: Any) -> bool:
     return isinstance(item, str)
 
 
-def _fold_case(ours: Sequence[str], theirs: Sequence[str | None]) -> tuple[list[str | None], tuple[str, ...]]:
-    """People need not write capitals as the judge does, where only one of its classes can be meant."""
+def _match_capitals(ours: Sequence[str], theirs: Sequence[str | None]) -> tuple[list[str | None], tuple[str, ...]]:
+    """Labels with other capitals than the judge's class are matched with it, if only one class fits."""
     known = set(ours)
     by_fold: dict[str, set[str]] = {}
     for own in known:
@@ -247,8 +254,8 @@ def _fold_case(ours: Sequence[str], theirs: Sequence[str | None]) -> tuple[list[
             taken[value] = next(iter(meant))
         read.append(value if value is None else taken.get(value, value))
     notes = ", ".join(f"{quote(value)} as {quote(own)}" for value, own in taken.items())
-    return read, (f"labels are read without regard to capitals: {notes}",) if notes else ()
+    return read, (f"capitals in labels are ignored: {notes}",) if notes else ()
 
 
-def _codes(values: Sequence[Any], codes: dict[Any, int]) -> Codes:
+def _to_codes(values: Sequence[Any], codes: dict[Any, int]) -> Codes:
     return np.array([MISSING if value is None else codes[value] for value in values], np.intp)

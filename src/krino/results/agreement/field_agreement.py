@@ -1,4 +1,4 @@
-"""One field of the verdict against its labels: who said what of which case, and every figure that follows."""
+"""Compares one field of the verdict with its labels, and computes every figure of agreement."""
 
 from __future__ import annotations
 
@@ -34,28 +34,28 @@ from krino.runs.journal import CODES
 from krino.stats.arrays import MISSING, Codes
 from krino.stats.bootstrap import Resampler
 from krino.stats.classification import class_scores, confusion_counts
+from krino.stats.confidence_intervals import FEW
 
 Mask = NDArray[np.bool_]
-FEW = 30
 FINE = 5_000
-"""Numbers with more different values than this are rounded for the draws (not for the values)."""
+"""With more distinct numbers than this, numbers are rounded for the bootstrap (not for the values)."""
 _MOST_WORK = 10_000_000
 _LEAST_DRAWS = 100
-_STEPS = 1_000
+_GRID_STEPS = 1_000
 _SHOWN_RATERS = 12
 
 
 @dataclass(frozen=True)
 class Sampling:
-    """How the bootstrap is to draw."""
+    """Settings of the bootstrap."""
 
     draws: int
     seed: int
     groups: Sequence[Hashable] | None = None
-    """For each labelled case its cluster."""
+    """The cluster of each labelled case."""
 
     def resampler(self, cases: NDArray[np.intp], patterns: int) -> Resampler:
-        """Over some of the labelled cases. Where hardly two are alike each draw is work, and fewer have to do."""
+        """A resampler of some labelled cases. With many patterns each draw is slow, so that there are fewer draws."""
         groups = None if self.groups is None else [self.groups[case] for case in cases]
         draws = min(self.draws, max(_LEAST_DRAWS, _MOST_WORK // max(patterns, 1)))
         return Resampler.create(len(cases), groups, draws, self.seed)
@@ -63,18 +63,18 @@ class Sampling:
 
 @dataclass(frozen=True)
 class FieldData:
-    """Codes of all labelled cases, in the order of the labels."""
+    """One field, with codes for all labelled cases in the order of the labels."""
 
     name: str
     coding: Coding
     status: NDArray[np.uint8]
     judge: Codes
     people: Codes
-    """A row a case; a column a rater where `named`, else just the labels of the case."""
+    """One row for each case, one column for each rater if `named`; otherwise columns have no meaning."""
     raters: tuple[str, ...]
     named: bool
     null_only: Mask
-    """People gave null and nothing else."""
+    """Cases that people labelled null only."""
 
     @property
     def labelled(self) -> Mask:
@@ -90,12 +90,12 @@ class FieldData:
 def collect_field(
     name: str, labels: Labels, verdicts: Verdicts, scale: Scale | None = None, closed: Set[str] | None = None
 ) -> FieldData:
-    """Raises `NotComparable` or `UsageProblem` where the values are of no use."""
+    """Encode a field. Raises `NotComparable` or `UsageProblem` if its values cannot be compared."""
     size = len(labels.ids)
     column = labels.columns[name]
     verdict = verdicts.fields.get(name) or VerdictColumn(array("q", [-1]) * size)
     coding = encode_field(name, verdict.pool, column, scale, closed)
-    said = np.append(coding.judge, MISSING)[np.array(verdict.values, np.intp)]  # -1 takes the last: missing
+    judged = np.append(coding.judge, MISSING)[np.array(verdict.values, np.intp)]  # -1 selects the last: missing
     cases, raters, numbers = column.table().T
     codes = coding.people[numbers]
     given = codes != MISSING
@@ -105,13 +105,13 @@ def collect_field(
     present, own = np.unique(raters, return_inverse=True)
     named = len(present) <= MOST_PAIRED
     people = np.full((size, len(present) if named else int(np.bincount(cases).max(initial=0))), MISSING, np.intp)
-    people[cases, own if named else _place_within(cases)] = codes
+    people[cases, own if named else _rank_within_case(cases)] = codes
     names = list(labels.raters)
     return FieldData(
         name=name,
         coding=coding,
         status=np.frombuffer(bytes(verdicts.status), np.uint8),
-        judge=said,
+        judge=judged,
         people=people,
         raters=tuple(names[number] for number in present),
         named=named,
@@ -119,8 +119,8 @@ def collect_field(
     )
 
 
-def _place_within(cases: Codes) -> Codes:
-    """For each label, how many labels of the same case stand before it."""
+def _rank_within_case(cases: Codes) -> Codes:
+    """Rank of each label within its case."""
     order = np.argsort(cases, kind="stable")
     ordered = cases[order]
     starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
@@ -133,14 +133,14 @@ def _place_within(cases: Codes) -> Codes:
 def compare_field(data: FieldData, labels: Labels, sampling: Sampling, worst: int) -> FieldAgreement:
     compared = np.flatnonzero(data.compared)
     if not len(compared):
-        told = "no labelled case has a value of the judge in this field: nothing can be compared"
+        note = "no labelled case has a value of the judge in this field: nothing can be compared"
         counts, kind = _counts(data, None), data.coding.kind
-        return FieldAgreement(field=data.name, kind=kind, raters=data.raters, counts=counts, notes=(told,))
+        return FieldAgreement(field=data.name, kind=kind, raters=data.raters, counts=counts, notes=(note,))
     patterns = Patterns.of(data.judge[compared], data.people[compared], data.coding.positions)
     parts = field_statistics(patterns, data.coding, named=data.named)
     drawn, drawn_parts = patterns, parts
     if data.coding.kind == "number" and len(data.coding.values) > FINE:
-        drawn, coding = _coarse(data, compared)
+        drawn, coding = _round_for_draws(data, compared)
         drawn_parts = field_statistics(drawn, coding, named=data.named)
     resampler = sampling.resampler(compared, len(drawn.counts))
     draws = resampler.draw_pattern_counts(drawn.pattern, len(drawn.counts))
@@ -162,10 +162,10 @@ def compare_field(data: FieldData, labels: Labels, sampling: Sampling, worst: in
     )
 
 
-def _coarse(data: FieldData, compared: Codes) -> tuple[Patterns, Coding]:
-    """Numbers of which hardly two are alike, rounded: the draws are many times quicker, the intervals the same."""
-    coding, new = round_values(data.coding, _STEPS)
-    new = np.append(new, MISSING)  # for -1, which takes the last
+def _round_for_draws(data: FieldData, compared: Codes) -> tuple[Patterns, Coding]:
+    """Rounded numbers: the bootstrap is many times faster, and its intervals are the same."""
+    coding, new = round_values(data.coding, _GRID_STEPS)
+    new = np.append(new, MISSING)  # for -1, which selects the last
     return Patterns.of(new[data.judge[compared]], new[data.people[compared]], coding.positions), coding
 
 
@@ -203,13 +203,13 @@ def _classes(
             (patterns.majority != MISSING) & ((patterns.majority == code) | (patterns.judge == code))
         ]
         n = {"precision": judge, "recall": people, "f1": int(either.sum())}
-        own = {name: _of_class(name, figures[f"{name}:{code}"], n[name], units) for name in CLASS_FIGURES}
+        own = {name: _class_figure(name, figures[f"{name}:{code}"], n[name], units) for name in CLASS_FIGURES}
         classes.append(ClassAgreement(value=value, people=people, judge=judge, **own))
     return tuple(classes)
 
 
-def _of_class(name: str, found: Figure, n: int, units: int) -> Figure:
-    """A figure of all draws, for a class that has `n` cases only."""
+def _class_figure(name: str, found: Figure, n: int, units: int) -> Figure:
+    """The figure of a class with `n` cases."""
     if name in SHARES:
         return with_wilson_interval(found, n, units)
     if found.interval is not None and n < FEWEST:
@@ -226,22 +226,24 @@ def _confusion(patterns: Patterns, coding: Coding) -> Confusion | None:
 
 
 def _worst(data: FieldData, patterns: Patterns, compared: Codes, labels: Labels, most: int) -> tuple[Disagreement, ...]:
-    """The farthest first; as far, those that more raters speak against; then in the order of the labels."""
+    """Largest distance first; ties by the number of raters, then in the order of the labels."""
     distance = patterns.distance(data.coding.positions)[patterns.pattern]
     voices = (patterns.people != MISSING).sum(axis=1)[patterns.pattern]
     order = np.lexsort((-voices, -distance))[:most]
     chosen = [(int(compared[place]), float(distance[place])) for place in order if distance[place] > 0]
     ids = {case: own_id for own_id, case in labels.ids.items()} if chosen else {}
-    said = _labels_of({case for case, _ in chosen}, labels.columns[data.name], data.coding, list(labels.raters))
+    people = _labels_of_cases({case for case, _ in chosen}, labels.columns[data.name], data.coding, list(labels.raters))
     return tuple(
         Disagreement(
-            id=ids[case], judge=data.coding.values[data.judge[case]], people=said[case], distance=round(far, 12)
+            id=ids[case], judge=data.coding.values[data.judge[case]], people=people[case], distance=round(far, 12)
         )
         for case, far in chosen
     )
 
 
-def _labels_of(wanted: set[int], column: LabelColumn, coding: Coding, raters: list[str]) -> dict[int, dict[str, str]]:
+def _labels_of_cases(
+    wanted: set[int], column: LabelColumn, coding: Coding, raters: list[str]
+) -> dict[int, dict[str, str]]:
     found: dict[int, dict[str, str]] = {case: {} for case in wanted}
     table = column.table()
     for case, rater, number in table[np.isin(table[:, 0], list(wanted))].tolist():
@@ -257,9 +259,9 @@ def _notes(data: FieldData, patterns: Patterns) -> tuple[str, ...]:
     if n < FEW:
         notes.append(f"only {n} cases: the intervals are rough")
     if data.coding.kind == "number" and len(data.coding.values) > FINE:
-        notes.append(f"for the intervals, not for the values, numbers are rounded to 1/{_STEPS:,} of their range")
+        notes.append(f"for the intervals, not for the values, numbers are rounded to 1/{_GRID_STEPS:,} of their range")
     if not data.named:
-        notes.append(f"{len(data.raters)} raters: too many to make pairs of them, alpha speaks for all")
+        notes.append(f"{len(data.raters)} raters: too many for pairs of raters; see alpha")
     if data.coding.kind != "number" and len(data.coding.values) > MOST_CLASSES:
-        notes.append(f"{len(data.coding.values)} classes: too many to tell apart one by one")
+        notes.append(f"{len(data.coding.values)} classes: too many for figures by class")
     return tuple(notes)

@@ -1,4 +1,4 @@
-"""Streams a run's judgements and keeps, of the labelled cases, only the fields that are to be compared."""
+"""Streams the judgements of a run and keeps the compared fields of labelled cases."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from krino.runs.journal import CODES
 from krino.text.clean import clean_name
 
 ABSENT = 0
-"""Beside the codes of statuses: the run has no such case."""
+"""In place of a status code: the run has no such case."""
 _CONFIDENCE = re.compile(r"(?:.*_)?(?:confidence|certainty|probability)")
 _SHOWN_IDS = 3
 
@@ -28,7 +28,7 @@ def names_confidence(field_name: str) -> bool:
 
 @dataclass(slots=True)
 class VerdictColumn:
-    """One field of the verdict: for each labelled case the number of its value, -1 where there is no verdict."""
+    """One field of the verdict: the value number of each labelled case, -1 if it has no verdict."""
 
     values: array[int]
     pool: Pool = field(default_factory=Pool)
@@ -36,20 +36,20 @@ class VerdictColumn:
 
 @dataclass(slots=True)
 class Verdicts:
-    """What the run says of the labelled cases, and how many others it has."""
+    """The verdicts of labelled cases, and the number of other cases in the run."""
 
     labels: Labels
     confidences: frozenset[str] = frozenset()
-    """Further fields to keep, for calibration."""
+    """Further fields to keep for calibration."""
     cluster: str | None = None
-    """A column of the metadata to keep."""
+    """A metadata column to keep."""
     status: bytearray = field(init=False)
-    """Of each labelled case."""
+    """The status of each labelled case."""
     places: array[int] = field(init=False)
-    """Where in the input it stands."""
+    """The position of each labelled case in the input."""
     fields: dict[str, VerdictColumn] = field(default_factory=dict)
     names: dict[str, None] = field(default_factory=dict)
-    """All fields of the verdict; empty when not one case of the run was judged."""
+    """All fields of the verdict; empty if no case of the run was judged."""
     cases: int = 0
     unlabelled: int = 0
     first_ids: list[str] = field(default_factory=list)
@@ -74,22 +74,22 @@ class Verdicts:
         content = judgement.get("input_hash")
         if self.status[case] != ABSENT:
             if content is not None and self._contents[case] == content:
-                return  # the same record twice: it has one verdict, and it is clear which one a label means
+                return  # the same record twice has one verdict, so the label is unambiguous
             raise UsageProblem(
-                f"two cases of the run have the id {quote(judgement['id'])}; a label cannot say which one it means; "
+                f"two cases of the run have the id {quote(judgement['id'])}; so a label is ambiguous; "
                 "give every case an id of its own and judge again"
             )
         self._contents[case] = content
         self.status[case] = CODES[judgement["status"]]
         self.places[case] = judgement.get("index", -1)
         for name, value in values.items():
-            if name in self.fields or self._begins(name):
+            if name in self.fields or self._start_column(name):
                 column = self.fields[name]
                 column.values[case] = column.pool.number(value)
         if self.cluster is not None and (group := (judgement.get("metadata") or {}).get(self.cluster)) is not None:
             self.clusters[case] = str(group)
 
-    def _begins(self, name: str) -> bool:
+    def _start_column(self, name: str) -> bool:
         wanted = name in self.labels.columns or name in self.confidences or names_confidence(name)
         if wanted:
             self.fields[name] = VerdictColumn(array("q", [-1]) * len(self.labels.ids))
@@ -97,7 +97,7 @@ class Verdicts:
 
 
 def read_verdicts(judgements: Iterable[Mapping[str, Any] | Judgement], verdicts: Verdicts) -> Verdicts:
-    """All judgements into `verdicts`, one at a time."""
+    """Add all judgements to `verdicts`."""
     for judgement in judgements:
         verdicts.add(judgement.model_dump() if isinstance(judgement, Judgement) else judgement)
     return verdicts

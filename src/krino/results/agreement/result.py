@@ -1,4 +1,4 @@
-"""What `krino agree` finds, as data: every figure with its interval, its n, and a reason where it has no value."""
+"""The result of `krino agree`: every figure with its interval, its n, and the reason if it has no value."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from typing import Literal
 
 from pydantic import Field
 
-from krino.results import FrozenModel
+from krino.results import FrozenModel, PrintableModel
 from krino.results.agreement.coding import Kind
 
 RelativeAgreement = Literal["more", "about as much", "less", "too few", "one rater", "nothing"]
-"""The judge agrees with people more than they with each other, ...; or why that cannot be told."""
+"""How much the judge agrees with people, relative to how much they agree with each other; or why it is unknown."""
 
 
 class Figure(FrozenModel):
-    """One statistic. `value` is null where it is undefined, `interval` where too few cases can vary: `why` says so."""
+    """One statistic. `value` is null if undefined, `interval` if the cases do not allow one; `why` has the reason."""
 
     value: float | None
     interval: tuple[float, float] | None = None
     n: int
-    """Cases it stands on."""
+    """The number of cases that it was computed from."""
     why: str | None = None
 
 
 class ClassAgreement(FrozenModel):
-    """One class: how often people (majority) and judge say it, and how well the judge finds it."""
+    """One class: how many times people (by majority) and the judge gave it, and how well the judge detects it."""
 
     value: str
     people: int
@@ -35,7 +35,7 @@ class ClassAgreement(FrozenModel):
 
 
 class Confusion(FrozenModel):
-    """Cases by what people say (rows, majority) and what the judge says (columns)."""
+    """Counts of cases by the class of people (rows, by majority) and of the judge (columns)."""
 
     values: tuple[str, ...]
     counts: tuple[tuple[int, ...], ...]
@@ -49,20 +49,20 @@ class Disagreement(FrozenModel):
     people: dict[str, str]
     """Rater to label."""
     reason: str = ""
-    """Why the judge says what it says, in words."""
+    """The judge's reason, in words."""
     distance: float
-    """Classes: the share of raters that say something else. Numbers: how far from the mean of the raters."""
+    """For classes: the share of raters who differ. For numbers: the distance from the mean of the raters."""
 
 
 class LabelledCounts(FrozenModel):
-    """Where labelled cases went; nothing is dropped without being counted here."""
+    """What became of the labelled cases; every case is counted here."""
 
     labelled: int
     judged: int
     failed: int
     error: int
     absent: int
-    """Labelled, but the run has no such case."""
+    """Labelled cases that the run does not have."""
 
     @property
     def without_verdict(self) -> int:
@@ -70,14 +70,14 @@ class LabelledCounts(FrozenModel):
 
 
 class FieldCounts(LabelledCounts):
-    """Of one field."""
+    """Counts for one field."""
 
     null_in_verdict: int = 0
-    """Judged without a number where people gave one."""
+    """Judged null where people gave a value."""
     null_in_labels: int = 0
-    """People gave null (or nothing but null) where the judge gave a value."""
+    """Labelled null where the judge gave a value."""
     ties: int = 0
-    """Compared, but people have no majority: not in the figures against it, in all others."""
+    """Compared cases without a majority of people, which figures against the majority leave out."""
     compared: int
 
 
@@ -86,7 +86,7 @@ class FieldAgreement(FrozenModel):
 
     field: str
     standing: RelativeAgreement = "nothing"
-    """How far the judge agrees with people, beside how far they agree with each other."""
+    """How much the judge agrees with people, relative to how much they agree with each other."""
     headline: str = ""
     """The same as a sentence."""
     kind: Kind
@@ -94,21 +94,21 @@ class FieldAgreement(FrozenModel):
     counts: FieldCounts
     draws: int = 0
     figures: dict[str, Figure] = Field(default_factory=dict)
-    """The judge against people."""
+    """The judge compared with people."""
     people: dict[str, Figure] = Field(default_factory=dict)
-    """People among themselves, on the same cases; empty where there is one rater."""
+    """People compared with each other, on the same cases; empty with one rater."""
     gap: dict[str, Figure] = Field(default_factory=dict)
-    """The judge with people less people among themselves, drawn together: whether the two differ is for it to say."""
+    """`figures` minus `people`, from the same draws: their interval decides whether the two differ."""
     classes: tuple[ClassAgreement, ...] = ()
     confusion: Confusion | None = None
     disagreeing: int = 0
-    """Cases on which the judge differs from a rater."""
+    """The number of cases in which the judge differs from a rater."""
     worst: tuple[Disagreement, ...] = ()
     notes: tuple[str, ...]
 
 
 class Bin(FrozenModel):
-    """Judgements of like confidence."""
+    """Judgements of similar confidence."""
 
     low: float
     high: float
@@ -118,7 +118,7 @@ class Bin(FrozenModel):
 
 
 class CalibrationResult(FrozenModel):
-    """Whether a confidence means what it says. Right is: the judge's `of` is what the majority of people say."""
+    """Calibration of a confidence. A judgement is right if its field `of` is what the majority of people gave."""
 
     field: str
     of: str
@@ -135,30 +135,30 @@ class Skipped(FrozenModel):
 
 
 class Clusters(FrozenModel):
-    """What the bootstrap drew instead of single cases."""
+    """The clusters that the bootstrap drew instead of single cases."""
 
     column: str
     source: Literal["labels", "metadata"]
     count: int
     without: int
-    """Cases without a value: each stands for itself."""
+    """Cases without a value: each is drawn alone."""
 
 
 class AgreementCounts(LabelledCounts):
-    """Of all compared fields together, and the rest of the run."""
+    """Counts for all compared fields together, and the rest of the run."""
 
     unlabelled: int
-    """Cases of the run that nobody labelled."""
+    """Cases of the run without a label."""
 
 
-class Agreement(FrozenModel):
-    """A run against the labels of people."""
+class Agreement(PrintableModel):
+    """A run compared with the labels of people."""
 
     headline: str = ""
-    """What was found, in a sentence or two."""
+    """The result in a sentence or two."""
     counts: AgreementCounts
     absent_ids: tuple[str, ...]
-    """The first of the labelled ids that the run does not have."""
+    """The first labelled ids that the run does not have."""
     raters: tuple[str, ...]
     fields: tuple[FieldAgreement, ...]
     calibration: tuple[CalibrationResult, ...]

@@ -1,4 +1,4 @@
-"""The figures of one field: ratings folded into patterns, every statistic of them, and bootstrap intervals."""
+"""The figures of one field with bootstrap intervals. Equal cases are grouped into patterns, which makes draws fast."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ from krino.stats.rater_agreement import Level, Ratings, cohen_kappa, raw_agreeme
 
 @dataclass(frozen=True)
 class Patterns:
-    """Patterns: what the judge and each rater said. All cases with the same pattern count alike in every figure."""
+    """The distinct combinations of values given by the judge and each rater, with the number of cases of each."""
 
     judge: Codes
     people: Codes
-    """A row a pattern, a column a rater (or, where raters are too many to tell apart, one of a case's labels)."""
+    """One row for each pattern, one column for each rater (or for each label, if there are too many raters)."""
     counts: Floats
     """Cases of each pattern."""
     pattern: Codes
-    """For each case, its pattern."""
+    """The pattern of each case."""
     majority: Codes
-    """-1 where people have none."""
+    """-1 where people have no majority."""
     mean: Floats
     """The mean position of people's labels; nan where classes have no order."""
 
     @classmethod
     def of(cls, judge: Codes, people: Codes, positions: Floats | None) -> Patterns:
-        """A row a case, each with a value of the judge and at least one label."""
+        """Arguments have one row for each case, with a value of the judge and at least one label."""
         first, pattern, counts = group_patterns([judge, *people.T])
         folded = people[first]
         return cls(
@@ -47,7 +47,7 @@ class Patterns:
             counts=counts,
             pattern=pattern,
             majority=majority_codes(folded),
-            mean=_mean(folded, positions),
+            mean=_mean_positions(folded, positions),
         )
 
     @property
@@ -55,7 +55,7 @@ class Patterns:
         return int(self.people.shape[1])
 
     def distance(self, positions: Floats | None) -> Floats:
-        """For each pattern, how far people are from the judge."""
+        """The distance of people from the judge, for each pattern."""
         if positions is not None:
             apart: Floats = np.abs(positions[self.judge] - self.mean)
             return apart
@@ -70,9 +70,9 @@ class Patterns:
 
 
 def group_patterns(columns: Sequence[Codes]) -> tuple[Codes, Codes, Floats]:
-    """Cases that are alike in all columns as one pattern: the first case of each, each case's pattern, the counts."""
+    """Group equal cases: the first case of each pattern, the pattern of each case, the number of cases of each."""
     pattern = np.zeros(len(columns[0]), np.intp)
-    for column in columns:  # column by column: sorting whole rows takes ten times as long
+    for column in columns:  # column by column: sorting whole rows is ten times slower
         width = int(column.max(initial=0)) + 2
         pattern = np.unique(pattern * width + column + 1, return_inverse=True)[1]
     _, first, counts = np.unique(pattern, return_index=True, return_counts=True)
@@ -80,7 +80,7 @@ def group_patterns(columns: Sequence[Codes]) -> tuple[Codes, Codes, Floats]:
 
 
 def majority_codes(people: Codes) -> Codes:
-    """For each row the code that more raters gave than any other; -1 where two share the lead or nobody gave one."""
+    """For each row, the code that most raters gave; -1 if two codes tie or there is none."""
     row, rater = np.nonzero(people != MISSING)
     width = int(people.max(initial=0)) + 1
     together, votes = np.unique(row * width + people[row, rater], return_counts=True)
@@ -95,7 +95,7 @@ def majority_codes(people: Codes) -> Codes:
     return found
 
 
-def _mean(people: Codes, positions: Floats | None) -> Floats:
+def _mean_positions(people: Codes, positions: Floats | None) -> Floats:
     if positions is None:
         return np.full(len(people), np.nan)
     row, rater = np.nonzero(people != MISSING)
@@ -104,9 +104,9 @@ def _mean(people: Codes, positions: Floats | None) -> Floats:
 
 
 MOST_PAIRED = 12
-"""With more raters than this, no pairs of raters are made: alpha speaks for them."""
+"""With more raters than this, pairs of raters are not compared, only alpha is computed."""
 MOST_CLASSES = 30
-"""With more classes than this, no class is told apart."""
+"""With more classes than this, there are no figures by class."""
 
 JUDGE, PEOPLE, CLASSES = "judge", "people", "classes"
 CLASS_FIGURES = ("precision", "recall", "f1")
@@ -116,29 +116,29 @@ Pairwise = Callable[[Codes, Codes, Floats], float]
 
 
 @dataclass(frozen=True)
-class Part:
-    """Figures that stand on the same `n` cases; `side` says whom they are about."""
+class FigureGroup:
+    """Figures computed from the same `n` cases; `side` says whom they are about."""
 
     side: str
     n: int
     figures: Callable[[Floats], Figures]
 
 
-def field_statistics(patterns: Patterns, coding: Coding, *, named: bool) -> list[Part]:
-    """`named`: the columns of the patterns are raters, so that pairs of raters can be made."""
-    parts = [*_alphas(patterns, coding)]
+def field_statistics(patterns: Patterns, coding: Coding, *, named: bool) -> list[FigureGroup]:
+    """`named`: the columns of the patterns are raters, so that pairs of raters can be compared."""
+    groups = [*_alpha_parts(patterns, coding)]
     if coding.kind != "number":
-        parts.append(_against_majority(patterns, coding))
+        groups.append(_against_majority(patterns, coding))
         if len(coding.values) <= MOST_CLASSES:
-            parts += _by_class(patterns, len(coding.values))
+            groups += _by_class(patterns, len(coding.values))
     if coding.kind in ("scale", "number"):
-        parts.append(_against_mean(patterns, coding))
+        groups.append(_against_mean(patterns, coding))
     if named and 1 < patterns.raters <= MOST_PAIRED:
-        parts += _pairs(patterns, coding)
-    return parts
+        groups += _pair_parts(patterns, coding)
+    return groups
 
 
-def _against_majority(patterns: Patterns, coding: Coding) -> Part:
+def _against_majority(patterns: Patterns, coding: Coding) -> FigureGroup:
     judge, people, positions = patterns.judge, patterns.majority, coding.positions
 
     def figures(weights: Floats) -> Figures:
@@ -151,11 +151,11 @@ def _against_majority(patterns: Patterns, coding: Coding) -> Part:
             found["kappa_quadratic"] = weighted_kappa(people, judge, positions, 2, weights)
         return found
 
-    return Part(JUDGE, _with_majority(patterns), figures)
+    return FigureGroup(JUDGE, _count_with_majority(patterns), figures)
 
 
-def _by_class(patterns: Patterns, size: int) -> list[Part]:
-    n = _with_majority(patterns)
+def _by_class(patterns: Patterns, size: int) -> list[FigureGroup]:
+    n = _count_with_majority(patterns)
 
     def means(weights: Floats) -> Figures:
         found = class_scores(patterns.majority, patterns.judge, size, weights)
@@ -166,14 +166,14 @@ def _by_class(patterns: Patterns, size: int) -> list[Part]:
         columns = {name: getattr(found, name) for name in CLASS_FIGURES}
         return {f"{name}:{code}": float(column[code]) for name, column in columns.items() for code in range(size)}
 
-    return [Part(JUDGE, n, means), Part(CLASSES, n, each)]
+    return [FigureGroup(JUDGE, n, means), FigureGroup(CLASSES, n, each)]
 
 
-def _with_majority(patterns: Patterns) -> int:
+def _count_with_majority(patterns: Patterns) -> int:
     return int(patterns.counts[patterns.majority != MISSING].sum())
 
 
-def _against_mean(patterns: Patterns, coding: Coding) -> Part:
+def _against_mean(patterns: Patterns, coding: Coding) -> FigureGroup:
     assert coding.positions is not None
     ours, theirs = coding.positions[patterns.judge], patterns.mean
     rank, their_rank = correlation.rank_codes(ours), correlation.rank_codes(theirs)
@@ -187,15 +187,15 @@ def _against_mean(patterns: Patterns, coding: Coding) -> Part:
             "mae": correlation.mean_absolute_error(ours, theirs, weights),
             "difference": correlation.mean_difference(ours, theirs, weights),
         }
-        if coding.kind == "number":  # the steps of a scale are held against the majority instead
+        if coding.kind == "number":  # the steps of a scale are compared with the majority instead
             found["kappa_linear"] = weighted_kappa(their_code, code, places, 1, weights)
             found["kappa_quadratic"] = weighted_kappa(their_code, code, places, 2, weights)
         return found
 
-    return Part(JUDGE, int(patterns.counts.sum()), figures)
+    return FigureGroup(JUDGE, int(patterns.counts.sum()), figures)
 
 
-def _alphas(patterns: Patterns, coding: Coding) -> Iterator[Part]:
+def _alpha_parts(patterns: Patterns, coding: Coding) -> Iterator[FigureGroup]:
     levels: tuple[Level, ...] = ("nominal",)
     if coding.positions is not None:
         levels = ("ordinal",) if coding.kind == "order" else ("ordinal", "interval")
@@ -203,26 +203,28 @@ def _alphas(patterns: Patterns, coding: Coding) -> Iterator[Part]:
         if table.shape[1] > 1:
             ratings = Ratings.from_table(table)
             n = int(patterns.counts[ratings.per_item > 1].sum())
-            yield Part(side, n, _alphas_of(ratings, levels, coding.positions))
+            yield FigureGroup(side, n, _alpha_figures(ratings, levels, coding.positions))
 
 
-def _alphas_of(ratings: Ratings, levels: tuple[Level, ...], positions: Floats | None) -> Callable[[Floats], Figures]:
+def _alpha_figures(
+    ratings: Ratings, levels: tuple[Level, ...], positions: Floats | None
+) -> Callable[[Floats], Figures]:
     return lambda weights: {f"alpha_{level}": ratings.alpha(level, positions, weights) for level in levels}
 
 
 # --- pairs -----------------------------------------------------------------------------------------
 
 
-def _pairs(patterns: Patterns, coding: Coding) -> Iterator[Part]:
-    """Means over pairs: the judge with each rater, and the raters with each other, so that the two can be compared."""
+def _pair_parts(patterns: Patterns, coding: Coding) -> Iterator[FigureGroup]:
+    """Means over pairs of the judge with each rater, and over pairs of raters, so that both can be compared."""
     columns = [patterns.people[:, rater] for rater in range(patterns.raters)]
     sides = {JUDGE: [(patterns.judge, column) for column in columns], PEOPLE: list(combinations(columns, 2))}
     for side, pairs in sides.items():
         met = np.any([(one != MISSING) & (other != MISSING) for one, other in pairs], axis=0)
-        yield Part(side, int(patterns.counts[met].sum()), _means_over(pairs, dict(_pairwise(coding))))
+        yield FigureGroup(side, int(patterns.counts[met].sum()), _means_over(pairs, dict(_pair_statistics(coding))))
 
 
-def _pairwise(coding: Coding) -> Iterator[tuple[str, Pairwise]]:
+def _pair_statistics(coding: Coding) -> Iterator[tuple[str, Pairwise]]:
     positions = coding.positions
     if coding.kind != "number":
         yield "mean_agreement", raw_agreement
@@ -237,7 +239,7 @@ def _pairwise(coding: Coding) -> Iterator[tuple[str, Pairwise]]:
 
 
 def _means_over(pairs: list[tuple[Codes, Codes]], statistics: dict[str, Pairwise]) -> Callable[[Floats], Figures]:
-    """A pair for which a figure is undefined does not enter its mean."""
+    """Means over pairs; a pair for which a figure is undefined is left out."""
 
     def figures(weights: Floats) -> Figures:
         return {
@@ -255,56 +257,56 @@ def _mean_of_defined(values: list[float]) -> float:
 
 GAP = "gap"
 NOTHING = "there is no case to compare"
-ONE_VALUE = "everything got one and the same value: there is no chance agreement to go beyond"
+ONE_VALUE = "everything got the same value, so that agreement beyond chance is undefined"
 NO_VARIATION = "one side never varies"
 UNDEFINED = {
-    "precision": "the judge never says it",
-    "recall": "people never say it",
-    "f1": "neither says it",
+    "precision": "the judge never gives it",
+    "recall": "people never give it",
+    "f1": "neither gives it",
     **dict.fromkeys(("spearman", "pearson", "mean_spearman"), NO_VARIATION),
 }
 ONE_UNIT = "a single case or cluster says nothing about others"
 RARELY_DEFINED = "undefined in most of the draws"
-NO_DRAW_DIFFERS = "no draw can differ from what was found, which does not make it certain"
+NO_DRAW_DIFFERS = "all draws give the same value, which does not make it certain"
 FEWEST = 10
-"""Cases or clusters. The bootstrap of fewer is far too sure of itself: then only shares have an interval, Wilson's."""
+"""Cases or clusters. The bootstrap of fewer is far too narrow: then only shares have an interval, Wilson's."""
 SHARES = ("agreement", "mean_agreement", "precision", "recall")
 
 
 def estimate_figures(
-    parts: Sequence[Part],
+    groups: Sequence[FigureGroup],
     counts: Floats,
     draws: Iterable[Floats],
     units: int,
-    drawn_parts: Sequence[Part] | None = None,
+    drawn_groups: Sequence[FigureGroup] | None = None,
 ) -> dict[str, dict[str, Figure]]:
-    """By side and name, and under `GAP` the judge less people, of all that both sides have, in the same draws.
+    """Figures by side and name; under `GAP`, judge minus people for each figure that both have, in the same draws.
 
-    `counts`: cases of each pattern; `draws`: the same in resampled data.
-    `drawn_parts`: the same figures of the patterns that the draws are about, where those are others.
+    `counts`: cases of each pattern; `draws`: the same in resampled data. `drawn_groups`: the figures of the patterns
+    that the draws are about, if those are other patterns.
     """
-    points = [part.figures(counts) for part in parts]
-    drawn: list[list[Figures]] = [[] for _ in parts]
+    points = [group.figures(counts) for group in groups]
+    drawn: list[list[Figures]] = [[] for _ in groups]
     for weights in draws if units > 1 else ():
-        for part, kept in zip(drawn_parts or parts, drawn, strict=True):
-            kept.append(part.figures(weights))
+        for group, kept in zip(drawn_groups or groups, drawn, strict=True):
+            kept.append(group.figures(weights))
     found: dict[str, dict[str, Figure]] = {}
     samples: dict[tuple[str, str], Floats] = {}
-    for part, point, sample in zip(parts, points, drawn, strict=True):
-        side = found.setdefault(part.side, {})
+    for group, point, sample in zip(groups, points, drawn, strict=True):
+        side = found.setdefault(group.side, {})
         for name, value in point.items():
-            samples[part.side, name] = values = np.array([figures[name] for figures in sample])
-            figure = bootstrap_figure(name, value, values, part.n, units)
-            side[name] = with_wilson_interval(figure, part.n, units) if name in SHARES else figure
+            samples[group.side, name] = values = np.array([figures[name] for figures in sample])
+            figure = bootstrap_figure(name, value, values, group.n, units)
+            side[name] = with_wilson_interval(figure, group.n, units) if name in SHARES else figure
     judge, people = found.get(JUDGE, {}), found.get(PEOPLE, {})
     for name, theirs in people.items():
         if name in judge:
             apart = samples[JUDGE, name] - samples[PEOPLE, name]
-            found.setdefault(GAP, {})[name] = _gap(name, judge[name], theirs, apart, units)
+            found.setdefault(GAP, {})[name] = _gap_figure(name, judge[name], theirs, apart, units)
     return found
 
 
-def _gap(name: str, ours: Figure, theirs: Figure, apart: Floats, units: int) -> Figure:
+def _gap_figure(name: str, ours: Figure, theirs: Figure, apart: Floats, units: int) -> Figure:
     n = min(ours.n, theirs.n)
     if ours.value is None or theirs.value is None:
         return Figure(value=None, n=n, why=ours.why or theirs.why)
@@ -312,7 +314,7 @@ def _gap(name: str, ours: Figure, theirs: Figure, apart: Floats, units: int) -> 
 
 
 def with_wilson_interval(found: Figure, n: int, units: int) -> Figure:
-    """A share of `n` cases: of few, or where no draw can differ, it has Wilson's interval, which never ends at once."""
+    """A share of `n` cases; with few cases, or without variation in the draws, it gets Wilson's interval."""
     size = min(n, units)
     alone = units < 2 <= n  # a single cluster
     if found.value is None or alone or (found.interval is not None and size >= FEW):
@@ -321,7 +323,7 @@ def with_wilson_interval(found: Figure, n: int, units: int) -> Figure:
 
 
 def bootstrap_figure(name: str, value: float, drawn: Floats, n: int, units: int) -> Figure:
-    """A figure with the interval of its draws, or the reason why they give none."""
+    """A figure with its bootstrap interval, or the reason why there is none."""
     if math.isnan(value):
         return Figure(value=None, n=n, why=UNDEFINED.get(name.partition(":")[0], ONE_VALUE) if n else NOTHING)
     interval = percentile_interval(drawn, LEVEL)

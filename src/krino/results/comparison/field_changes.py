@@ -1,4 +1,4 @@
-"""How each field of the verdict changed between two runs, in the cases that both have judged."""
+"""Compares each field of the verdict between two runs, in the cases that both have judged."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from krino.stats.paired_tests import (
 Codes = NDArray[np.int32]
 
 _NULL = "null"
-_MOST_FLIPS = 100  # kinds of flips named; lists of labels can flip in more ways than anyone reads
-_ONE_SAYS_IT_ALL = ("pass", "true")
+_MOST_FLIPS = 100  # kinds of flips listed; lists of labels can flip in more ways than anyone reads
+_POSITIVE_LABELS = ("pass", "true")
 
 
 @dataclass(frozen=True)
 class FieldComparison:
-    """Two runs, and the places in each of the cases that are ok in both."""
+    """Two runs, and the places of the cases that both have judged."""
 
     a: Table
     b: Table
@@ -51,38 +51,40 @@ class FieldComparison:
     in_b: Places
     resampler: Resampler
     shown: int
-    """How many ids to name for each change."""
+    """How many ids to list for each change."""
 
     def ids(self, which: NDArray[np.bool_] | Places) -> tuple[str, ...]:
         places = np.flatnonzero(which) if which.dtype == np.bool_ else which
         return tuple(self.a.ids.at(self.in_a[places[: self.shown]]))
 
     def changes(self) -> Iterator[FieldChange]:
-        """Numbers are resampled together, so they wait for each other; the order is that of the verdict."""
+        """One change for each common field, in the order of the verdict. All numbers share one bootstrap."""
         names = [name for name in self.a.fields if name in self.b.fields]
-        if ROLL_UP in names:  # one word for the whole verdict comes first
+        if ROLL_UP in names:  # it summarises the verdict, so it comes first
             names.sort(key=lambda name: name != ROLL_UP)
-        kinds = {name: _kind(self.a.fields[name].kind, self.b.fields[name].kind) for name in names}
-        numbers = {item.name: item for item in self._numbers([name for name in names if kinds[name] == "number"])}
+        kinds = {name: _common_kind(self.a.fields[name].kind, self.b.fields[name].kind) for name in names}
+        numbers = {
+            item.name: item for item in self._compare_numbers([name for name in names if kinds[name] == "number"])
+        }
         for name in names:
             if kinds[name] == "number":
                 yield numbers[name]
             elif kinds[name] == "codes":
-                yield self._codes(self.a.fields[name], self.b.fields[name])
+                yield self._compare_codes(self.a.fields[name], self.b.fields[name])
             elif kinds[name] == "other":
-                yield self._other(self.a.fields[name], self.b.fields[name])
+                yield self._compare_other(self.a.fields[name], self.b.fields[name])
 
     # --- numbers -------------------------------------------------------------------------------
 
-    def _numbers(self, names: Sequence[str]) -> Iterator[NumberChange]:
+    def _compare_numbers(self, names: Sequence[str]) -> Iterator[NumberChange]:
         if not names:
             return
         before = np.column_stack([self.a.fields[name].numbers[self.in_a] for name in names])
         after = np.column_stack([self.b.fields[name].numbers[self.in_b] for name in names])
         for place, interval in enumerate(bootstrap_mean_intervals(after - before, self.resampler)):
-            yield self._number(names[place], before[:, place], after[:, place], interval)
+            yield self._number_change(names[place], before[:, place], after[:, place], interval)
 
-    def _number(
+    def _number_change(
         self, name: str, before: NDArray[np.float64], after: NDArray[np.float64], interval: Interval | None
     ) -> NumberChange:
         change = after - before
@@ -104,13 +106,13 @@ class FieldComparison:
                 Mover(id=self.a.ids[self.in_a[place]], a=float(before[place]), b=float(after[place]))
                 for place in largest
             ),
-            says=self._number_says(interval, change, known),
+            says=self._number_direction(interval, change, known),
         )
 
-    def _number_says(self, interval: Interval | None, change: NDArray[np.float64], known: Places) -> Direction:
-        """The bootstrap of few cases is too sure of itself: there, the exact test of their signs must agree."""
+    def _number_direction(self, interval: Interval | None, change: NDArray[np.float64], known: Places) -> Direction:
+        """The bootstrap of few cases gives too narrow intervals, so the exact test of their signs must agree."""
         moves = change[known]
-        if self.resampler.clusters is not None:  # what is drawn as one is one
+        if self.resampler.clusters is not None:  # a cluster counts as one case
             _, homes = np.unique(self.resampler.clusters[known], return_inverse=True)
             moves = np.bincount(homes, weights=moves).astype(np.float64)
         says = direction_of(interval, same=len(known) > 0 and not change[known].any())
@@ -121,10 +123,10 @@ class FieldComparison:
 
     # --- labels --------------------------------------------------------------------------------
 
-    def _codes(self, a: Column, b: Column) -> CodeChange:
+    def _compare_codes(self, a: Column, b: Column) -> CodeChange:
         joint = {labels: place for place, labels in enumerate(dict.fromkeys(a.values + b.values))}
         before, after = (
-            _translated(column.codes[places], [joint[labels] for labels in column.values])
+            _renumber(column.codes[places], [joint[labels] for labels in column.values])
             for column, places in ((a, self.in_a), (b, self.in_b))
         )
         words = {place: ", ".join(labels) for labels, place in joint.items()}
@@ -132,20 +134,20 @@ class FieldComparison:
             name=a.name,
             n=len(self.in_a),
             changed=int((before != after).sum()),
-            labels=tuple(self._labels(a, b)),
+            labels=tuple(self._label_changes(a, b)),
             flips=tuple(self._flips(before, after, words | {NULL: _NULL, ABSENT: _NULL})),
         )
 
     def _flips(self, before: Codes, after: Codes, words: Mapping[int, str]) -> Iterator[Flip]:
-        """From the most frequent down."""
+        """Most frequent first."""
         moves, counts = np.unique(np.stack([before, after])[:, before != after], axis=1, return_counts=True)
         for place in np.argsort(-counts, kind="stable")[:_MOST_FLIPS]:
             old, new = moves[:, place]
             which = (before == old) & (after == new)
             yield Flip(before=words[old], after=words[new], count=int(counts[place]), ids=self.ids(which))
 
-    def _labels(self, a: Column, b: Column) -> Iterator[LabelChange]:
-        labels, n = self._telling(a, b), len(self.in_a)
+    def _label_changes(self, a: Column, b: Column) -> Iterator[LabelChange]:
+        labels, n = self._tested_labels(a, b), len(self.in_a)
         before = np.array([a.having(label)[self.in_a] for label in labels]).reshape(len(labels), n)
         after = np.array([b.having(label)[self.in_b] for label in labels]).reshape(len(labels), n)
         lost, gained = (before & ~after).sum(axis=1).tolist(), (after & ~before).sum(axis=1).tolist()
@@ -164,21 +166,21 @@ class FieldComparison:
                 difference=(gained[place] - lost[place]) / n if n else 0.0,
                 interval=intervals[place],
                 p=ps[place],
-                says=_label_says(ps[place], intervals[place], lost[place], gained[place]),
+                says=_label_direction(ps[place], intervals[place], lost[place], gained[place]),
             )
 
-    def _telling(self, a: Column, b: Column) -> list[str]:
-        """The labels worth a test. Of a yes or no one says it all; of a roll-up, whether the case passed."""
+    def _tested_labels(self, a: Column, b: Column) -> list[str]:
+        """The labels to test: one for a yes/no field, "pass" for a roll-up, otherwise all."""
         labels = sorted({*a.labels(), *b.labels()})
-        either_or = all(_is_one_label(column, cases) for column, cases in ((a, self.in_a), (b, self.in_b)))
+        either_or = all(_has_one_label(column, cases) for column, cases in ((a, self.in_a), (b, self.in_b)))
         if (len(labels) <= 2 and either_or) or a.name == ROLL_UP:
-            return next(([label] for label in _ONE_SAYS_IT_ALL if label in labels), labels[:1])
+            return next(([label] for label in _POSITIVE_LABELS if label in labels), labels[:1])
         return labels
 
     def _share_intervals(
         self, before: NDArray[np.bool_], after: NDArray[np.bool_], flips: Sequence[tuple[int, int]]
     ) -> list[Interval | None]:
-        """By formula; of clusters by resampling. Clusters without a flip count as so many cases without one."""
+        """By formula, or by bootstrap of clusters; without any flip, by formula over the number of clusters."""
         if self.resampler.clusters is None:
             return [share_difference_interval(*flip, len(self.in_a)) for flip in flips]
         found = bootstrap_mean_intervals((after.astype(np.float64) - before).T, self.resampler)
@@ -187,25 +189,25 @@ class FieldComparison:
 
     # --- anything else -------------------------------------------------------------------------
 
-    def _other(self, a: Column, b: Column) -> OtherChange:
+    def _compare_other(self, a: Column, b: Column) -> OtherChange:
         changed = a.marks(self.in_a) != b.marks(self.in_b)
         return OtherChange(name=a.name, n=len(changed), changed=int(changed.sum()), ids=self.ids(changed))
 
 
-def _kind(a: ColumnKind, b: ColumnKind) -> ColumnKind:
+def _common_kind(a: ColumnKind, b: ColumnKind) -> ColumnKind:
     if a == b or b == "empty":
         return a
     return b if a == "empty" else "other"
 
 
-def _is_one_label(column: Column, cases: Places) -> bool:
-    """In each case exactly one: a list may hold both of two labels or none, and a null is neither."""
+def _has_one_label(column: Column, cases: Places) -> bool:
+    """Whether every case has exactly one label; a list may hold several or none, and a null has none."""
     codes = column.codes[cases]
     return bool((codes >= 0).all()) and all(len(column.values[code]) == 1 for code in np.unique(codes))
 
 
-def _label_says(p: float | None, interval: Interval | None, lost: int, gained: int) -> Direction:
-    """Flips are judged by their test; only where cases hang together, by the interval."""
+def _label_direction(p: float | None, interval: Interval | None, lost: int, gained: int) -> Direction:
+    """Decided by the test of the flips; if cases are clustered, by the interval."""
     same = interval is not None and not (lost or gained)
     if interval is None or p is None or same:
         return direction_of(interval, same=same)
@@ -214,8 +216,8 @@ def _label_says(p: float | None, interval: Interval | None, lost: int, gained: i
     return "higher" if gained > lost else "lower"
 
 
-def _translated(codes: Codes, table: list[int]) -> Codes:
-    """Codes of one run in the numbers that both share; the signs for nothing stay as they are."""
+def _renumber(codes: Codes, table: list[int]) -> Codes:
+    """Codes of one run in the numbering of both; negative codes (no value) are kept."""
     if not table:
         return codes
     return np.where(codes >= 0, np.array(table, np.int32)[np.maximum(codes, 0)], codes).astype(np.int32)

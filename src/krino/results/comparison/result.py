@@ -1,15 +1,15 @@
-"""What a comparison says, as data: runs, matching, changes of status, of each field, and of what was spent."""
+"""The result of a comparison: both runs, how cases match, and changes of status, fields and spending."""
 
 from __future__ import annotations
 
 from typing import Literal
 
-from krino.results import FrozenModel
+from krino.results import FrozenModel, PrintableModel
 from krino.runs.manifest import Counts, RunState
 
 Interval = tuple[float, float]
 Direction = Literal["higher", "lower", "no difference shown", "the same", "too few to tell"]
-"""Of B against A. `the same`: in every case."""
+"""Of B relative to A. `the same`: equal in every case."""
 
 
 class Side(FrozenModel):
@@ -24,7 +24,7 @@ class Side(FrozenModel):
 
 
 class Matching(FrozenModel):
-    """Which cases could be compared. Lists of ids are cut to as many as were asked for."""
+    """Which cases could be compared. Lists of ids are cut to the requested length."""
 
     matched: int
     both_ok: int
@@ -55,10 +55,10 @@ class LabelChange(FrozenModel):
     lost: int
     gained: int
     difference: float
-    """Of the shares, B less A."""
+    """Difference of the shares, B minus A."""
     interval: Interval | None
     p: float | None
-    """McNemar's exact test, adjusted for the other labels of the field (Holm); null where cases hang together."""
+    """McNemar's exact test, adjusted for the other labels of the field (Holm); null if cases are clustered."""
     says: Direction
 
 
@@ -80,13 +80,13 @@ class Mover(FrozenModel):
 
 
 class NumberChange(FrozenModel):
-    """A field of numbers, in the cases where both runs have one."""
+    """A numeric field, in the cases where both runs have a number."""
 
     kind: Literal["number"] = "number"
     name: str
     n: int
     left_out: int
-    """Cases ok in both runs in which one or both have no number (null)."""
+    """Cases judged in both runs in which at least one has no number (null)."""
     a: float | None
     b: float | None
     difference: float | None
@@ -99,7 +99,7 @@ class NumberChange(FrozenModel):
 
 
 class OtherChange(FrozenModel):
-    """Free text, or names of things: counted where it changed, not judged."""
+    """Free text or names: only the changes are counted."""
 
     kind: Literal["other"] = "other"
     name: str
@@ -112,20 +112,20 @@ FieldChange = NumberChange | CodeChange | OtherChange
 
 
 class Spending(FrozenModel):
-    """What the matched cases took in each run; null where it is not known."""
+    """What the matched cases cost in each run; null if unknown."""
 
     name: str
     a: float | None
     b: float | None
 
 
-class Comparison(FrozenModel):
+class Comparison(PrintableModel):
     """B against A."""
 
     a: Side
     b: Side
     settings: tuple[str, ...]
-    """What was set otherwise in B."""
+    """The settings that differ in B."""
     warnings: tuple[str, ...]
     matching: Matching
     cluster: str | None
@@ -136,13 +136,15 @@ class Comparison(FrozenModel):
 
     @property
     def one_sided(self) -> int:
-        """Cases of both runs that only one of them has judged: their verdicts could not be compared."""
+        """The number of common cases that only one run has judged, so that their verdicts cannot be compared."""
         return sum(flip.count for flip in self.statuses if "ok" in (flip.before, flip.after))
 
     @property
     def whole(self) -> bool:
-        """Whether all was compared that the runs share: both are finished, and no case has a verdict in one of them
-        alone. A case that neither could judge is the same in both."""
+        """Whether everything could be compared: both runs are finished, and no case has a verdict in only one.
+
+        A case that neither run could judge is the same in both.
+        """
         return self.a.state == self.b.state == "finished" and not self.one_sided
 
 

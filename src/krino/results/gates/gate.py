@@ -8,7 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from krino.results.comparison.compare import Pairs, differing_settings, match_cases
+from krino.results.comparison.compare import differing_settings
+from krino.results.comparison.matching import Pairs, match_cases
 from krino.results.explanations import DEFAULT_WORST
 from krino.results.formatting import format_count, format_start, judge_name, run_labeller_name
 from krino.results.gates.measures import check_measure, measure, measure_change, pair_field
@@ -147,7 +148,7 @@ def check_run(folder: Path, gate: Gate) -> GateResult:
     base = read_table(gate.base, fields=fields) if gate.base is not None else None
     validator = Validator(run, base)
     validator.refuse(gate.rules, gate.by)
-    found = [*_check_run(run), *_RuleChecks(run, base, gate, validator).run_all()]
+    found = [*_check_is_complete(run), *_RuleChecks(run, base, gate, validator).run_all()]
     manifest = run.manifest
     return GateResult(
         run=str(folder),
@@ -163,7 +164,7 @@ def check_run(folder: Path, gate: Gate) -> GateResult:
 # --- checks that need no rule -------------------------------------------------------------
 
 
-def _check_run(run: Table) -> Iterator[CheckedRule]:
+def _check_is_complete(run: Table) -> Iterator[CheckedRule]:
     """A run that is unfinished, lost judgements, or judged no case proves nothing."""
     manifest, cases = run.manifest, len(run)
     yield _make_check("finished", manifest.state == "finished", f"the run is {_describe_state(manifest)}", cases)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from krino.results.comparison.compare import Pairs
+from krino.results.comparison.matching import Pairs
 from krino.results.formatting import format_count, format_number
 from krino.results.gates.rules import NULL, Limit, Rule
 from krino.results.table import Column, Mask, Places, Table
