@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
 
 from krino import blocks as b
-from krino.results.agreement.result import Agreement, CalibrationResult, Confusion, FieldAgreement, Figure
-from krino.results.formatting import format_interval, format_number
+from krino.results.agreement.result import Agreement, CalibrationResult, Confusion, Disagreement, FieldAgreement, Figure
+from krino.results.formatting import format_interval, format_number, join_first
 from krino.stats.confidence_intervals import FEW
 from krino.text.clean import clean_line
 
@@ -134,9 +133,8 @@ def _confusion(found: Confusion) -> b.DataTable:
 def _worst_table(field: FieldAgreement) -> b.DataTable:
     rows: list[Sequence[b.Value]] = []
     for case in field.worst:
-        said = [f"{rater}: {label}" for rater, label in case.people.items()]
-        shown = ", ".join([*said[:_SHOWN_LABELS], *(["…"] if len(said) > _SHOWN_LABELS else [])])
-        rows.append((b.Cell(case.id, case=case.id), format_number(case.distance), case.judge, shown, case.reason))
+        distance, people = format_number(case.distance), _format_labels(case)
+        rows.append((b.Cell(case.id, case=case.id), distance, case.judge, people, case.reason))
     if more := field.disagreeing - len(field.worst):
         rows.append((b.Cell(f"and {more:,} more", "plain"), "", "", "", ""))
     return b.DataTable("", ("Disagrees most", "apart", "judge", "people", "why the judge says so"), rows, figures=(1,))
@@ -146,12 +144,16 @@ def _worst_list(field: FieldAgreement, most: int) -> b.BulletList:
     """One or two lines for each case: a table would squeeze the reasons into a narrow column."""
     items = []
     for case in field.worst[:most]:
-        said = [f"{rater}: {label}" for rater, label in islice(case.people.items(), _SHOWN_LABELS + 1)]
-        people = ", ".join([*said[:_SHOWN_LABELS], *(["…"] if len(said) > _SHOWN_LABELS else [])])
+        people = _format_labels(case)
         apart = f"{format_number(case.distance)} apart"
         items.append(clean_line(f"{case.id} ({apart}): judge {case.judge}; {people}. {case.reason}", _LONGEST_LINE))
     more = f", {len(items):,} of {field.disagreeing:,}" if field.disagreeing > len(items) else ""
     return b.BulletList(f"Disagrees most{more}", items)
+
+
+def _format_labels(case: Disagreement) -> str:
+    labels = (f"{rater}: {label}" for rater, label in case.people.items())
+    return join_first(labels, _SHOWN_LABELS, len(case.people))
 
 
 def _calibration(found: CalibrationResult) -> Iterator[b.Block]:
@@ -182,8 +184,8 @@ def _figure_text(item: Figure) -> str:
 def _raters(field: FieldAgreement) -> str:
     if len(field.raters) == 1:
         return f"one label a case ({field.raters[0]})"
-    shown = [*field.raters[:_SHOWN_RATERS], "…"] if len(field.raters) > _SHOWN_RATERS else list(field.raters)
-    return f"{len(field.raters)} raters ({', '.join(shown)})"
+    shown = join_first(field.raters, _SHOWN_RATERS, len(field.raters))
+    return f"{len(field.raters)} raters ({shown})"
 
 
 def _counts(field: FieldAgreement) -> str:

@@ -17,7 +17,7 @@ from krino.results.comparison.result import (
     Side,
     Spending,
 )
-from krino.results.formatting import format_duration, format_number, format_outcomes
+from krino.results.formatting import format_duration, format_number, format_outcomes, join_first
 from krino.stats.confidence_intervals import FEW
 
 _MOST_ROWS = 30
@@ -71,12 +71,12 @@ def _matching(matching: Matching) -> Iterator[str]:
             yield f"Only in {name}: {count:,}{_examples(ids, count)}."
     if count := matching.other_content:
         yield (
-            f"{count:,} of them have other content under the same id{_examples(matching.other_content_ids, count)}. "
+            f"{count:,} of them have different content with the same id{_examples(matching.other_content_ids, count)}. "
             "This is expected if one judge compares two systems, and wrong if two judges are compared."
         )
     if matching.repeated_ids:
         note = "these are matched if their content is the same, and otherwise count as missing"
-        yield f"{matching.repeated_ids:,} ids are given to several cases; {note}."
+        yield f"{matching.repeated_ids:,} ids belong to several cases; {note}."
 
 
 def _scores(comparison: Comparison) -> Iterator[Sequence[Value]]:
@@ -200,9 +200,7 @@ def _flip_row(name: str, flip: Flip) -> tuple[str, str, str, str]:
 
 
 def _examples(ids: Sequence[str], count: int) -> str:
-    if not ids:
-        return ""
-    return f" ({', '.join(ids)}{', …' if len(ids) < count else ''})"
+    return f" ({join_first(ids, len(ids), count)})" if ids else ""
 
 
 def _amount(item: Spending, value: float | None) -> str:

@@ -90,7 +90,7 @@ def _repeated_ids_warning(manifest: Manifest) -> Iterator[b.Block]:
     if count := manifest.repeated_ids:
         have = "case has" if count == 1 else "cases have"
         yield b.Paragraph(
-            f"{count:,} {have} an id that an earlier case with other content has, as "
+            f"{count:,} {have} the id of an earlier case with different content, such as "
             f"`{clean_line(manifest.repeated_id or '', _LONGEST_ID)}`: labels and comparisons go by id, so give every "
             "case its own",
             "warn",

@@ -157,5 +157,10 @@ def quote(value: Any) -> str:
 
 def join_quoted(names: Iterable[Any], most: int = _MOST) -> str:
     first = list(islice(names, most + 1))
-    text = ", ".join(map(quote, first[:most])) or "none"
-    return f"{text}, …" if len(first) > most else text
+    return join_first(map(quote, first), most, len(first)) or "none"
+
+
+def join_first(texts: Iterable[str], most: int, count: int) -> str:
+    """At most `most` texts of `count`, with an ellipsis if there are more."""
+    shown = list(islice(texts, most))
+    return ", ".join([*shown, "…"] if count > len(shown) else shown)

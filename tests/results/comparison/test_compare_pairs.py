@@ -50,7 +50,7 @@ def test_the_same_record_twice_is_matched_twice(tmp_path: Path) -> None:
 
 
 def test_where_nothing_tells_cases_of_one_id_apart_that_is_said(tmp_path: Path) -> None:
-    with pytest.raises(krino.UsageProblem, match="1 ids are given to several cases"):
+    with pytest.raises(krino.UsageProblem, match="1 ids belong to several cases"):
         of_contents(tmp_path, ["x1", "x2"], ["x3", "x4"])
 
 

@@ -233,10 +233,10 @@ def test_more_nulls_than_allowed_break_the_gate(tmp_path: Path) -> None:
             "the verdicts have no field `scor` \\(did you mean score\\?\\); they have kind, score, why",
         ),
         ({"max": "scor:null=5%"}, "no field `scor`"),
-        ({"min": "kind=0.5"}, "`kind` is no number; name a label of it"),
+        ({"min": "kind=0.5"}, "`kind` is not a number; name a label of it"),
         ({"min": "score:high=5%"}, "`score` is a number and has no labels"),
         ({"min": "why:because=5%"}, "`why` is free text"),
-        ({"min": "pass=5%"}, "this judge rolls nothing up"),
+        ({"min": "pass=5%"}, "this judge has no roll-up"),
     ],
 )
 def test_a_rule_about_what_is_not_there_is_wrong_usage(tmp_path: Path, given: dict[str, str], words: str) -> None:
@@ -290,7 +290,7 @@ SCALED = _Scaled.model_json_schema()
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"max": "score=5"}, "max score=5: `score` lies in 0 to 1, so that nothing can break this limit"),
+        ({"max": "score=5"}, "max score=5: `score` lies in 0 to 1, so nothing can break this limit"),
         ({"max": "score=1"}, "nothing can break"),
         ({"min": "score=0"}, "nothing can break"),
         ({"may_fall": "score=1"}, "nothing can break"),
@@ -479,7 +479,7 @@ def placed(digit: str, name: str = "cases.jsonl:{}", count: int = 60) -> list[Ro
 def test_line_numbers_do_not_make_other_content_the_same_case(tmp_path: Path) -> None:
     result = against(tmp_path / "a", placed("1"), placed("2"), may_fall="score=0.1")
     assert broken(result) == ["cases matched"]
-    assert result.broken[0].message.startswith("60 cases have other content than in")
+    assert result.broken[0].message.startswith("60 cases have different content in")
     assert "cases.jsonl:1, " in result.broken[0].message and "give each case an `id`" in result.broken[0].message
     assert against(tmp_path / "b", placed("1"), placed("1"), may_fall="score=0.1").passed
 
@@ -494,12 +494,12 @@ def test_other_content_under_an_id_of_its_own_is_counted(tmp_path: Path) -> None
     result = against(tmp_path, placed("1", "q{}"), placed("2", "q{}"), may_fall="score=0.1")
     assert result.passed
     told = check(result, "cases matched").message
-    assert told == "each by its id; 60 of 60 cases have other content than there: q1, q2, q3, q4, q5, …"
+    assert told == "matched by id; 60 of 60 cases have different content there: q1, q2, q3, q4, q5, …"
 
 
 def test_repeated_ids_are_told(tmp_path: Path) -> None:
     result = against(tmp_path, placed("1", "q"), placed("1", "q"), may_fall="score=0.1")
-    assert "1 ids are given to several cases" in check(result, "same cases").message
+    assert "1 ids belong to several cases" in check(result, "same cases").message
 
 
 def test_another_judge_breaks_and_other_settings_are_told(tmp_path: Path) -> None:

@@ -278,8 +278,8 @@ def test_cases_of_other_content_without_an_id_are_named(tmp_path: Path) -> None:
     run, base = both(tmp_path, [*placed("1", 1, 2), *placed("3", 3)], [*placed("3", 3), *placed("2", 1, 2)])
     (check,) = broken(run, base=base, may_fall="score=0.1")
     assert [case.id for case in check.worst] == ["cases.jsonl:1", "cases.jsonl:2"]
-    assert check.worst[0].reason == f"other content than in {base}, and no id of its own"
-    assert check.heading() == "2 cases with other content"
+    assert check.worst[0].reason == f"different content in {base}, and no id of its own"
+    assert check.heading() == "2 cases with different content"
 
 
 def test_ids_and_names_of_judges_in_a_sentence_are_cut(tmp_path: Path) -> None:

@@ -49,13 +49,13 @@ class _Any(ToyJudge):
             r"judge `toy` have no field `scor` \(did you mean score\?\); they have score, kind, seconds, text",
         ),
         ("max", "scor:null=5%", "have no field `scor`"),
-        ("min", "kind=0.8", "`kind` is no number; name a label of it, as kind:LABEL=90%"),
+        ("min", "kind=0.8", "`kind` is not a number; name a label of it, as kind:LABEL=90%"),
         ("min", "kind:C=5%", "`kind` has no label `C`; it has A, B"),
         ("min", "score:high=5%", "`score` is a number and has no labels; write score=NUMBER"),
-        ("max", "score=1", "`score` lies in 0 to 1, so that nothing can break this limit"),
+        ("max", "score=1", "`score` lies in 0 to 1, so nothing can break this limit"),
         ("may_fall", "score=1", "nothing can break this limit"),
         ("min", "roll_up:good=5%", "`roll_up` has no label `good`; it has fail, pass, review"),
-        ("min", "roll_up=0.5", "`roll_up` is no number; name a label of it, as pass=90%"),
+        ("min", "roll_up=0.5", "`roll_up` is not a number; name a label of it, as pass=90%"),
     ],
 )
 def test_what_no_verdict_could_answer_is_refused(kind: Kind, rule: str, words: str) -> None:
@@ -82,7 +82,7 @@ def test_what_a_verdict_may_answer_is_left_to_the_run(kind: Kind, rule: str) -> 
 
 
 def test_a_judge_that_rolls_nothing_up_has_no_pass() -> None:
-    with pytest.raises(krino.UsageProblem, match=r"judge `toy` rolls nothing up .* name a field: score, kind"):
+    with pytest.raises(krino.UsageProblem, match=r"judge `toy` has no roll-up .* name a field: score, kind"):
         refuse_for_judge(_Plain(), parse_flags("min", ["pass=50%"]))
 
 

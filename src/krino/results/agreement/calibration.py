@@ -54,9 +54,8 @@ def _guess_field(name: str, classes: Mapping[str, FieldData]) -> str | None:
 def _calibrate(name: str, verdicts: Verdicts, data: FieldData, sampling: Sampling) -> CalibrationResult | Skipped:
     column = verdicts.fields[name]
     numbers = np.array(column.values, np.intp)
-    confidence = np.array([*map(_to_float, column.pool.values), math.nan])[
-        numbers
-    ]  # -1 selects the last: no confidence
+    known = np.array([*map(_to_float, column.pool.values), math.nan])
+    confidence = known[numbers]  # -1 selects the last: no confidence
     most = majority_codes(data.people)
     there = np.flatnonzero(data.compared & (most != MISSING) & np.isfinite(confidence))
     stated, right = confidence[there], data.judge[there] == most[there]
@@ -77,8 +76,8 @@ def _calibrate(name: str, verdicts: Verdicts, data: FieldData, sampling: Samplin
 
     resampler = sampling.resampler(there, len(first))
     draws = resampler.draw_pattern_counts(pattern, len(first))
-    part = FigureGroup("confidence", len(there), figures)
-    found = estimate_figures([part], counts, draws, resampler.units)
+    group = FigureGroup("confidence", len(there), figures)
+    found = estimate_figures([group], counts, draws, resampler.units)
     return CalibrationResult(
         field=name,
         of=data.name,

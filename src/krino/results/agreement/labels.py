@@ -122,9 +122,8 @@ class Labels:
             )
         for name, value in row.items():
             column, own_rater = self._destinations.get(name) or self._find_destination(name, place)
-            if (
-                column is None or value != value
-            ):  # nan, the only value unequal to itself, is a missing cell of a data frame
+            # nan, the only value unequal to itself, is a missing cell of a data frame
+            if column is None or value != value:
                 continue
             if isinstance(value, float) and math.isinf(value):
                 raise UsageProblem(f"{place}: the label {quote(value)} of {quote(name)} is too large for a number")

@@ -97,7 +97,7 @@ def _explain_no_match(a: Table, b: Table, repeated: int) -> str:
             return f"{run.folder} has no judgements: there is nothing to compare"
     if repeated:
         return (
-            f"no case of {a.folder} can be found in {b.folder}: {repeated:,} ids are given to several cases, which "
+            f"no case of {a.folder} can be found in {b.folder}: {repeated:,} ids belong to several cases, which "
             "can only be matched by content that is the same in both; give each case an `id` of its own, and "
             "judge again"
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -11,7 +11,7 @@ import numpy as np
 from krino.results.comparison.compare import differing_settings
 from krino.results.comparison.matching import Pairs, match_cases
 from krino.results.explanations import DEFAULT_WORST
-from krino.results.formatting import format_count, format_start, judge_name, run_labeller_name
+from krino.results.formatting import format_count, format_start, join_first, judge_name, run_labeller_name
 from krino.results.gates.measures import check_measure, measure, measure_change, pair_field
 from krino.results.gates.result import Check, GateResult
 from krino.results.gates.rules import NULL, Limit, Rule, Target
@@ -55,7 +55,7 @@ def _check_same_cases(base: Table, pairs: Pairs) -> CheckedRule:
     else:
         message = f"all {len(base):,} cases of {base.folder} are in this run"
     if pairs.repeated:
-        message += f"; {pairs.repeated:,} ids are given to several cases, matched where their content is the same"
+        message += f"; {pairs.repeated:,} ids belong to several cases, which are matched by content"
     lost = Violations(base, "not in this run", pairs.only_a, shared_reason=f"in {base.folder}, and not in this run")
     return _make_check("same cases", not missing, message, len(pairs), lost)
 
@@ -70,16 +70,16 @@ def _check_matching(base: Table, run: Table, pairs: Pairs) -> CheckedRule:
     unknown = in_base[base.positional[in_base] | run.positional[in_run]]
     if len(unknown):
         message = (
-            f"{len(unknown):,} cases have other content than in {base.folder}, and no id of their own that says they "
+            f"{len(unknown):,} cases have different content in {base.folder}, and no id of their own to show that they "
             f"are the same: {_list_ids(base, unknown)}; give each case an `id` that is the same in both inputs"
         )
     elif len(other):
         named = _list_ids(base, in_base)
-        message = f"each by its id; {len(other):,} of {len(pairs):,} cases have other content than there: {named}"
+        message = f"matched by id; {len(other):,} of {len(pairs):,} cases have different content there: {named}"
     else:
-        message = f"all {len(pairs):,} cases have the content that they have there"
-    why = f"other content than in {base.folder}, and no id of its own"
-    others = Violations(base, "with other content", unknown, shared_reason=why)
+        message = f"all {len(pairs):,} cases have the same content there"
+    why = f"different content in {base.folder}, and no id of its own"
+    others = Violations(base, "with different content", unknown, shared_reason=why)
     return _make_check("cases matched", not len(unknown), message, len(pairs), others)
 
 
@@ -89,7 +89,9 @@ def _check_same_judge(base: Table, run: Table) -> CheckedRule:
     if here != there:
         return _make_check("same judge", False, f"{base.folder} was judged by {there}, this run by {here}", len(run))
     others = list(differing_settings(base, run))
-    message = f"{here}; settings differ (A is {base.folder}): {_join_first(others, len(others))}" if others else here
+    message = (
+        f"{here}; settings differ (A is {base.folder}): {join_first(others, _LISTED, len(others))}" if others else here
+    )
     return _make_check("same judge", True, message, len(run))
 
 
@@ -101,12 +103,7 @@ def _make_check(rule: str, holds: bool, message: str, cases: int, violations: Vi
 
 
 def _list_ids(run: Table, places: Places) -> str:
-    return _join_first((clean_line(run.ids[place], 60) for place in places[:_LISTED]), len(places))
-
-
-def _join_first(texts: Iterable[str], count: int) -> str:
-    shown = list(texts)[:_LISTED]
-    return f"{', '.join(shown)}{', …' if count > len(shown) else ''}"
+    return join_first((clean_line(run.ids[place], 60) for place in places), _LISTED, len(places))
 
 
 NONE_FAILED = Rule("max", Target(None), Limit(0.0))

@@ -150,5 +150,5 @@ def _limit(text: str, where: str) -> Limit:
     except ValueError:
         amount = math.nan
     if not math.isfinite(amount):
-        raise UsageProblem(f"{where}: `{text}` is no number and no share")
+        raise UsageProblem(f"{where}: `{text}` is not a number or a share")
     return Limit(amount / 100 if is_share else amount, is_share)

@@ -61,12 +61,12 @@ class Validator:
         if column is None:
             there = ", ".join(clean_line(name, 60) for name in self.run.field_names)
             if field == ROLL_UP:
-                message = "this judge rolls nothing up to pass, review or fail; name a field"
+                message = "this judge has no roll-up (pass, review or fail); name a field"
                 raise UsageProblem(f"{rule}: {message}: {there}")
             guess = guessed(field, self.run.field_names)
             raise UsageProblem(f"{rule}: the verdicts have no field `{field}`{guess}; they have {there}")
         if label is None and column.kind in ("codes", "other"):
-            raise UsageProblem(f"{rule}: `{field}` is no number; name a label of it, as {field}:LABEL=90%")
+            raise UsageProblem(f"{rule}: `{field}` is not a number; name a label of it, as {field}:LABEL=90%")
         if label not in (None, NULL):
             if column.kind == "number":
                 raise UsageProblem(f"{rule}: `{field}` is a number and has no labels; write {field}=NUMBER")
@@ -102,17 +102,15 @@ def refuse_limit(rule: Rule, field: str, scale: Scale | None) -> None:
     """Only for a scale that the judge declares: seconds that lie in 0 to 1 in this run may not in the next."""
     if scale is not None and _always_holds(rule, scale):
         least, most = scale
-        raise UsageProblem(f"{rule}: `{field}` lies in {least:g} to {most:g}, so that nothing can break this limit")
+        raise UsageProblem(f"{rule}: `{field}` lies in {least:g} to {most:g}, so nothing can break this limit")
 
 
 def _always_holds(rule: Rule, scale: Scale) -> bool:
     """Whether no mean on this scale, and no change of it, can break the rule."""
     least, most = scale
-    worst = (
-        (least if rule.is_minimum else most)
-        if not rule.compares_runs
-        else (least - most if rule.is_minimum else most - least)
-    )
+    worst = least if rule.is_minimum else most
+    if rule.compares_runs:
+        worst -= most if rule.is_minimum else least
     return rule.allows(worst)
 
 
@@ -130,10 +128,10 @@ def refuse_for_judge(judge: AnyJudge, rules: Iterable[Rule]) -> None:
 
 def _refuse_roll_up(rule: Rule, judge: str, *, rolls_up: bool, fields: Iterable[str]) -> None:
     if not rolls_up:
-        message = f"judge `{judge}` rolls nothing up to pass, review or fail; name a field"
+        message = f"judge `{judge}` has no roll-up (pass, review or fail); name a field"
         raise UsageProblem(f"{rule}: {message}: {', '.join(fields)}")
     if rule.target.label is None:
-        raise UsageProblem(f"{rule}: `{ROLL_UP}` is no number; name a label of it, as {ROLL_UPS[0]}=90%")
+        raise UsageProblem(f"{rule}: `{ROLL_UP}` is not a number; name a label of it, as {ROLL_UPS[0]}=90%")
     if rule.target.label != NULL:
         refuse_label(rule, ROLL_UP, rule.target.label, set(ROLL_UPS))
 
@@ -150,7 +148,7 @@ def _refuse(rule: Rule, field: str, judge: str, schema: Schema) -> None:
     scale, labels = declared_scale(schema, field), closed_labels(schema, field)
     if label is None:
         if labels:
-            raise UsageProblem(f"{rule}: `{field}` is no number; name a label of it, as {field}:LABEL=90%")
+            raise UsageProblem(f"{rule}: `{field}` is not a number; name a label of it, as {field}:LABEL=90%")
         refuse_limit(rule, field, scale)
     elif label != NULL:
         if scale is not None:
