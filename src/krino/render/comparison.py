@@ -63,10 +63,7 @@ def _describe_run(side: Side) -> str:
 
 def _matching(matching: Matching) -> Iterator[str]:
     yield f"{matching.matched:,} cases are in both, {matching.both_ok:,} of them judged in both."
-    for name, count, ids in (
-        ("A", matching.only_a, matching.only_a_ids),
-        ("B", matching.only_b, matching.only_b_ids),
-    ):
+    for name, count, ids in (("A", matching.only_a, matching.only_a_ids), ("B", matching.only_b, matching.only_b_ids)):
         if count:
             yield f"Only in {name}: {count:,}{_examples(ids, count)}."
     if count := matching.other_content:

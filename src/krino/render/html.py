@@ -137,12 +137,7 @@ def _score(item: b.Score, chart: Markup) -> Markup:
         "figure",
         tag("figcaption", _field_name(item.name), tag("span", format_number(item.mean), class_="value")),
         chart,
-        tag(
-            "p",
-            tag("span", f"Mean of {format_count(item.n)}{nulls}"),
-            tag("span", interval),
-            class_="soft",
-        ),
+        tag("p", tag("span", f"Mean of {format_count(item.n)}{nulls}"), tag("span", interval), class_="soft"),
         class_="panel score",
     )
 

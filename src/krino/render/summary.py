@@ -207,12 +207,7 @@ def _categories(summary: Summary, manifest: Manifest) -> Iterator[b.Category]:
 
 def _messages(summary: Summary) -> b.DataTable:
     rows: list[Sequence[b.Value]] = [
-        (
-            b.Cell(*status_mark(group.status)),
-            f"{group.count:,}",
-            group.text,
-            b.Cell(group.example, case=group.example),
-        )
+        (b.Cell(*status_mark(group.status)), f"{group.count:,}", group.text, b.Cell(group.example, case=group.example))
         for group in summary.messages
     ]
     heads = ("Not judged", "cases", "why (the first of its kind)", "example")

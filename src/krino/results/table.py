@@ -292,11 +292,7 @@ class Table:
 
 
 def read_table(
-    folder: Path,
-    *,
-    fields: Collection[str] | None = None,
-    by: Sequence[Sequence[str]] = (),
-    spending: bool = False,
+    folder: Path, *, fields: Collection[str] | None = None, by: Sequence[Sequence[str]] = (), spending: bool = False
 ) -> Table:
     """Read the table of a run. `fields`: only these; `by`: combinations of metadata columns to slice or cluster by."""
     run = load_run(folder)

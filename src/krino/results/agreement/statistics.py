@@ -142,10 +142,7 @@ def _against_majority(patterns: Patterns, coding: Coding) -> FigureGroup:
     judge, people, positions = patterns.judge, patterns.majority, coding.positions
 
     def figures(weights: Floats) -> Figures:
-        found = {
-            "agreement": raw_agreement(people, judge, weights),
-            "kappa": cohen_kappa(people, judge, weights),
-        }
+        found = {"agreement": raw_agreement(people, judge, weights), "kappa": cohen_kappa(people, judge, weights)}
         if positions is not None:
             found["kappa_linear"] = weighted_kappa(people, judge, positions, 1, weights)
             found["kappa_quadratic"] = weighted_kappa(people, judge, positions, 2, weights)
