@@ -34,7 +34,7 @@ from krino.render.report import REPORT, write_report
 from krino.render.summary import summary_blocks
 from krino.render.terminal import show
 from krino.results.summary import summarise
-from krino.results.verdict_schema import scales_of
+from krino.results.verdict_schema import declared_scales
 from krino.runs.inputs import with_cases
 from krino.runs.manifest import Counts, JudgeCard, Manifest, Plan
 from krino.runs.roll import RollWriter
@@ -108,7 +108,7 @@ def make_run(judge: str, folder: Path, records: Sequence[Mapping[str, Any]] = ()
 def terminal_pages(base: Path) -> dict[str, str]:
     """What the two commands print, as pages."""
     run = krino.load_run(base / "krino-demo/rag")
-    rules, scales = run.manifest.about.rules, scales_of(run.manifest.about.verdict_schema)
+    rules, scales = run.manifest.about.rules, declared_scales(run.manifest.about.verdict_schema)
     summary = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
     with contextlib.chdir(base):  # so that paths read as they would for a user
         show(

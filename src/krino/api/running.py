@@ -39,7 +39,7 @@ from krino.labellers.factory import labeller_from
 from krino.labellers.replay import PanelReplay, Unasked
 from krino.render.report import REPORT, Report
 from krino.results.gates.gate import Gate, check_run
-from krino.results.gates.validate import refuse_for
+from krino.results.gates.validate import refuse_for_judge
 from krino.results.summary import Summary, collect
 from krino.runs.contents import Contents
 from krino.runs.folder import RunLocation, find_location, trying, was_killed
@@ -90,7 +90,7 @@ def run(
     ready = ready_judge(judge, options, prompt)
     address = judge if isinstance(judge, str) else address_of(type(ready))
     if gate is not None:
-        refuse_for(ready, gate.rules)
+        refuse_for_judge(ready, gate.rules)
     folder, seconds = None if into is None else Path(into), seconds_of(case_timeout)
     settings = RunSettings(folder, None, format, mapping or {}, split or {}, fresh, case_seconds=seconds)
 

@@ -21,8 +21,8 @@ import orjson
 from krino.blocks import Block, as_data, from_data
 from krino.errors import UsageProblem
 from krino.render.at_hand import AtHand, broke_unlabelled
-from krino.render.case import votes_of
-from krino.results.numbers import NumberField
+from krino.render.case import votes_table
+from krino.results.number_summary import NumberField
 from krino.results.opening_words import OpeningWords
 from krino.results.summary import CodeField, Summary
 from krino.results.verdict_schema import Scales
@@ -311,7 +311,7 @@ def detail_of(judgement: Mapping[str, Any], own: Sequence[Block] = ()) -> dict[s
     if not own and judgement.get("inputs"):  # a view of the judge's own shows the case better
         detail["inputs"] = judgement["inputs"]
     bounded: dict[str, Any] = _bounded(detail)
-    votes = votes_of(judgement)
+    votes = votes_table(judgement)
     if own or votes:
         blocks = as_data([*own, votes] if votes else own)
         bounded["blocks"] = _bounded(blocks, most=_MOST_BLOCK_ITEMS)

@@ -21,9 +21,9 @@ from krino.render.embed import CaseOf, Collector, Kept, RecordedViews, columns_o
 from krino.render.html import fold, page_file, to_html
 from krino.render.markup import Markup, join, tag
 from krino.render.summary import page_blocks
+from krino.results.formatting import format_start, judge_name, run_labeller_name
 from krino.results.summary import Collected, collect
-from krino.results.verdict_schema import scales_of
-from krino.results.wording import date_of, judge_of, labeller_of
+from krino.results.verdict_schema import declared_scales
 from krino.runs.manifest import Manifest
 from krino.text.clean import clean_line
 from krino.writing import replacing
@@ -85,14 +85,14 @@ def _write_page(
     page: IO[bytes], found: Collected, own: Sequence[Block], collector: Collector, manifest: Manifest
 ) -> None:
     """The template's places are filled in their order: the data stands before the note that says how much it is."""
-    scales = scales_of(manifest.about.fields_schema)
+    scales = declared_scales(manifest.about.fields_schema)
     info: dict[str, Any] = {
         "columns": columns_of(found.summary, scales) + collector.extra_columns(),
         "inputs": collector.words.names,
         "counts": found.summary.counts.model_dump(),
         "rules": manifest.about.rules,
     }
-    title = f"{judge_of(manifest)} · {labeller_of(manifest)} · {date_of(manifest)} · Krino"
+    title = f"{judge_name(manifest)} · {run_labeller_name(manifest)} · {format_start(manifest)} · Krino"
     style, script = page_file("report.css"), page_file("report.js")
     places: dict[str, Callable[[], Iterable[bytes]]] = {
         "policy": lambda: _text(_policy(style, script)),
@@ -143,13 +143,17 @@ def _digest(text: str) -> str:
 
 
 def _header(manifest: Manifest) -> Markup:
-    facts = [("Labeller", labeller_of(manifest)), ("Started", date_of(manifest)), ("State", _state(manifest))]
+    facts = [
+        ("Labeller", run_labeller_name(manifest)),
+        ("Started", format_start(manifest)),
+        ("State", _state(manifest)),
+    ]
     facts.append(("Input", ", ".join(_names(manifest))))
     shown = [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts if value]
     return tag(
         "header",
         tag("p", "Krino · evaluation report", class_="eyebrow"),
-        tag("h1", tag("span", judge_of(manifest))),
+        tag("h1", tag("span", judge_name(manifest))),
         tag("dl", *shown, class_="facts"),
         class_="top",
     )

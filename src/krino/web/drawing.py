@@ -16,9 +16,9 @@ from krino.contract import Judgement
 from krino.render import markup as render
 from krino.render.case import case_blocks
 from krino.render.html import Links, to_html
-from krino.results.kinds import as_number, codes_of
-from krino.results.verdict_schema import Scales, Schema, explains, grade, scales_of
-from krino.results.wording import figure
+from krino.results.field_kinds import as_codes, as_number
+from krino.results.formatting import format_number
+from krino.results.verdict_schema import Scales, Schema, declared_scales, grade_value, is_text_explanation
 from krino.runs.fields import own_fields
 from krino.runs.manifest import JudgeCard, Manifest
 from krino.text.clean import clean_line
@@ -70,7 +70,7 @@ def case_body(
     judgement: Mapping[str, Any], card: JudgeCard, own: Sequence[Block], run: str, *, labels: bool = False
 ) -> Markup:
     """All that is said of a case, without its heading; `labels`: those too, which open on demand."""
-    scales = scales_of(card.fields_schema)
+    scales = declared_scales(card.fields_schema)
     shown = case_blocks(Judgement.model_validate(judgement), card.rules, scales, own, labels=labels)
     next(shown)
     return drawn(map(_on_demand, shown), run)
@@ -84,9 +84,9 @@ def _on_demand(block: Block) -> Block:
 
 def at_a_glance(judgement: Mapping[str, Any], schema: Schema) -> Iterator[Cell]:
     """The numbers and codes of a verdict, and the figures beside it: what a reader wants to know before all else."""
-    verdict, scales = own_fields(judgement) if judgement["status"] == "ok" else {}, scales_of(schema)
+    verdict, scales = own_fields(judgement) if judgement["status"] == "ok" else {}, declared_scales(schema)
     for name, value in verdict.items():
-        if as_number(value) is not None or (codes_of(value) is not None and not explains(schema, name)):
+        if as_number(value) is not None or (as_codes(value) is not None and not is_text_explanation(schema, name)):
             yield cell_of(name, verdict, scales)
 
 
@@ -97,9 +97,9 @@ def cell_of(name: str, verdict: Mapping[str, Any], scales: Scales, *, ok: bool =
         return Cell(shown, "null" if ok else "–", f"{kind} none", "")
     found = as_number(value)
     if found is not None:
-        text = str(value) if isinstance(value, int) else figure(found)
-        return Cell(shown, text, kind, grade(scales, name, found) or "")
-    codes = codes_of(value)
+        text = str(value) if isinstance(value, int) else format_number(found)
+        return Cell(shown, text, kind, grade_value(scales, name, found) or "")
+    codes = as_codes(value)
     return Cell(shown, clean_line(", ".join(codes) if codes else str(value), _LONGEST_VALUE), kind, "")
 
 

@@ -20,8 +20,8 @@ from krino.blocks import Block, as_data, from_data
 from krino.errors import UsageProblem
 from krino.judges.registry import our_judge
 from krino.render.at_hand import RunOverview
-from krino.results.comparison.changes import Comparison
 from krino.results.comparison.compare import compare
+from krino.results.comparison.result import Comparison
 from krino.results.slices import SliceTable
 from krino.results.summary import Collected, Summary, collect
 from krino.runs.journal import JOURNAL

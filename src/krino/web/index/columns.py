@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from krino.cases.metadata import column_value
-from krino.results.kinds import as_number, codes_of
-from krino.results.verdict_schema import Schema, explains
+from krino.results.field_kinds import as_codes, as_number
+from krino.results.verdict_schema import Schema, is_text_explanation
 from krino.runs.fields import ROLL_UP, own_fields
 
 MOST_FIELDS = 32
@@ -24,7 +24,7 @@ def field_names(schema: Schema) -> list[str]:
     """The fields of a verdict that have a column, as far as there are columns: explanations are found by search."""
     parts = schema.get("properties")
     names = parts if isinstance(parts, Mapping) else ()
-    return [name for name in names if name != ROLL_UP and not explains(schema, name)][:MOST_FIELDS]
+    return [name for name in names if name != ROLL_UP and not is_text_explanation(schema, name)][:MOST_FIELDS]
 
 
 def stored(value: Any) -> float | str | None:
@@ -32,7 +32,7 @@ def stored(value: Any) -> float | str | None:
     number = as_number(value)
     if number is not None:
         return number
-    codes = codes_of(value)
+    codes = as_codes(value)
     return None if codes is None else _EDGE + _EDGE.join(codes) + _EDGE
 
 

@@ -12,15 +12,15 @@ from krino.errors import UsageProblem
 from krino.people.rows import Depths, plain, rows_of
 from krino.people.store import LabelStore, Subject
 from krino.results.agreement.agree import agree
-from krino.results.agreement.fields import field_data
-from krino.results.agreement.figures import majority
-from krino.results.agreement.labels import labels_of
+from krino.results.agreement.field_agreement import collect_field
+from krino.results.agreement.labelled_verdicts import Verdicts, read_verdicts
+from krino.results.agreement.labels import labels_from_rows
 from krino.results.agreement.result import Agreement, Figure
-from krino.results.agreement.verdicts import Verdicts, gather
-from krino.results.named_cases import value_text
-from krino.results.wording import figure, interval_text
+from krino.results.agreement.statistics import majority_codes
+from krino.results.explanations import format_value
+from krino.results.formatting import format_interval, format_number
 from krino.runs.fields import fields_of
-from krino.stats.agreement import MISSING
+from krino.stats.arrays import MISSING
 from krino.web.run_index import Opened
 
 _DRAWS = 200
@@ -101,9 +101,9 @@ def in_cell(compared: Compared, field: str, people: str, judge: str) -> list[InC
     """The cases on which the majority of raters say `people` and the judge says `judge`, in this field."""
     if compared.found is None or field not in {one.field for one in compared.found.fields}:
         return []
-    given = labels_of(compared.rows)
-    data = field_data(field, given, gather(compared.judgements.values(), Verdicts(given)))
-    most, names = majority(data.people), data.coding.values
+    given = labels_from_rows(compared.rows)
+    data = collect_field(field, given, read_verdicts(compared.judgements.values(), Verdicts(given)))
+    most, names = majority_codes(data.people), data.coding.values
     found = []
     for digest, place in given.ids.items():
         said, own = most[place], data.judge[place]
@@ -113,8 +113,8 @@ def in_cell(compared: Compared, field: str, people: str, judge: str) -> list[InC
 
 
 def _in_cell(compared: Compared, digest: str, field: str) -> InCell:
-    said = {row["rater"]: value_text(row[field]) for row in compared.rows if row["id"] == digest and field in row}
-    judge = value_text(fields_of(compared.judgements[digest]).get(field))
+    said = {row["rater"]: format_value(row[field]) for row in compared.rows if row["id"] == digest and field in row}
+    judge = format_value(fields_of(compared.judgements[digest]).get(field))
     return InCell(digest, compared.ids[digest], judge, said)
 
 
@@ -178,4 +178,4 @@ def in_short(found: Agreement) -> list[Line]:
 def _in_text(found: Figure | None) -> tuple[str, str]:
     if found is None or found.value is None:
         return "–", ""
-    return figure(found.value), interval_text(found.interval) if found.interval else ""
+    return format_number(found.value), format_interval(found.interval) if found.interval else ""

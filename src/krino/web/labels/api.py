@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from krino.errors import UsageProblem
-from krino.exports.csv_file import cell, harmless
+from krino.exports.csv_file import csv_cell, defuse_formula
 from krino.people.database import Unreachable
 from krino.people.rows import Depths, columns_of, rows_of
 from krino.people.store import LONGEST_NOTE, LONGEST_RATER, Depth, Event, KeyUsed, Subject, Why, rater_name
@@ -247,7 +247,7 @@ def _csv(rows: list[dict[str, Any]]) -> str:
     """An empty cell is no label, `null` is the label null; a list is JSON."""
     names, text = columns_of(rows), io.StringIO()
     table = csv.writer(text, lineterminator="\n")
-    table.writerow(map(harmless, names))
+    table.writerow(map(defuse_formula, names))
     table.writerows([_cell(row[name]) if name in row else "" for name in names] for row in rows)
     return text.getvalue()
 
@@ -255,7 +255,7 @@ def _csv(rows: list[dict[str, Any]]) -> str:
 def _cell(value: Any) -> str | int | float:
     if value is None:
         return "null"
-    return cell(orjson.dumps(value).decode() if isinstance(value, list | dict) else value)
+    return csv_cell(orjson.dumps(value).decode() if isinstance(value, list | dict) else value)
 
 
 @contextmanager

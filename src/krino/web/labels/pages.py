@@ -21,7 +21,7 @@ from krino.people.rows import Depths
 from krino.people.store import Depth, Event, KeyUsed, rater_name
 from krino.render.agreement import agreement_blocks
 from krino.results.agreement.result import Agreement
-from krino.results.named_cases import value_text
+from krino.results.explanations import format_value
 from krino.web.drawing import case_body, drawn
 from krino.web.index.case_view import own_blocks
 from krino.web.labels.agreement import for_rater, in_cell, in_short, named_in
@@ -158,7 +158,7 @@ def _case_page(
 def _said_by_others(desk: Labelling, looked: Looked) -> list[tuple[Event, dict[str, str]]]:
     found = desk.store.current(looked.place.subject, input_hash=looked.place.input_hash)
     return [
-        (event, {name: value_text(value) for name, value in event.fields.items()})
+        (event, {name: format_value(value) for name, value in event.fields.items()})
         for event in found
         if event.action == "label"
     ]

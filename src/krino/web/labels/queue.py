@@ -15,8 +15,8 @@ from typing import Any
 
 from krino.people.rows import draw
 from krino.people.store import Depth, Event, Why, by_case
-from krino.results.agreement.verdicts import names_a_confidence
-from krino.results.kinds import as_number, is_explanation, is_text, key_of
+from krino.results.agreement.labelled_verdicts import names_confidence
+from krino.results.field_kinds import as_number, comparison_key, is_text, names_explanation
 from krino.runs.fields import fields_of
 
 SHARE = 5
@@ -70,7 +70,7 @@ def comparable(fields: Values) -> dict[str, Any]:
     return {
         name: value
         for name, value in fields.items()
-        if not is_text(value) and not (is_explanation(name) and isinstance(value, str | list))
+        if not is_text(value) and not (names_explanation(name) and isinstance(value, str | list))
     }
 
 
@@ -83,7 +83,7 @@ def _distance(one: Any, other: Any) -> float:
     numbers = as_number(one), as_number(other)
     if numbers[0] is not None and numbers[1] is not None:
         return min(abs(numbers[0] - numbers[1]), 1.0)
-    return float(key_of(one) != key_of(other))
+    return float(comparison_key(one) != comparison_key(other))
 
 
 def _sureness(judgement: Mapping[str, Any]) -> Iterator[float]:
@@ -95,7 +95,7 @@ def _sureness(judgement: Mapping[str, Any]) -> Iterator[float]:
         yield _IN_DOUBT
     for name, value in (judgement.get("verdict") or {}).items():
         number = as_number(value)
-        if number is not None and names_a_confidence(name):
+        if number is not None and names_confidence(name):
             yield min(max(number / 100.0 if number > 1.0 else number, 0.0), 1.0)
     if judgement.get("roll_up") == "review":
         yield _IN_DOUBT

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from krino.cases.metadata import column_value
-from krino.results.wording import labeller_name
+from krino.results.formatting import labeller_name
 from krino.web.drawing import question_of, row_address, run_address, told_of
 from krino.web.index.case_view import own_blocks
 from krino.web.index.pages import Row

@@ -14,9 +14,9 @@ from starlette.responses import Response
 from krino.blocks import Block, Cell, DataTable, MarkedText, Segment, Value
 from krino.errors import UsageProblem
 from krino.render.comparison import comparison_blocks
-from krino.results.comparison.changes import CodeChange, Comparison, NumberChange, OtherChange
-from krino.results.named_cases import rule_in_words
-from krino.results.wording import figure
+from krino.results.comparison.result import CodeChange, Comparison, NumberChange, OtherChange
+from krino.results.explanations import describe_rule
+from krino.results.formatting import format_number
 from krino.runs.fields import fields_of
 from krino.web.drawing import drawn, inputs_in_words, row_address
 from krino.web.labels.labelling import note_seen, rater_of
@@ -116,7 +116,7 @@ def _changes(found: Comparison, a: str, b: str) -> Iterator[Change]:
             for flip in field.flips:
                 yield Change(field.name, (flip.before, flip.after), flip.count, linked(flip.ids))
         elif isinstance(field, NumberChange) and field.movers:
-            moves = {mover.id: f"{figure(mover.a)} → {figure(mover.b)}" for mover in field.movers}
+            moves = {mover.id: f"{format_number(mover.a)} → {format_number(mover.b)}" for mover in field.movers}
             told = f"{field.risen:,} up, {field.fallen:,} down"
             yield Change(field.name, (told,), field.risen + field.fallen, linked(tuple(moves), moves))
         elif isinstance(field, OtherChange) and field.changed:
@@ -173,9 +173,9 @@ def _text(value: Any) -> str:
         return "null"
     if isinstance(value, list):
         return ", ".join(map(_text, value)) or "(empty list)"
-    return figure(value) if isinstance(value, float) else str(value)
+    return format_number(value) if isinstance(value, float) else str(value)
 
 
 def _rule(side: Mapping[str, Any], name: str, rules: Mapping[str, str]) -> str:
     rule = (side.get("rules") or {}).get(name)
-    return rule_in_words(str(rule), rules) if rule else ""
+    return describe_rule(str(rule), rules) if rule else ""

@@ -15,9 +15,9 @@ from starlette.responses import Response
 from krino.blocks import Block, Section
 from krino.render.embed import columns_of, note_of
 from krino.render.summary import counts_block, page_blocks
+from krino.results.formatting import format_number, format_start, judge_name, run_labeller_name
 from krino.results.summary import Summary
-from krino.results.verdict_schema import scales_of
-from krino.results.wording import date_of, figure, judge_of, labeller_of
+from krino.results.verdict_schema import declared_scales
 from krino.runs.fields import ROLL_UP, ROLL_UPS, own_fields
 from krino.runs.manifest import Manifest
 from krino.text.clean import clean_line
@@ -86,9 +86,9 @@ def facts_of(manifest: Manifest) -> list[tuple[str, str]]:
     """The head of a run, as in the report."""
     state = manifest.state if manifest.stop_reason is None else f"{manifest.state}: {manifest.stop_reason}"
     facts = [
-        ("Judge", judge_of(manifest)),
-        ("Labeller", labeller_of(manifest)),
-        ("Started", date_of(manifest)),
+        ("Judge", judge_name(manifest)),
+        ("Labeller", run_labeller_name(manifest)),
+        ("Started", format_start(manifest)),
         ("State", clean_line(state, 300)),
         ("Input", inputs_in_words(manifest)),
     ]
@@ -153,7 +153,7 @@ def _columns(summary: Summary) -> dict[str, bool]:
 def _lines(
     opened: Opened, rows: list[Row], columns: Mapping[str, bool], question: Question
 ) -> Iterator[dict[str, Any]]:
-    scales = scales_of(opened.manifest.about.fields_schema)
+    scales = declared_scales(opened.manifest.about.fields_schema)
     for row, judgement in zip(rows, opened.cases.judgements(rows), strict=True):
         ok = judgement["status"] == "ok"
         verdict = own_fields(judgement) if ok else {}
@@ -220,7 +220,7 @@ def _choices(opened: Opened, overall: Overall | None, question: Question) -> dic
     least, most = dict(question.of("min")), dict(question.of("max"))
     summary = overall.found.summary
     chosen["numbers"] = [
-        (item.name, figure(item.min), figure(item.max), _given(least, item.name), _given(most, item.name))
+        (item.name, format_number(item.min), format_number(item.max), _given(least, item.name), _given(most, item.name))
         for item in summary.numbers
         if item.name in opened.state.fields
     ]

@@ -11,9 +11,9 @@ from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
 from starlette.responses import Response
 
-from krino.render.charts import stack
+from krino.render.charts import stacked_bar
 from krino.render.summary import counts_block
-from krino.results.wording import counted, date_of, duration, judge_of, labeller_of
+from krino.results.formatting import format_count, format_duration, format_start, judge_name, run_labeller_name
 from krino.text.clean import clean_line
 from krino.web.drawing import inputs_in_words, run_address, safe
 from krino.web.run_index import Opened, RunShelf, Shelved
@@ -49,7 +49,7 @@ def report_style() -> Response:
 
 
 def _matches(run: Shelved, words: str) -> bool:
-    known = [run.name, *(() if run.manifest is None else (judge_of(run.manifest), labeller_of(run.manifest)))]
+    known = [run.name, *(() if run.manifest is None else (judge_name(run.manifest), run_labeller_name(run.manifest)))]
     return all(word in " ".join(known).lower() for word in words.lower().split())
 
 
@@ -64,13 +64,13 @@ def _line(shelf: RunShelf, run: Shelved) -> dict[str, Any]:
         progress, counts = progress_of(opened, run), opened.counts()
     return {
         **named,
-        "judge": clean_line(judge_of(manifest), _LONGEST),
-        "labeller": clean_line(labeller_of(manifest), _LONGEST),
-        "started": date_of(manifest),
+        "judge": clean_line(judge_name(manifest), _LONGEST),
+        "labeller": clean_line(run_labeller_name(manifest), _LONGEST),
+        "started": format_start(manifest),
         "state": "silent" if run.silent else manifest.state,
         "inputs": clean_line(inputs_in_words(manifest), _LONGEST),
         "counts": counts,
-        "chart": safe(stack(counts_block(counts))) if counts.total else None,
+        "chart": safe(stacked_bar(counts_block(counts))) if counts.total else None,
         "progress": progress,
     }
 
@@ -90,7 +90,7 @@ def progress_of(opened: Opened, shelved: Shelved) -> Progress:
     judged = opened.counts().total
     if opened.behind:
         share = opened.state.journal.end / opened.journal_size
-        return Progress(told=f"reading the run: {counted(judged)} so far ({share:.0%})", share=share, live=True)
+        return Progress(told=f"reading the run: {format_count(judged)} so far ({share:.0%})", share=share, live=True)
     if opened.indexing:
         return Progress(told="summing the run up", share=None, live=True)
     if shelved.silent:
@@ -99,10 +99,10 @@ def progress_of(opened: Opened, shelved: Shelved) -> Progress:
             f"says that it is going on, but nothing was written since {since:%Y-%m-%d %H:%M} UTC: it may have been "
             "killed. The command that began it goes on where it stopped."
         )
-        return Progress(told=f"{counted(judged)} judged; {told}", share=None, live=True)
+        return Progress(told=f"{format_count(judged)} judged; {told}", share=None, live=True)
     if shelved.going_on:
         # Since the last command began; it may have begun with cases that were judged before, so it is a rough figure.
         seconds = time.time() - opened.manifest.started.timestamp()
-        pace = f", for {duration(seconds)}" if judged and seconds > 1 else ""
-        return Progress(told=f"{counted(judged)} judged so far{pace}", share=None, live=True)
-    return Progress(told=f"{counted(judged)} judged", share=1.0, live=False)
+        pace = f", for {format_duration(seconds)}" if judged and seconds > 1 else ""
+        return Progress(told=f"{format_count(judged)} judged so far{pace}", share=None, live=True)
+    return Progress(told=f"{format_count(judged)} judged", share=1.0, live=False)
