@@ -15,7 +15,7 @@ from starlette.routing import Match
 from starlette.types import Scope
 
 from krino.errors import RunStopped, UsageProblem
-from krino.people.database import Unreachable
+from krino.people.database import DatabaseUnavailable
 from krino.web.run_index import NoSuchRun, Opened
 from krino.web.templating import page
 
@@ -108,7 +108,7 @@ def _problem_of(request: Request, fault: Exception) -> Problem:
     if isinstance(fault, RunStopped):
         remedy = "ask whoever runs the server; the embedded labeller (`local`) is not concerned"
         return Problem(503, f"the labeller cannot be asked: {fault}", where="labeller", remedy=remedy)
-    if isinstance(fault, Unreachable):
+    if isinstance(fault, DatabaseUnavailable):
         _log.error("%s", fault)  # it names the database, which is nobody's business but the log's
         return Problem(503, "the labels cannot be read or written at the moment", where="labels", remedy=_LABELS)
     status = 404 if isinstance(fault, NoSuchRun) else 422

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from krino.people.rows import draw, rows_of
-from krino.people.store import Depth, Event, Place, Subject
+from krino.people.rows import build_rows, random_rank
+from krino.people.store import CaseRef, Depth, Event, Subject
 from krino.web.labels.queue import SHARE, Interest, Queue, Ranking, apart, interest_of, progress_of
 
 SUBJECT = Subject("toy", "0" * 32, "1")
@@ -25,7 +25,7 @@ def event(
     number: int, rater: str = "anna", score: float = 1.0, action: Any = "label", depth: Depth = "fields", **more: Any
 ) -> Event:
     answer = {"score": score} if action == "label" else None
-    return Event(Place(SUBJECT, digest(number), f"case-{number}", "run"), rater, depth, action, answer, **more)
+    return Event(CaseRef(SUBJECT, digest(number), f"case-{number}", "run"), rater, depth, action, answer, **more)
 
 
 def brought(queue: Queue, count: int, rater: str = "anna") -> list[tuple[str, str, bool]]:
@@ -37,7 +37,7 @@ def brought(queue: Queue, count: int, rater: str = "anna") -> list[tuple[str, st
         if turn is None:
             break
         found.append((turn.input_hash, turn.why, turn.random))
-        place = Place(SUBJECT, turn.input_hash, turn.input_hash, "run")
+        place = CaseRef(SUBJECT, turn.input_hash, turn.input_hash, "run")
         events.append(Event(place, rater, queue.depth, "label", {"score": 1.0}, why=turn.why, random=turn.random))
     return found
 
@@ -77,7 +77,7 @@ def test_the_random_share_follows_one_order_for_everybody() -> None:
     ranking = Ranking([case(number) for number in range(12)])
     for rater in ("anna", "ben"):
         found = brought(Queue(ranking, [], "fields"), 12, rater)
-        assert [item[0] for item in found] == sorted(map(digest, range(12)), key=draw)
+        assert [item[0] for item in found] == sorted(map(digest, range(12)), key=random_rank)
         assert all(item[2] for item in found)
 
 
@@ -86,9 +86,9 @@ def test_the_random_sample_holds_the_disputed_cases_that_the_draw_would_have_bro
     ranking = Ranking([case(number, split=0.5 if number < 100 else 0.0) for number in range(400)])
     queue = Queue(ranking, [], "fields")
     events = [event(int(item, 16), why=why, random=random) for item, why, random in brought(queue, 200)]
-    rows = rows_of(events, {digest(number): str(number) for number in range(400)}, "1")
+    rows = build_rows(events, {digest(number): str(number) for number in range(400)}, "1")
     sample = [int(row["id"]) for row in rows if row["label_random"]]
-    reached = sorted(range(400), key=lambda number: draw(digest(number)))[: len(sample)]
+    reached = sorted(range(400), key=lambda number: random_rank(digest(number)))[: len(sample)]
     assert sorted(sample) == sorted(reached)
     assert any(number < 100 for number in sample)
     assert len(sample) > sum(one.random for one in events)

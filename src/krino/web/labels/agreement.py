@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from krino.errors import UsageProblem
-from krino.people.rows import Depths, plain, rows_of
+from krino.people.rows import DepthChoice, build_rows, drop_provenance
 from krino.people.store import LabelStore, Subject
 from krino.results.agreement.agree import agree
 from krino.results.agreement.fields import field_data
@@ -58,13 +58,13 @@ class Comparisons:
 
     def __init__(self, store: LabelStore) -> None:
         self._store = store
-        self._kept: OrderedDict[tuple[str, Depths], tuple[Any, Compared]] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, DepthChoice], tuple[Any, Compared]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, opened: Opened, depth: Depths) -> Compared:
+    def of(self, opened: Opened, depth: DepthChoice) -> Compared:
         """While it is being worked out anew, others who ask are given what was so a moment ago."""
         subject, place = Subject.of(opened.manifest), (opened.name, depth)
-        state = (self._store.edition(subject), opened.state.started, opened.state.journal.end)
+        state = (self._store.revision(subject), opened.state.started, opened.state.journal.end)
         before = self._kept.get(place)
         if before is not None and before[0] == state:
             return before[1]
@@ -81,13 +81,13 @@ class Comparisons:
         finally:
             self._lock.release()
 
-    def _made(self, opened: Opened, subject: Subject, edition: int, depth: Depths) -> Compared:
+    def _made(self, opened: Opened, subject: Subject, edition: int, depth: DepthChoice) -> Compared:
         events = self._store.current(subject)
         labelled = opened.cases.of_contents(event.place.input_hash for event in events)
         ids = {digest: row.entry.id for digest, row in labelled.items()}
         read = zip(ids, opened.cases.judgements(labelled.values()), strict=True)
         judgements = {digest: {**judgement, "id": digest} for digest, judgement in read}
-        rows = plain(rows_of(events, {digest: digest for digest in ids}, subject.version, depth))
+        rows = drop_provenance(build_rows(events, {digest: digest for digest in ids}, subject.version, depth))
         compared = Compared(edition, rows, ids, judgements)
         if not rows:
             return replace(compared, problem="nobody has labelled a case of this run yet")

@@ -15,9 +15,18 @@ from starlette.responses import Response
 
 from krino.errors import UsageProblem
 from krino.exports.csv_file import cell, harmless
-from krino.people.database import Unreachable
-from krino.people.rows import Depths, columns_of, rows_of
-from krino.people.store import LONGEST_NOTE, LONGEST_RATER, Depth, Event, KeyUsed, Subject, Why, rater_name
+from krino.people.database import DatabaseUnavailable
+from krino.people.rows import DepthChoice, build_rows, order_columns
+from krino.people.store import (
+    LONGEST_NOTE,
+    LONGEST_RATER,
+    Depth,
+    Event,
+    KeyReused,
+    QueueReason,
+    Subject,
+    normalize_rater,
+)
 from krino.results.agreement.result import Agreement
 from krino.web.labels.agreement import named_in
 from krino.web.labels.labelling import Desk, Labelling, Looked, no_case, note_seen, rater_of
@@ -51,7 +60,7 @@ class LabelOut(BaseModel):
     answer: dict[str, Any] | None = Field(description="the fields of the verdict, or the labels, by the depth")
     verdict: dict[str, Any] | None = Field(description="what the judge's rules made of the person's labels")
     note: str
-    why: Why = Field(description="why the queue brought the case")
+    why: QueueReason = Field(description="why the queue brought the case")
     random: bool = Field(description="it came by the random share")
     blind: bool = Field(description="the person had not been shown the verdict")
     run: str
@@ -107,7 +116,7 @@ class Next(BaseModel):
 
     case: str | None = None
     input_hash: str | None = None
-    why: Why | None = None
+    why: QueueReason | None = None
     reason: str | None = Field(default=None, description="why, in words")
     random: bool | None = None
 
@@ -130,7 +139,7 @@ def labels(
 ) -> LabelList:
     """The labels that count of the cases of a run, oldest first."""
     opened = _read_whole(desk, run)
-    events = desk.store.current(Subject.of(opened.manifest), rater=rater_name(rater) if rater else None)
+    events = desk.store.current(Subject.of(opened.manifest), rater=normalize_rater(rater) if rater else None)
     found = [event for event in events if event.id > after and depth in (None, event.depth)]
     known = opened.cases.of_contents(event.place.input_hash for event in found)
     matching = [event for event in found if event.place.input_hash in known]
@@ -144,7 +153,7 @@ def give(desk: Desk, label: LabelIn) -> LabelOut:
     """Give a label. When the answer comes, it is on disk."""
     looked = _looked(desk, label)
     with _told_of("body.rater"):
-        rater = rater_name(label.rater)
+        rater = normalize_rater(label.rater)
     with _told_of("body.answer"):
         return _out(desk.save(looked, rater, label.depth, label.answer, note=label.note, key=label.key))
 
@@ -153,7 +162,7 @@ def give(desk: Desk, label: LabelIn) -> LabelOut:
 def undo(desk: Desk, wanted: UndoIn) -> Undone:
     """Take back the rater's last label or skip in this run; what stood before it counts again."""
     with _told_of("body.rater"):
-        rater = rater_name(wanted.rater)
+        rater = normalize_rater(wanted.rater)
     undone = desk.undo(desk.open(wanted.run, "body.run"), rater)
     return Undone(undone=_out(undone) if undone else None)
 
@@ -167,7 +176,7 @@ def next_case(
 ) -> Next:
     """Which case this rater should label next, and why. It says nothing of the verdict."""
     opened = desk.open(run)
-    turn = desk.queue(opened, depth).next(rater_name(rater))
+    turn = desk.queue(opened, depth).next(normalize_rater(rater))
     if turn is None:
         return Next()
     place = desk.case(opened, turn.input_hash).place
@@ -177,7 +186,7 @@ def next_case(
 
 
 @router.get("/agreement", responses=_ERRORS)
-def agreement(request: Request, desk: Desk, run: RunName, depth: Depths = "both") -> Live:
+def agreement(request: Request, desk: Desk, run: RunName, depth: DepthChoice = "both") -> Live:
     """How far raters agree with each other and with the judge at this moment."""
     opened = desk.open(run)
     found = desk.comparisons.of(opened, depth)
@@ -201,7 +210,7 @@ def export(
     desk: Desk,
     run: RunName,
     format: Literal["csv", "jsonl"] = "csv",  # noqa: A002 - the parameter's name in addresses
-    depth: Depths = "both",
+    depth: DepthChoice = "both",
 ) -> Response:
     """The labels of a run as a file; `label_random` says whether a case came by the random share."""
     opened = _read_whole(desk, run)
@@ -209,7 +218,7 @@ def export(
     events = desk.store.current(subject)
     found = opened.cases.of_contents(event.place.input_hash for event in events)
     ids = {digest: row.entry.id for digest, row in found.items()}
-    rows = rows_of(events, ids, subject.version, depth)
+    rows = build_rows(events, ids, subject.version, depth)
     said = ((event.rater, event.place.input_hash) for event in events if event.place.input_hash in ids)
     _note_said(request, opened, ((rater, digest, ids[digest]) for rater, digest in said))
     text, kind = (_csv(rows), "text/csv") if format == "csv" else (_jsonl(rows), "application/x-ndjson")
@@ -239,13 +248,13 @@ def _note_said(request: Request, opened: Opened, said: Iterable[tuple[str, str, 
 
 
 def _jsonl(rows: list[dict[str, Any]]) -> bytes:
-    names = columns_of(rows)
+    names = order_columns(rows)
     return b"".join(orjson.dumps({name: row[name] for name in names if name in row}) + b"\n" for row in rows)
 
 
 def _csv(rows: list[dict[str, Any]]) -> str:
     """An empty cell is no label, `null` is the label null; a list is JSON."""
-    names, text = columns_of(rows), io.StringIO()
+    names, text = order_columns(rows), io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(map(harmless, names))
     table.writerows([_cell(row[name]) if name in row else "" for name in names] for row in rows)
@@ -263,10 +272,10 @@ def _told_of(where: str) -> Iterator[None]:
     """What is wrong is told of this field of the request."""
     try:
         yield
-    except Unreachable:  # nothing that the client wrote is to blame
+    except DatabaseUnavailable:  # nothing that the client wrote is to blame
         raise
     except UsageProblem as problem:
-        told = "body.key" if isinstance(problem, KeyUsed) else where
+        told = "body.key" if isinstance(problem, KeyReused) else where
         raise Problem(422, str(problem), where=told, remedy="change it as the message says") from None
 
 

@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote, urlencode
 from fastapi import Depends, Request
 
 from krino.errors import UsageProblem
-from krino.people.store import Depth, Event, Place, Subject, rater_name
+from krino.people.store import CaseRef, Depth, Event, Subject, normalize_rater
 from krino.web.index.case_view import case_of, why_not_at_hand
 from krino.web.index.question import Question
 from krino.web.labels.agreement import Comparisons
@@ -35,7 +35,7 @@ class Looked:
     """One case of a run; `judgement` is what nobody is shown who has not judged yet."""
 
     opened: Opened
-    place: Place
+    place: CaseRef
     judgement: Mapping[str, Any]
 
 
@@ -67,7 +67,7 @@ class Labelling:
         if row is None:
             raise no_case(input_hash, where, "open it from the queue")
         (judgement,) = opened.cases.judgements([row])
-        return Looked(opened, Place(Subject.of(opened.manifest), input_hash, row.entry.id, opened.name), judgement)
+        return Looked(opened, CaseRef(Subject.of(opened.manifest), input_hash, row.entry.id, opened.name), judgement)
 
     def asked(self, looked: Looked) -> Asked:
         opened, judgement = looked.opened, looked.judgement
@@ -170,7 +170,7 @@ def rater_of(request: Request) -> str | None:
     """The name that this browser chose; None where it has not, or where somebody made one up that is none."""
     given = request.cookies.get(rater_cookie(request))
     try:
-        return rater_name(unquote(given)) if given else None
+        return normalize_rater(unquote(given)) if given else None
     except UsageProblem:
         return None
 
@@ -188,8 +188,8 @@ def note_seen(request: Request, opened: Opened, cases: Iterable[tuple[str, str]]
     rater = rater_of(request)
     if rater is not None:
         subject = Subject.of(opened.manifest)
-        places = [Place(subject, digest, name, opened.name) for digest, name in cases]
-        workbench(request).labels.see(places, rater, listed=listed)
+        places = [CaseRef(subject, digest, name, opened.name) for digest, name in cases]
+        workbench(request).labels.mark_seen(places, rater, listed=listed)
     return rater
 
 

@@ -17,8 +17,8 @@ from markupsafe import Markup
 from starlette.responses import RedirectResponse, Response
 
 from krino.errors import UsageProblem
-from krino.people.rows import Depths
-from krino.people.store import Depth, Event, KeyUsed, rater_name
+from krino.people.rows import DepthChoice
+from krino.people.store import Depth, Event, KeyReused, normalize_rater
 from krino.render.agreement import agreement_blocks
 from krino.results.agreement.result import Agreement
 from krino.results.named_cases import value_text
@@ -68,7 +68,7 @@ Rater = Annotated[str, Depends(_needs_rater)]
 def choose_name(
     request: Request, run: str, name: Annotated[str, Form()], depth: Annotated[str, Form()] = ""
 ) -> Response:
-    kept = cookie(request.scope, rater_cookie(request), quote(rater_name(name), safe=""), _YEAR)
+    kept = cookie(request.scope, rater_cookie(request), quote(normalize_rater(name), safe=""), _YEAR)
     return RedirectResponse(label_address(run, depth=depth), 303, {"set-cookie": kept})
 
 
@@ -181,7 +181,7 @@ def save(request: Request, desk: Desk, rater: Rater, filled: Sent, run: str, cas
             key = filled.get("key") if _KEY.fullmatch(filled.get("key")) else None
             try:
                 desk.save(looked, rater, depth, answer, note=note, key=key)
-            except KeyUsed:  # saved once, changed, and saved again from the same page: the later one counts
+            except KeyReused:  # saved once, changed, and saved again from the same page: the later one counts
                 desk.save(looked, rater, depth, answer, note=note)
             return RedirectResponse(_next(desk, looked.opened, rater, depth, case), 303)
     except UsageProblem as problem:
@@ -199,7 +199,7 @@ def skip(desk: Desk, rater: Rater, run: str, case: str, depth: Depth) -> Respons
 @router.post("/runs/{run}/label/{case}/show")
 def show_verdict(desk: Desk, rater: Rater, run: str, case: str, depth: Depth) -> Response:
     """From here on this person is not blind to this case, and the record says so."""
-    desk.store.see([desk.case(desk.open(run), case).place], rater)
+    desk.store.mark_seen([desk.case(desk.open(run), case).place], rater)
     return RedirectResponse(label_address(run, case, depth=depth) + "#verdict", 303)
 
 
@@ -222,7 +222,7 @@ def _next(desk: Labelling, opened: Opened, rater: str, depth: Depth, saved: str 
 
 
 @router.get("/runs/{run}/agreement")
-def agreement_page(request: Request, desk: Desk, run: str, depth: Depths = "both") -> Response:
+def agreement_page(request: Request, desk: Desk, run: str, depth: DepthChoice = "both") -> Response:
     """It is asked for again every few seconds by those who look at it; where nothing is new, nothing is sent."""
     opened = desk.open(run)
     rater = rater_of(request)
@@ -254,7 +254,7 @@ def _figures(found: Agreement, run: str) -> Markup:
 
 @router.get("/runs/{run}/agreement/cases")
 def cell_page(
-    request: Request, desk: Desk, run: str, field: str, people: str, judge: str, depth: Depths = "both"
+    request: Request, desk: Desk, run: str, field: str, people: str, judge: str, depth: DepthChoice = "both"
 ) -> Response:
     opened = desk.open(run)
     rater = rater_of(request)

@@ -13,15 +13,15 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any
 
-from krino.people.rows import draw
-from krino.people.store import Depth, Event, Why, by_case
+from krino.people.rows import random_rank
+from krino.people.store import Depth, Event, QueueReason, group_by_case
 from krino.results.agreement.verdicts import names_a_confidence
 from krino.results.kinds import as_number, is_explanation, is_text, key_of
 from krino.runs.fields import fields_of
 
 SHARE = 5
 """One in so many comes at random."""
-WORDS: Mapping[Why, str] = {
+WORDS: Mapping[QueueReason, str] = {
     "seats": "the seats of the panel disagree about it",
     "runs": "other runs of the same judge came to another verdict",
     "raters": "people disagree about it",
@@ -122,11 +122,11 @@ class Turn:
     """The next case of a rater."""
 
     input_hash: str
-    why: Why
+    why: QueueReason
     random: bool
 
 
-Key = tuple[int, float, int, str, Why]
+Key = tuple[int, float, int, str, QueueReason]
 """Disagreement before doubt, more before less, then the random order; the case, and why it is worth a look."""
 
 
@@ -138,7 +138,7 @@ class Ranking:
         self.cases = {case.input_hash: case for case in cases}
         self.keys = {digest: key for digest, case in self.cases.items() if (key := _key(case, others)) is not None}
         self.order = sorted(self.keys.values())
-        self.random_order = sorted(self.cases, key=draw)
+        self.random_order = sorted(self.cases, key=random_rank)
         self.rolls_up = any(case.rolled_up for case in self.cases.values())
 
 
@@ -146,9 +146,9 @@ def _key(case: Interest, others: Sequence[Mapping[str, Values]]) -> Key | None:
     digest = case.input_hash
     between_runs = max((apart(case.values, run[digest]) for run in others if digest in run), default=0.0)
     if max(case.split, between_runs) > _APART:
-        why: Why = "seats" if case.split >= between_runs else "runs"
-        return (0, -max(case.split, between_runs), draw(digest), digest, why)
-    return (1, -case.unsure, draw(digest), digest, "unsure") if case.unsure > _SURE else None
+        why: QueueReason = "seats" if case.split >= between_runs else "runs"
+        return (0, -max(case.split, between_runs), random_rank(digest), digest, why)
+    return (1, -case.unsure, random_rank(digest), digest, "unsure") if case.unsure > _SURE else None
 
 
 @dataclass(frozen=True)
@@ -194,7 +194,7 @@ class Queue:
             return turn
         return Turn(input_hash, self.why(input_hash), random=False)
 
-    def why(self, input_hash: str) -> Why:
+    def why(self, input_hash: str) -> QueueReason:
         keys = (self.ranking.keys.get(input_hash), self._disputed.get(input_hash))
         best = min((key for key in keys if key is not None), default=None)
         return "chosen" if best is None else best[4]
@@ -208,11 +208,11 @@ class Queue:
     def _disputed(self) -> dict[str, Key]:
         """The cases on which raters are apart."""
         found: dict[str, Key] = {}
-        for digest, said in by_case(event for event in self.own_events if event.action == "label").items():
+        for digest, said in group_by_case(event for event in self.own_events if event.action == "label").items():
             values = [comparable(event.fields) for event in said]
             far = max((apart(*pair) for pair in combinations(values, 2)), default=0.0)
             if far > _APART:
-                found[digest] = (0, -far, draw(digest), digest, "raters")
+                found[digest] = (0, -far, random_rank(digest), digest, "raters")
         return found
 
 

@@ -26,7 +26,7 @@ from krino.contract import AnyJudge, Judgement, hash_record
 from krino.contract.case_fields import field_kinds, names_of
 from krino.errors import UsageProblem
 from krino.judges.registry import OURS
-from krino.people.store import Place, Subject
+from krino.people.store import CaseRef, Subject
 from krino.render.at_hand import AtHand
 from krino.runs.manifest import MANIFEST, JudgeCard
 from krino.web.drawing import told_of
@@ -172,7 +172,7 @@ def _judged(
 ) -> Response:
     if (rater := rater_of(request)) is not None:  # the same case may wait in the queue of a run
         subject = Subject.of_judge(judge.name, judge.version, judge.options.model_dump(mode="json"))
-        bench.labels.see([Place(subject, judgement.input_hash, judgement.id)], rater)
+        bench.labels.mark_seen([CaseRef(subject, judgement.input_hash, judgement.id)], rater)
     plain = judgement.model_dump(mode="json")
     return _page(request, bench, asked, **told_of(plain, JudgeCard.of(judge), AtHand(judge).view(plain, record), ""))
 
