@@ -21,7 +21,7 @@ import orjson
 import pytest
 
 from krino.web import server as web_server
-from krino.web.bench import BenchHere
+from krino.web.judging.workers import ThreadWorker
 from made_runs import make_run, row
 from waiting import children, ended, is_alive
 from workbench_making import TOKEN, free_port, running, until
@@ -159,8 +159,8 @@ def test_a_websocket_is_refused(address: tuple[str, int]) -> None:
 
 
 def test_a_client_that_goes_away_leaves_nothing_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    go, judged = threading.Event(), BenchHere.judged
-    monkeypatch.setattr(BenchHere, "judged", lambda bench, cases: judged(bench, cases) if go.wait(90) else [])
+    go, judged = threading.Event(), ThreadWorker.judge
+    monkeypatch.setattr(ThreadWorker, "judge", lambda worker, cases: judged(worker, cases) if go.wait(90) else [])
     body = orjson.dumps({"cases": [CASE] * 60})
     with running(tmp_path) as address:
         with socket.create_connection(address) as line:

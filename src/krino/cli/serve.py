@@ -81,7 +81,7 @@ def serve(
         allow_hosts=tuple(allow_host or ()),
         judges=tuple(judge or ()),
         max_case_bytes=max_case_bytes,
-        apart=True,
+        in_processes=True,
         labellers={} if labeller is None else {labeller: _asked(ctx, labeller, api_key_env, llm)},
     )
     address = f"http://{'localhost' if host in ('127.0.0.1', '::1') else host}:{port}/"

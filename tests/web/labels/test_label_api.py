@@ -12,7 +12,7 @@ import pytest
 from starlette.testclient import TestClient
 
 import krino
-from krino.people.database import writing
+from krino.people.database import write_transaction
 from krino.people.rows import load_rows
 from krino.people.store import CaseRef, Event, LabelStore, Subject
 from krino.results.agreement.labels import read_labels
@@ -173,7 +173,7 @@ def test_the_api_is_described_with_examples(client: TestClient) -> None:
 
 def test_a_database_that_fails_is_told_as_such_and_its_address_is_nobodys_business(client: TestClient) -> None:
     store = client.app.state.workbench.labels  # type: ignore[attr-defined]
-    with writing(store.engine) as connection:
+    with write_transaction(store.engine) as connection:
         connection.exec_driver_sql("DROP TABLE events")
     told = give(client, 503, answer={"score": 1})
     assert "nothing was saved" in told["remedy"]

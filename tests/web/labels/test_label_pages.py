@@ -124,7 +124,7 @@ def test_a_skip_is_not_done_and_can_be_taken_up_again(client: TestClient) -> Non
     queue = anna.get("/label")
     assert "2 of 3 cases labelled, 1 skipped" in queue
     assert "1 that you skipped is not labelled" in queue
-    assert f'href="/runs/rag/label/{first}?depth=fields">Open the first that you skipped' in queue
+    assert f'href="/runs/rag/label/{first}?depth=fields">Open the first skipped case' in queue
     anna.say(first, **{"f.faithfulness": "0.0"})
     assert "3 of 3 cases labelled<" in anna.get("/label")
 
@@ -292,7 +292,7 @@ def test_agreement_names_only_cases_that_the_rater_has_judged(client: TestClient
     assert f"/label/{first}" in page
     assert f"/label/{second}" not in page
     cell = anna.get("/agreement/cases?field=score&people=1&judge=0")
-    assert "1 more that you have not judged yet" in cell
+    assert "1 more case hidden" in cell
     assert second not in cell
 
 

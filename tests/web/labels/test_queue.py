@@ -8,7 +8,7 @@ import pytest
 
 from krino.people.rows import build_rows, random_rank
 from krino.people.store import CaseRef, Depth, Event, Subject
-from krino.web.labels.queue import SHARE, Interest, Queue, Ranking, apart, interest_of, progress_of
+from krino.web.labels.queue import SHARE, CaseInterest, Queue, Ranking, measure_interest, progress_of, verdict_distance
 
 SUBJECT = Subject("toy", "0" * 32, "1")
 
@@ -17,8 +17,8 @@ def digest(case: int) -> str:
     return f"{case:032x}"
 
 
-def case(number: int, score: float = 1.0, **more: Any) -> Interest:
-    return Interest(digest(number), {"score": score}, **more)
+def case(number: int, score: float = 1.0, **more: Any) -> CaseInterest:
+    return CaseInterest(digest(number), {"score": score}, **more)
 
 
 def event(
@@ -114,12 +114,12 @@ def test_the_server_says_why_a_case_is_labelled_and_a_second_label_keeps_the_fir
     ranking = Ranking([case(number) for number in range(5)])
     first = Queue(ranking, [], "fields").next("anna")
     assert first is not None
-    assert Queue(ranking, [], "fields").turn_of("anna", first.input_hash).random
+    assert Queue(ranking, [], "fields").explain_offer("anna", first.input_hash).random
     other = next(digest(number) for number in range(5) if digest(number) != first.input_hash)
-    turn = Queue(ranking, [], "fields").turn_of("anna", other)
+    turn = Queue(ranking, [], "fields").explain_offer("anna", other)
     assert (turn.why, turn.random) == ("chosen", False)
     again = event(int(first.input_hash, 16), why="random", random=True)
-    assert Queue(ranking, [again], "fields").turn_of("anna", first.input_hash).random
+    assert Queue(ranking, [again], "fields").explain_offer("anna", first.input_hash).random
 
 
 def test_progress_counts_each_rater() -> None:
@@ -151,15 +151,15 @@ def judgement(**more: Any) -> dict[str, Any]:
     ],
 )
 def test_how_far_two_verdicts_are_apart(one: dict[str, Any], other: dict[str, Any], far: float) -> None:
-    assert apart(one, other) == apart(other, one) == far
+    assert verdict_distance(one, other) == verdict_distance(other, one) == far
 
 
 def test_seats_that_differ_make_a_case_interesting_and_their_wording_does_not() -> None:
     words = [{"note": f"worded in another way, number {n}", "score_explanation": f"short {n}"} for n in range(2)]
     seats = [{"verdict": {"score": 0.5, "kind": "A", **said}} for said in words]
-    assert interest_of(judgement(ballots=seats)).split == 0.0
-    assert interest_of(judgement(ballots=[*seats, {"verdict": {"score": 0.5, "kind": "B"}}])).split == 1.0
-    assert interest_of(judgement(ballots=[*seats, {"verdict": None}])).split == 0.0
+    assert measure_interest(judgement(ballots=seats)).split == 0.0
+    assert measure_interest(judgement(ballots=[*seats, {"verdict": {"score": 0.5, "kind": "B"}}])).split == 1.0
+    assert measure_interest(judgement(ballots=[*seats, {"verdict": None}])).split == 0.0
 
 
 @pytest.mark.parametrize(
@@ -177,4 +177,4 @@ def test_seats_that_differ_make_a_case_interesting_and_their_wording_does_not() 
     ],
 )
 def test_how_unsure_a_judge_is(more: dict[str, Any], unsure: float) -> None:
-    assert interest_of(judgement(**more)).unsure == pytest.approx(unsure)
+    assert measure_interest(judgement(**more)).unsure == pytest.approx(unsure)

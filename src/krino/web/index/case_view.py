@@ -26,7 +26,7 @@ from krino.runs.inputs import CasesBeside, identify_by, is_name_of_copy, kept_in
 from krino.runs.manifest import Manifest
 from krino.runs.reading import StoredRun
 from krino.text.clean import clean_line
-from krino.web.index.book import stamp_of
+from krino.web.index.run_index import stamp_of
 
 _LONGEST_NAMES = 160
 

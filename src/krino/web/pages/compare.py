@@ -1,4 +1,4 @@
-"""`/compare`: two runs side by side, what flipped first; each flip opens both cases with what changed."""
+"""`/compare`: two runs side by side, flips first; each flip links to both cases with their differences."""
 
 from __future__ import annotations
 
@@ -18,17 +18,16 @@ from krino.results.comparison.changes import CodeChange, Comparison, NumberChang
 from krino.results.named_cases import rule_in_words
 from krino.results.wording import figure
 from krino.runs.fields import fields_of
-from krino.web.drawing import drawn, inputs_in_words, row_address
-from krino.web.labels.labelling import note_seen, rater_of
-from krino.web.pages.case import found_row, shown_case
-from krino.web.run_index import NoSuchRun
-from krino.web.templating import page
-from krino.web.workbench import Bench, Workbench
+from krino.web.labels.service import get_rater, record_seen
+from krino.web.pages.case import find_row, shown_case
+from krino.web.rendering import describe_inputs, render_blocks, render_page, row_address
+from krino.web.runs_folder import NoSuchRun
+from krino.web.workbench import Workbench, WorkbenchDep
 
 router = APIRouter(include_in_schema=False)
 
-_PATIENCE = 30.0  # seconds for the index, without which a case is not known by its content
-_LONG = 60  # a text of more characters is compared word by word
+_PATIENCE = 30.0  # seconds to wait for the index, which knows cases by content
+_LONG = 60  # longer texts are compared word by word
 _LONGEST_COMPARED = 4_000
 _TEXTS = ("another text",)
 _TONES: Any = {"only in A": "bad", "only in B": "good"}
@@ -36,48 +35,48 @@ _TONES: Any = {"only in A": "bad", "only in B": "good"}
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One way in which cases changed, with the cases: id, address, and what else is said of each."""
+    """One kind of change and its cases: id, URL and details of each."""
 
     field: str
     told: tuple[str, ...]
-    """One value and the other; or in words."""
+    """Value before and after, or a description."""
     count: int
     cases: list[tuple[str, str, str]]
 
 
 @router.get("/compare")
-def compare_page(request: Request, bench: Bench, a: str = "", b: str = "") -> Response:
-    names = [run.name for run in bench.runs.runs()]
+def compare_page(request: Request, workbench: WorkbenchDep, a: str = "", b: str = "") -> Response:
+    names = [run.name for run in workbench.runs.runs()]
     context: dict[str, Any] = {"names": names, "a": a, "b": b, "problem": "", "waiting": False, "rest": None}
     if a and b:
         try:
-            found = bench.runs.comparison(a, b)
+            found = workbench.runs.comparison(a, b)
         except NoSuchRun:
             raise
         except UsageProblem as problem:
             context["problem"] = str(problem)
         else:
             context["waiting"] = found is None
-            context |= {} if found is None else _compared(request, bench, found, a, b)
-    return page(request, "compare.html", **context)
+            context |= {} if found is None else _compared(request, workbench, found, a, b)
+    return render_page(request, "compare.html", **context)
 
 
-def _compared(request: Request, bench: Workbench, found: Comparison, a: str, b: str) -> dict[str, Any]:
-    """Whoever reads what changed in a case has seen its verdict."""
+def _compared(request: Request, workbench: Workbench, found: Comparison, a: str, b: str) -> dict[str, Any]:
+    """Template variables of a comparison. The verdicts of the listed cases count as seen."""
     changes = sorted(_changes(found, a, b), key=lambda change: change.told == _TEXTS)
-    if (rater := rater_of(request)) is not None:
+    if (rater := get_rater(request)) is not None:
         ids = [case for change in changes for case, _, _ in change.cases]
         for run in (a, b):
-            opened = bench.runs.open(run, _PATIENCE)
-            note_seen(request, opened, opened.cases.named(ids))
-    rest = drawn(comparison_blocks(_by_name(found, bench, a, b), flips=False), a)
+            opened = workbench.runs.open(run, _PATIENCE)
+            record_seen(request, opened, opened.cases.named(ids))
+    rest = render_blocks(comparison_blocks(_by_name(found, workbench, a, b), flips=False), a)
     return {"changes": changes, "rest": rest, "rater": rater}
 
 
 @router.get("/compare/case")
 def pair_page(
     request: Request,
-    bench: Bench,
+    workbench: WorkbenchDep,
     a: str,
     b: str,
     id: str,  # noqa: A002 - the parameter's name in addresses
@@ -85,25 +84,25 @@ def pair_page(
 ) -> Response:
     sides: list[dict[str, Any]] = []
     for name in (a, b):
-        opened = bench.runs.open(name)
-        row, rules = found_row(opened, id, again=again), opened.manifest.about.rules
-        sides.append({"name": name, "address": row_address(name, row), **shown_case(request, bench, opened, row)})
+        opened = workbench.runs.open(name)
+        row, rules = find_row(opened, id, again=again), opened.manifest.about.rules
+        sides.append({"name": name, "address": row_address(name, row), **shown_case(request, workbench, opened, row)})
     one, other = (side["judgement"] for side in sides)
     context = {
         "id": id,
         "sides": sides,
-        "changed": drawn(_changed(one, other, rules), a),
+        "changed": render_blocks(_changed(one, other, rules), a),
         "other_content": one["input_hash"] != other["input_hash"],
         "back": f"/compare?{urlencode({'a': a, 'b': b})}",
     }
-    return page(request, "pair.html", **context)
+    return render_page(request, "pair.html", **context)
 
 
 # --- what changed between two runs -----------------------------------------------------------------
 
 
 def _changes(found: Comparison, a: str, b: str) -> Iterator[Change]:
-    """Changes of status first, then flips of labels, largest moves of scores, and texts that are not the same."""
+    """Status changes first, then flipped codes, moved scores and changed texts."""
 
     def linked(ids: tuple[str, ...], told: Mapping[str, str] | None = None) -> list[tuple[str, str, str]]:
         query = [(name, urlencode({"a": a, "b": b, "id": name})) for name in ids]
@@ -123,11 +122,11 @@ def _changes(found: Comparison, a: str, b: str) -> Iterator[Change]:
             yield Change(field.name, _TEXTS, field.changed, linked(field.ids))
 
 
-def _by_name(found: Comparison, bench: Workbench, a: str, b: str) -> Comparison:
-    """Runs and their inputs are called by their names: where they lie on this machine is nobody's business."""
+def _by_name(found: Comparison, workbench: Workbench, a: str, b: str) -> Comparison:
+    """Show runs and inputs by name: where they are on this machine is private."""
     settings = [line for line in found.settings if not line.startswith("inputs:")]
     if len(settings) < len(found.settings):
-        ours, theirs = (inputs_in_words(bench.runs.load(run).manifest) for run in (a, b))
+        ours, theirs = (describe_inputs(workbench.runs.load(run).manifest) for run in (a, b))
         settings.append(f"inputs: {ours} in A, {theirs} in B")
     sides = {"a": found.a.model_copy(update={"run": a}), "b": found.b.model_copy(update={"run": b})}
     return found.model_copy(update={**sides, "settings": tuple(settings)})
@@ -137,7 +136,7 @@ def _by_name(found: Comparison, bench: Workbench, a: str, b: str) -> Comparison:
 
 
 def _changed(a: Mapping[str, Any], b: Mapping[str, Any], rules: Mapping[str, str]) -> Iterator[Block]:
-    """Values that differ in a table, each with the rule that gave it; long texts with their words compared."""
+    """Differing values in a table with their rules; long texts as a word diff."""
     here, there = {"status": a["status"], **fields_of(a)}, {"status": b["status"], **fields_of(b)}
     both = (here, a), (there, b)
     differing = [name for name in dict.fromkeys((*here, *there)) if here.get(name) != there.get(name)]

@@ -1,4 +1,4 @@
-"""`/runs/{run}`: what a run comes to, and its cases by page, filter, search and order; all of it in the address."""
+"""`/runs/{run}`: the summary of a run and a table of its cases to filter, search and sort; all of it in the URL."""
 
 from __future__ import annotations
 
@@ -21,14 +21,21 @@ from krino.results.wording import date_of, figure, judge_of, labeller_of
 from krino.runs.fields import ROLL_UP, ROLL_UPS, own_fields
 from krino.runs.manifest import Manifest
 from krino.text.clean import clean_line
-from krino.web.drawing import cell_of, drawn, inputs_in_words, question_of, row_address, run_address
-from krino.web.index.pages import Row
-from krino.web.index.question import NULL, Question
-from krino.web.labels.labelling import note_seen
+from krino.web.index.case_filter import NULL, CaseFilter
+from krino.web.index.cases import CaseRow
+from krino.web.labels.service import record_seen
 from krino.web.pages.runs import Progress, progress_of
-from krino.web.run_index import Opened, Overall
-from krino.web.templating import page
-from krino.web.workbench import Bench
+from krino.web.rendering import (
+    describe_inputs,
+    make_cell,
+    read_filter,
+    render_blocks,
+    render_page,
+    row_address,
+    run_address,
+)
+from krino.web.runs_folder import OpenRun, RunOverall
+from krino.web.workbench import WorkbenchDep
 
 router = APIRouter(include_in_schema=False)
 
@@ -42,11 +49,11 @@ _MOST_CHOICES = 40
 
 
 @router.get("/runs/{run}")
-def run_page(request: Request, run: str, bench: Bench) -> Response:
-    opened = bench.runs.open(run)
+def run_page(request: Request, run: str, workbench: WorkbenchDep) -> Response:
+    opened = workbench.runs.open(run)
     about: dict[str, Any] = {"run": run, "facts_": facts_of(opened.manifest), "problem": opened.state.problem}
     if opened.state.problem:
-        return page(request, "run.html", **about)
+        return render_page(request, "run.html", **about)
     listing, overall = Listing.asked(request, run), opened.overall()
     question = listing.question
     found = opened.cases.page(question, (listing.number - 1) * listing.size, listing.size)
@@ -56,11 +63,11 @@ def run_page(request: Request, run: str, bench: Bench) -> Response:
         "base": run_address(run),
         "settings": _settings(opened.manifest),
         "sections": [(block.key, block.title) for block in blocks if isinstance(block, Section) and block.key],
-        "progress_": progress_of(opened, bench.runs.shelved(run)),
-        "summary": drawn(blocks, run),
+        "progress_": progress_of(opened, workbench.runs.find_run(run)),
+        "summary": render_blocks(blocks, run),
         "folded": question.narrows or listing.number > 1,
         "question": question,
-        "odd": listing.odd(request),
+        "odd": listing.ignored_parameters(request),
         "chips": list(_chips(listing)),
         "choices": _choices(opened, overall, question),
         "heads": {name: _head(listing, name) for name in ("id", "status", ROLL_UP)},
@@ -71,39 +78,39 @@ def run_page(request: Request, run: str, bench: Bench) -> Response:
         "pager": _pager(listing, found.found),
         "sizes": SIZES,
         "size": listing.own_size,
-        "rater": note_seen(request, opened, ((row.entry.input_hash, row.entry.id) for row in found.rows)),
+        "rater": record_seen(request, opened, ((row.entry.input_hash, row.entry.id) for row in found.rows)),
     }
-    return page(request, "run.html", **about, **context)
+    return render_page(request, "run.html", **about, **context)
 
 
 @router.get("/runs/{run}/progress")
-def run_progress(run: str, bench: Bench) -> Progress:
-    """For the page itself, while something goes on."""
-    return progress_of(bench.runs.open(run), bench.runs.shelved(run))
+def run_progress(run: str, workbench: WorkbenchDep) -> Progress:
+    """Polled by the page while the run is running or being indexed."""
+    return progress_of(workbench.runs.open(run), workbench.runs.find_run(run))
 
 
 def facts_of(manifest: Manifest) -> list[tuple[str, str]]:
-    """The head of a run, as in the report."""
+    """The facts at the top of the page, as in the report."""
     state = manifest.state if manifest.stop_reason is None else f"{manifest.state}: {manifest.stop_reason}"
     facts = [
         ("Judge", judge_of(manifest)),
         ("Labeller", labeller_of(manifest)),
         ("Started", date_of(manifest)),
         ("State", clean_line(state, 300)),
-        ("Input", inputs_in_words(manifest)),
+        ("Input", describe_inputs(manifest)),
     ]
     return [fact for fact in facts if fact[1]]
 
 
 def _settings(manifest: Manifest) -> str:
-    """How the run was made, with the names of files and not where they lie."""
+    """The settings of the run as JSON, with file names instead of paths."""
     inputs = [PurePath(name).name or name for name in manifest.plan.inputs]
     settings = {**manifest.plan.model_dump(mode="json"), "inputs": inputs, "krino": manifest.krino_version}
     return orjson.dumps(settings, option=orjson.OPT_INDENT_2).decode()
 
 
-def _summary(opened: Opened, overall: Overall | None) -> Iterator[Block]:
-    """What the report shows above its cases; before the run was summed up once, how its cases ended so far."""
+def _summary(opened: OpenRun, overall: RunOverall | None) -> Iterator[Block]:
+    """The blocks above the cases, as in the report; before the first summary only the counts."""
     if overall is not None:
         yield from page_blocks(overall.found.summary, opened.manifest, overall.found.slices, overall.own)
     elif not opened.state.problem:
@@ -115,20 +122,20 @@ def _summary(opened: Opened, overall: Overall | None) -> Iterator[Block]:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Which cases of a run its page lists."""
+    """Filter, page number and page size of the table."""
 
     run: str
-    question: Question
+    question: CaseFilter
     number: int
     size: int
 
     @classmethod
     def asked(cls, request: Request, run: str) -> Listing:
         number, size = _whole(request, "page", 1), _whole(request, "size", _USUAL_SIZE)
-        return cls(run, question_of(request, "page", "size"), number, size if size in SIZES else _USUAL_SIZE)
+        return cls(run, read_filter(request, "page", "size"), number, size if size in SIZES else _USUAL_SIZE)
 
-    def odd(self, request: Request) -> list[str]:
-        """What was asked for otherwise than it was understood."""
+    def ignored_parameters(self, request: Request) -> list[str]:
+        """Parameters that were given but not understood."""
         taken = {"page": str(self.number), "size": str(self.size)}
         return [name for name, value in taken.items() if request.query_params.get(name, value) != value]
 
@@ -136,13 +143,13 @@ class Listing:
     def own_size(self) -> int | None:
         return None if self.size == _USUAL_SIZE else self.size
 
-    def at(self, question: Question, number: int | None = None) -> str:
-        """The address of a list that is asked for otherwise, or of another page of this one."""
+    def at(self, question: CaseFilter, number: int | None = None) -> str:
+        """URL of the table with another filter or page number."""
         return f"{run_address(self.run, question, page=number, size=self.own_size)}#cases"
 
 
 def _columns(summary: Summary) -> dict[str, bool]:
-    """The fields that have a column, each with whether it is one of numbers, which some cases may have words in."""
+    """Fields with a column, each with whether the column is numeric (some of its values may be words)."""
     found: dict[str, bool] = {}
     for item in columns_of(summary, {}):
         if item["name"] != ROLL_UP:
@@ -151,7 +158,7 @@ def _columns(summary: Summary) -> dict[str, bool]:
 
 
 def _lines(
-    opened: Opened, rows: list[Row], columns: Mapping[str, bool], question: Question
+    opened: OpenRun, rows: list[CaseRow], columns: Mapping[str, bool], question: CaseFilter
 ) -> Iterator[dict[str, Any]]:
     scales = scales_of(opened.manifest.about.fields_schema)
     for row, judgement in zip(rows, opened.cases.judgements(rows), strict=True):
@@ -164,13 +171,13 @@ def _lines(
             "status": judgement["status"],
             "roll_up": judgement.get("roll_up") if ok else None,
             "about": [(name.replace("_", " "), clean_line(text, _LONGEST_INPUT)) for name, text in inputs],
-            "cells": [cell_of(name, verdict, scales, ok=ok, number=number) for name, number in columns.items()],
+            "cells": [make_cell(name, verdict, scales, ok=ok, number=number) for name, number in columns.items()],
             "note": clean_line(note_of(judgement, large=False), 240),
         }
 
 
 def _head(listing: Listing, name: str, number: bool = False) -> dict[str, Any]:
-    """A heading that sorts: where it leads, and how the list is sorted by it now."""
+    """A column heading: its sort link, and the current order."""
     question = listing.question
     sorted_now = "none" if question.sort != name else "descending" if question.down else "ascending"
     address = listing.at(question.sorted_by(name))
@@ -197,7 +204,7 @@ class Choice(NamedTuple):
 
 
 def _chips(listing: Listing) -> Iterator[tuple[str, str]]:
-    """What narrows the list, in words, each with the address without it."""
+    """Active filters in words, each with the URL that removes it."""
     signs = {"q": "words: {value}", "status": "{value}", "is": "{name} is {value}", "in": "{name}: {value}"}
     signs |= {"min": "{name} ≥ {value}", "max": "{name} ≤ {value}"}
     for name, value in listing.question.pairs():
@@ -207,7 +214,7 @@ def _chips(listing: Listing) -> Iterator[tuple[str, str]]:
             yield clean_line(told, 80), listing.at(listing.question.without(name, value))
 
 
-def _choices(opened: Opened, overall: Overall | None, question: Question) -> dict[str, Any]:
+def _choices(opened: OpenRun, overall: RunOverall | None, question: CaseFilter) -> dict[str, Any]:
     chosen: dict[str, Any] = {
         "statuses": _values(opened.counts().model_dump(), _asked(question, "status")),
         "roll_ups": [],
@@ -242,7 +249,7 @@ def _values(counts: Mapping[str, int], wanted: set[str], nulls: int = 0) -> list
     return [*found, Choice(NULL, nulls, NULL in wanted)] if nulls else found
 
 
-def _asked(question: Question, kind: str, field: str = "") -> set[str]:
+def _asked(question: CaseFilter, kind: str, field: str = "") -> set[str]:
     return {value for name, value in question.of(kind) if name == field}
 
 

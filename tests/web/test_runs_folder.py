@@ -15,9 +15,9 @@ from krino.errors import UsageProblem
 from krino.runs.journal import JOURNAL, Journal
 from krino.runs.manifest import Manifest
 from krino.runs.reading import load_run
-from krino.web.drawing import at_a_glance
-from krino.web.index.question import Question
-from krino.web.run_index import NoSuchRun, Opened, RunShelf
+from krino.web.index.case_filter import CaseFilter
+from krino.web.rendering import list_cells
+from krino.web.runs_folder import NoSuchRun, OpenRun, RunsFolder
 from made_runs import error_row, failed_row, make_run, row
 
 SCHEMA = {"type": "object", "properties": {"score": {}, "kind": {}, "errors": {}, "said": {}}}
@@ -33,8 +33,8 @@ ROWS = [
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Iterator[RunShelf]:
-    found = RunShelf(tmp_path / "runs", tmp_path / "cache")
+def shelf(tmp_path: Path) -> Iterator[RunsFolder]:
+    found = RunsFolder(tmp_path / "runs", tmp_path / "cache")
     yield found
     found.close()
 
@@ -47,12 +47,12 @@ def made(tmp_path: Path) -> Callable[..., Path]:
     return make
 
 
-def opened(shelf: RunShelf, name: str = "one") -> Opened:
+def opened(shelf: RunsFolder, name: str = "one") -> OpenRun:
     return shelf.open(name, patience=60)
 
 
-def places(shelf: RunShelf, query: str = "", name: str = "one", most: int = 50) -> list[int]:
-    asked = Question.read(tuple(part.split("=", 1)) for part in query.split("&") if part)  # type: ignore[misc]
+def places(shelf: RunsFolder, query: str = "", name: str = "one", most: int = 50) -> list[int]:
+    asked = CaseFilter.read(tuple(part.split("=", 1)) for part in query.split("&") if part)  # type: ignore[misc]
     return [found.place for found in opened(shelf, name).cases.page(asked, 0, most).rows]
 
 
@@ -88,21 +88,21 @@ def places(shelf: RunShelf, query: str = "", name: str = "one", most: int = 50) 
     ],
 )
 def test_a_question_finds_the_cases_that_it_asks_for(
-    shelf: RunShelf, made: Callable[..., Path], query: str, found: list[int]
+    shelf: RunsFolder, made: Callable[..., Path], query: str, found: list[int]
 ) -> None:
     made()
     assert places(shelf, query) == found
 
 
-def test_what_the_run_does_not_have_is_named(shelf: RunShelf, made: Callable[..., Path]) -> None:
+def test_what_the_run_does_not_have_is_named(shelf: RunsFolder, made: Callable[..., Path]) -> None:
     made()
-    asked = Question.read([("min.nothing", "1"), ("is.nobody", "x"), ("in.nowhere", "y"), ("sort", "never")])
+    asked = CaseFilter.read([("min.nothing", "1"), ("is.nobody", "x"), ("in.nowhere", "y"), ("sort", "never")])
     page = opened(shelf).cases.page(asked, 0, 10)
     assert set(page.unknown) == {"nothing", "nobody", "nowhere", "never"}
     assert page.found == 6
 
 
-def test_short_explanations_are_no_codes_and_are_searched_for(shelf: RunShelf, made: Callable[..., Path]) -> None:
+def test_short_explanations_are_no_codes_and_are_searched_for(shelf: RunsFolder, made: Callable[..., Path]) -> None:
     parts = {
         "score_explanation": {"type": "string"},
         "comments": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]},
@@ -115,21 +115,21 @@ def test_short_explanations_are_no_codes_and_are_searched_for(shelf: RunShelf, m
     assert opened(shelf).state.fields == ["number_of_comments", "reasoning"]
     assert places(shelf, "q=right") == [0]
     run = shelf.load("one")
-    cells = at_a_glance(next(run.records()), about.fields_schema)
+    cells = list_cells(next(run.records()), about.fields_schema)
     assert [cell.name for cell in cells] == ["number of comments", "reasoning"]
 
 
-def test_pages_are_parts_of_the_whole(shelf: RunShelf, made: Callable[..., Path]) -> None:
+def test_pages_are_parts_of_the_whole(shelf: RunsFolder, made: Callable[..., Path]) -> None:
     made()
-    cases, asked = opened(shelf).cases, Question.read([("sort", "score")])
+    cases, asked = opened(shelf).cases, CaseFilter.read([("sort", "score")])
     parts = [[found.place for found in cases.page(asked, first, 2).rows] for first in (0, 2, 4, 6)]
     assert parts == [[1, 5], [0, 2], [3, 4], []]
 
 
 @pytest.mark.parametrize("query", ["", "sort=score", "sort=score&down=1", "sort=kind&down=1", "status=ok&sort=id"])
-def test_neighbours_are_those_of_the_list(shelf: RunShelf, made: Callable[..., Path], query: str) -> None:
+def test_neighbours_are_those_of_the_list(shelf: RunsFolder, made: Callable[..., Path], query: str) -> None:
     made()
-    asked = Question.read(tuple(part.split("=")) for part in query.split("&") if part)  # type: ignore[misc]
+    asked = CaseFilter.read(tuple(part.split("=")) for part in query.split("&") if part)  # type: ignore[misc]
     cases = opened(shelf).cases
     rows = cases.page(asked, 0, 50).rows
     for at, found in enumerate(rows):
@@ -140,23 +140,23 @@ def test_neighbours_are_those_of_the_list(shelf: RunShelf, made: Callable[..., P
         assert beside.after == (rows[at + 1] if at + 1 < len(rows) else None)
 
 
-def test_a_case_outside_the_question_has_no_neighbours(shelf: RunShelf, made: Callable[..., Path]) -> None:
+def test_a_case_outside_the_question_has_no_neighbours(shelf: RunsFolder, made: Callable[..., Path]) -> None:
     made()
     cases = opened(shelf).cases
     found = cases.find("c")
     assert found is not None
-    assert cases.neighbours(Question.read([("status", "ok")]), found) is None
+    assert cases.neighbours(CaseFilter.read([("status", "ok")]), found) is None
 
 
-def test_judgements_are_those_of_the_run(shelf: RunShelf, made: Callable[..., Path]) -> None:
+def test_judgements_are_those_of_the_run(shelf: RunsFolder, made: Callable[..., Path]) -> None:
     folder = made()
     found = opened(shelf)
-    rows = found.cases.page(Question(), 0, 50).rows
+    rows = found.cases.page(CaseFilter(), 0, 50).rows
     assert list(found.cases.judgements(rows)) == list(load_run(folder).records())
     assert found.counts() == load_run(folder).counts()
 
 
-def test_cases_with_the_same_id_are_told_apart(shelf: RunShelf, made: Callable[..., Path]) -> None:
+def test_cases_with_the_same_id_are_told_apart(shelf: RunsFolder, made: Callable[..., Path]) -> None:
     made()
     cases = opened(shelf).cases
     first, second = cases.find("a"), cases.find("a", 1)
@@ -167,7 +167,7 @@ def test_cases_with_the_same_id_are_told_apart(shelf: RunShelf, made: Callable[.
     assert cases.at(5) == second
 
 
-def test_the_index_grows_with_the_journal(shelf: RunShelf, made: Callable[..., Path]) -> None:
+def test_the_index_grows_with_the_journal(shelf: RunsFolder, made: Callable[..., Path]) -> None:
     folder = made([*ROWS[:3], error_row("d")], state="running", cases=None)
     assert places(shelf, "status=error") == [3]
     (again,) = [record for record in load_run(folder).records() if record["id"] == "d"]
@@ -179,7 +179,7 @@ def test_the_index_grows_with_the_journal(shelf: RunShelf, made: Callable[..., P
     assert places(shelf, "status=failed") == [2, 3]
 
 
-def test_a_run_that_is_begun_anew_is_indexed_anew(shelf: RunShelf, made: Callable[..., Path]) -> None:
+def test_a_run_that_is_begun_anew_is_indexed_anew(shelf: RunsFolder, made: Callable[..., Path]) -> None:
     folder = made()
     assert places(shelf, "q=wet") == [0]
     (folder / JOURNAL).unlink()
@@ -188,7 +188,7 @@ def test_a_run_that_is_begun_anew_is_indexed_anew(shelf: RunShelf, made: Callabl
     assert places(shelf, "is.kind=C") == [0, 1, 2, 3, 4]
 
 
-def test_another_order_of_the_input_is_followed(shelf: RunShelf, made: Callable[..., Path], tmp_path: Path) -> None:
+def test_another_order_of_the_input_is_followed(shelf: RunsFolder, made: Callable[..., Path], tmp_path: Path) -> None:
     folder = made(ROWS[:3])
     assert places(shelf, "status=failed") == [2]
     kept = (folder / JOURNAL).read_bytes()
@@ -199,7 +199,7 @@ def test_another_order_of_the_input_is_followed(shelf: RunShelf, made: Callable[
 
 
 def test_a_line_that_is_no_judgement_is_named_and_nothing_is_summed_up(
-    shelf: RunShelf, made: Callable[..., Path]
+    shelf: RunsFolder, made: Callable[..., Path]
 ) -> None:
     folder = made()
     with (folder / JOURNAL).open("ab") as journal:
@@ -209,7 +209,7 @@ def test_a_line_that_is_no_judgement_is_named_and_nothing_is_summed_up(
     assert found.overall() is None
 
 
-def test_a_finished_run_that_lacks_a_case_is_refused(shelf: RunShelf, made: Callable[..., Path]) -> None:
+def test_a_finished_run_that_lacks_a_case_is_refused(shelf: RunsFolder, made: Callable[..., Path]) -> None:
     folder = made()
     lines = (folder / JOURNAL).read_bytes().splitlines(keepends=True)
     (folder / JOURNAL).write_bytes(b"".join(lines[1:]))
@@ -218,7 +218,7 @@ def test_a_finished_run_that_lacks_a_case_is_refused(shelf: RunShelf, made: Call
     assert found.overall() is None
 
 
-def test_the_summary_is_that_of_the_run(shelf: RunShelf, made: Callable[..., Path]) -> None:
+def test_the_summary_is_that_of_the_run(shelf: RunsFolder, made: Callable[..., Path]) -> None:
     folder = made()
     overall = opened(shelf).overall()
     assert overall is not None
@@ -227,20 +227,20 @@ def test_the_summary_is_that_of_the_run(shelf: RunShelf, made: Callable[..., Pat
     assert [item.name for item in overall.found.summary.numbers] == ["score"]
 
 
-def test_a_damaged_index_is_made_again(shelf: RunShelf, made: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_damaged_index_is_made_again(shelf: RunsFolder, made: Callable[..., Path], tmp_path: Path) -> None:
     made()
     assert len(places(shelf)) == 6
     shelf.close()
     for file in (tmp_path / "cache").iterdir():
         file.write_bytes(b"no database at all" * 1000)
-    again = RunShelf(tmp_path / "runs", tmp_path / "cache")
+    again = RunsFolder(tmp_path / "runs", tmp_path / "cache")
     try:
         assert len(places(again)) == 6
     finally:
         again.close()
 
 
-def test_runs_come_newest_first_and_unreadable_ones_last(shelf: RunShelf, made: Callable[..., Path]) -> None:
+def test_runs_come_newest_first_and_unreadable_ones_last(shelf: RunsFolder, made: Callable[..., Path]) -> None:
     from datetime import UTC, datetime
 
     made(name="old", started=datetime(2024, 1, 1, tzinfo=UTC))
@@ -254,7 +254,9 @@ def test_runs_come_newest_first_and_unreadable_ones_last(shelf: RunShelf, made: 
 
 
 @pytest.mark.parametrize("name", ["..", ".", "", "one/..", "/etc", "one/../one", "ONE", "link"])
-def test_no_name_leads_out_of_the_folder(shelf: RunShelf, made: Callable[..., Path], tmp_path: Path, name: str) -> None:
+def test_no_name_leads_out_of_the_folder(
+    shelf: RunsFolder, made: Callable[..., Path], tmp_path: Path, name: str
+) -> None:
     made()
     outside = make_run(tmp_path / "outside", ROWS)
     (shelf.folder / "link").symlink_to(outside, target_is_directory=True)
@@ -264,7 +266,7 @@ def test_no_name_leads_out_of_the_folder(shelf: RunShelf, made: Callable[..., Pa
 
 
 def test_a_file_that_links_out_of_the_run_is_not_read(
-    shelf: RunShelf, made: Callable[..., Path], tmp_path: Path
+    shelf: RunsFolder, made: Callable[..., Path], tmp_path: Path
 ) -> None:
     folder = made()
     (folder / JOURNAL).rename(tmp_path / "elsewhere.jsonl")
@@ -273,7 +275,7 @@ def test_a_file_that_links_out_of_the_run_is_not_read(
 
 
 def test_a_folder_that_is_a_run_itself_is_served_as_one(made: Callable[..., Path], tmp_path: Path) -> None:
-    shelf = RunShelf(made(), tmp_path / "cache")
+    shelf = RunsFolder(made(), tmp_path / "cache")
     try:
         assert [run.name for run in shelf.runs()] == ["one"]
         assert len(places(shelf)) == 6
@@ -282,7 +284,7 @@ def test_a_folder_that_is_a_run_itself_is_served_as_one(made: Callable[..., Path
 
 
 def test_a_folder_that_is_not_there_says_so(tmp_path: Path) -> None:
-    shelf = RunShelf(tmp_path / "nowhere", tmp_path / "cache")
+    shelf = RunsFolder(tmp_path / "nowhere", tmp_path / "cache")
     try:
         with pytest.raises(UsageProblem, match="cannot be read"):
             shelf.runs()
@@ -302,5 +304,5 @@ def test_a_folder_that_is_not_there_says_so(tmp_path: Path) -> None:
     )
 )
 def test_an_address_says_the_same_when_it_is_read_again(pairs: list[tuple[str, str]]) -> None:
-    asked = Question.read(pairs)
-    assert Question.read(asked.pairs()) == asked
+    asked = CaseFilter.read(pairs)
+    assert CaseFilter.read(asked.pairs()) == asked
