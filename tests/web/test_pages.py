@@ -22,7 +22,7 @@ from krino.runs.journal import JOURNAL, Journal
 from krino.runs.manifest import Manifest
 from krino.runs.reading import load_run
 from krino.web.index.run_index import RunIndex
-from krino.web.pages.try_it import save
+from krino.web.pages.try_it import append_case
 from made_runs import failed_row, make_run, row
 from workbench_making import csrf_of, serving
 
@@ -354,7 +354,7 @@ def test_a_case_that_is_saved_can_be_judged_by_the_command(tmp_path: Path) -> No
 @pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", ".hidden", "a\0b", "x" * 90, "a b", "ü"])
 def test_no_name_of_a_file_leads_out_of_the_folder_of_cases(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageProblem, match="is not a valid file name"):
-        save(tmp_path, name, {"question": "?"})
+        append_case(tmp_path, name, {"question": "?"})
 
 
 def test_a_link_in_the_folder_of_cases_is_not_followed(tmp_path: Path) -> None:
@@ -364,41 +364,41 @@ def test_a_link_in_the_folder_of_cases_is_not_followed(tmp_path: Path) -> None:
     (runs / "cases").mkdir(parents=True)
     (runs / "cases" / "mine.jsonl").symlink_to(outside)
     with pytest.raises(UsageProblem, match="cannot be written"):
-        save(runs, "mine", {"question": "?"})
+        append_case(runs, "mine", {"question": "?"})
     assert outside.read_text() == "kept\n"
     (runs / "cases" / "mine.jsonl").unlink()
     (runs / "cases").rmdir()
     (runs / "cases").symlink_to(tmp_path, target_is_directory=True)
     with pytest.raises(UsageProblem, match="leads elsewhere"):
-        save(runs, "mine", {"question": "?"})
+        append_case(runs, "mine", {"question": "?"})
 
 
 def test_a_saved_case_has_a_line_of_its_own_though_somebody_left_the_last_one_open(tmp_path: Path) -> None:
     (tmp_path / "cases").mkdir()
     file = tmp_path / "cases" / "mine.jsonl"
     file.write_text('{"question": "by hand"}')
-    save(tmp_path, "mine", {"question": "one"})
-    save(tmp_path, "mine", {"question": "two"})
+    append_case(tmp_path, "mine", {"question": "one"})
+    append_case(tmp_path, "mine", {"question": "two"})
     assert [orjson.loads(line)["question"] for line in file.read_bytes().splitlines()] == ["by hand", "one", "two"]
 
 
 def test_a_case_that_cannot_be_saved_is_told_and_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     resource = pytest.importorskip("resource")
-    save(tmp_path, "mine", {"question": "one"})
+    append_case(tmp_path, "mine", {"question": "one"})
     file = tmp_path / "cases" / "mine.jsonl"
     before = file.read_bytes()
     usual = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 9, usual[1]))  # as a disk with room for half a line
     try:
         with pytest.raises(UsageProblem, match=r"mine.jsonl cannot be written: No space"):
-            save(tmp_path, "mine", {"question": "two"})
+            append_case(tmp_path, "mine", {"question": "two"})
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, usual)
     with pytest.raises(UsageProblem, match="cannot be written as JSON"):
-        save(tmp_path, "mine", {"question": orjson.loads("[" * 500 + "]" * 500)})
+        append_case(tmp_path, "mine", {"question": orjson.loads("[" * 500 + "]" * 500)})
     os.mkfifo(tmp_path / "cases" / "pipe.jsonl")
     with pytest.raises(UsageProblem, match="not a regular file"):
-        save(tmp_path, "pipe", {"question": "two"})
+        append_case(tmp_path, "pipe", {"question": "two"})
     assert file.read_bytes() == before
 
 

@@ -31,7 +31,7 @@ from krino.runs.roll import ROLL
 from krino.text.clean import clean_line
 from krino.text.guessing import guessed
 from krino.web.index.cases import Cases
-from krino.web.index.run_index import VERSION, RunIndex, State, stamp_of
+from krino.web.index.run_index import VERSION, RunIndex, State, stamp_file
 from krino.web.paths import inside_folder
 
 SUMMARY = "summary"
@@ -123,12 +123,12 @@ class RunsFolder:
         """`cache`: folder for the indexes; by default beside the runs, or in the user's cache if that is not
         writable."""
         self.folder = folder
-        self._cache = cache or _usual_cache(folder)
+        self._cache = cache or _default_cache(folder)
         self._pool = ThreadPoolExecutor(_WORKERS, thread_name_prefix="krino-index")
         self._jobs: dict[str, Future[None]] = {}
         self._done: dict[str, Any] = {}
         """Per run, the file stamps when it was last indexed."""
-        self._summed: dict[str, tuple[float, float]] = {}
+        self._summarised: dict[str, tuple[float, float]] = {}
         """Per run, when it was last summarised and how long that took."""
         self._manifests: dict[str, tuple[Any, ListedRun]] = {}
         self._compared: dict[Any, Future[Comparison]] = {}
@@ -141,14 +141,14 @@ class RunsFolder:
 
     def runs(self) -> list[ListedRun]:
         """All runs, newest first; unreadable ones come last."""
-        found = [self._shelved(path) for path in self._folders()]
+        found = [self._read_run(path) for path in self._folders()]
         return sorted(
             found, key=lambda run: (run.manifest.started.timestamp() if run.manifest else 0, run.name), reverse=True
         )
 
     def find_run(self, name: str) -> ListedRun:
         """One run of the list."""
-        return self._shelved(self.path_of(name))
+        return self._read_run(self.path_of(name))
 
     def load(self, name: str) -> StoredRun:
         """A run without its index. Raises `NoSuchRun`; no name leads out of the folder."""
@@ -184,25 +184,25 @@ class RunsFolder:
             if path is not None and path.name == name and (path / MANIFEST).is_file():
                 yield path
 
-    def _shelved(self, path: Path) -> ListedRun:
-        stamp = _stamp(path)
+    def _read_run(self, path: Path) -> ListedRun:
+        stamp = _stamp_run(path)
         known = self._manifests.get(path.name)
         if known is not None and known[0] == stamp:
             return known[1]
-        heard = max((mtime for mtime, _ in stamp), default=0) / 1e9
+        last_write = max((mtime for mtime, _ in stamp), default=0) / 1e9
         try:
-            shelved = ListedRun(path.name, Manifest.load(path), last_write=heard)
+            listed = ListedRun(path.name, Manifest.load(path), last_write=last_write)
         except UsageProblem as problem:
-            shelved = ListedRun(path.name, None, str(problem), heard)
-        self._manifests[path.name] = (stamp, shelved)
-        return shelved
+            listed = ListedRun(path.name, None, str(problem), last_write)
+        self._manifests[path.name] = (stamp, listed)
+        return listed
 
     # --- comparing two runs --------------------------------------------------------------------------------
 
     def comparison(self, a: str, b: str) -> Comparison | None:
         """B compared with A; None while it is being computed. Raises `UsageProblem` if they cannot be compared."""
         first, second = self.path_of(a), self.path_of(b)
-        key = (a, b, _stamp(first), _stamp(second))
+        key = (a, b, _stamp_run(first), _stamp_run(second))
         with self._lock:
             if key not in self._compared:
                 done = [known for known, job in self._compared.items() if job.done()]
@@ -236,13 +236,13 @@ class RunsFolder:
     def open(self, name: str, patience: float = _PATIENCE) -> OpenRun:
         """The run with its index as far as it has come. If it is not complete, it grows in the background meanwhile."""
         run = self.load(name)
-        index = RunIndex(self._index_of(run.folder))
+        index = RunIndex(self._index_path(run.folder))
         job = self._refresh(name, run, index)
         if job is not None:
             wait([job], patience)
         indexing = job is not None and not job.done()
         state = index.state()
-        return OpenRun(name, run, index, state, indexing, Cases(index, run, state), stamp_of(run.journal)[1])
+        return OpenRun(name, run, index, state, indexing, Cases(index, run, state), stamp_file(run.journal)[1])
 
     def _refresh(self, name: str, run: StoredRun, index: RunIndex) -> Future[None] | None:
         """The running or newly started work on the index; None if it is current."""
@@ -250,7 +250,7 @@ class RunsFolder:
             job = self._jobs.get(name)
             if job is not None and not job.done():
                 return job
-            stamp = _stamp(run.folder)
+            stamp = _stamp_run(run.folder)
             if self._done.get(name) == stamp and index.path.exists() and not self._summary_is_due(name, run, index):
                 return None
             self._jobs[name] = self._pool.submit(self._update_index, name, run, index, stamp)
@@ -273,7 +273,7 @@ class RunsFolder:
         state = index.state()
         if state.problem or index.source_of(SUMMARY) == _source_key(run, state):
             return False
-        at, took = self._summed.get(name, (0.0, 0.0))
+        at, took = self._summarised.get(name, (0.0, 0.0))
         return run.manifest.state != "running" or time.monotonic() - at > _PAUSE * took
 
     def _summarise(self, name: str, run: StoredRun, index: RunIndex, state: State) -> None:
@@ -290,7 +290,7 @@ class RunsFolder:
             "own": as_data(own.blocks()),
         }
         index.keep(SUMMARY, _source_key(run, state), data)
-        self._summed[name] = (time.monotonic(), time.monotonic() - began)
+        self._summarised[name] = (time.monotonic(), time.monotonic() - began)
 
     def _check_closing(self, records: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         for record in records:
@@ -301,7 +301,7 @@ class RunsFolder:
         if self._closing.is_set():
             raise _Closing
 
-    def _index_of(self, folder: Path) -> Path:
+    def _index_path(self, folder: Path) -> Path:
         """Path of a run's index, derived from the run's path. What the run is, the index itself records."""
         key = hashlib.blake2b(os.fsencode(folder.resolve()), digest_size=12).hexdigest()
         return self._cache / f"{key}.v{VERSION}.sqlite"
@@ -315,7 +315,7 @@ class _Closing(Exception):
     """Ends background work because the server is closing."""
 
 
-def _usual_cache(folder: Path) -> Path:
+def _default_cache(folder: Path) -> Path:
     """Where indexes are kept; they can be deleted at any time. A run folder served alone is never written to: it may
     come from anyone."""
     if not (folder / MANIFEST).is_file() and os.access(folder, os.W_OK):
@@ -324,9 +324,9 @@ def _usual_cache(folder: Path) -> Path:
     return (Path(base) if base else Path.home() / ".cache") / "krino" / "workbench"
 
 
-def _stamp(folder: Path) -> tuple[tuple[int, int], ...]:
+def _stamp_run(folder: Path) -> tuple[tuple[int, int], ...]:
     """Modification time and size of a run's files."""
-    return tuple(stamp_of(folder / name) for name in (MANIFEST, JOURNAL, ROLL))
+    return tuple(stamp_file(folder / name) for name in (MANIFEST, JOURNAL, ROLL))
 
 
 def _source_key(run: StoredRun, state: State) -> str:

@@ -8,7 +8,15 @@ import pytest
 
 from krino.people.rows import build_rows, random_rank
 from krino.people.store import CaseRef, Depth, Event, Subject
-from krino.web.labels.queue import SHARE, CaseInterest, Queue, Ranking, measure_interest, progress_of, verdict_distance
+from krino.web.labels.queue import (
+    SHARE,
+    CaseInterest,
+    Queue,
+    Ranking,
+    list_progress,
+    measure_interest,
+    verdict_distance,
+)
 
 SUBJECT = Subject("toy", "0" * 32, "1")
 
@@ -101,13 +109,13 @@ def test_a_case_that_was_labelled_or_skipped_is_not_brought_again_at_that_depth(
     assert Queue(ranking, events, "labels").next("anna") is not None
     assert Queue(ranking, events, "fields").next("ben") is not None
     queue = Queue(ranking, events, "fields")
-    assert (queue.done("anna"), queue.skipped("anna")) == ({digest(0)}, [digest(1)])
+    assert (queue.list_done("anna"), queue.list_skipped("anna")) == ({digest(0)}, [digest(1)])
 
 
 def test_labels_of_cases_that_the_run_does_not_have_are_passed_over() -> None:
     queue = Queue(Ranking([case(0)]), [event(7), event(7, "ben", 0.0)], "fields")
-    assert queue.done("anna") == set()
-    assert progress_of(queue) == []
+    assert queue.list_done("anna") == set()
+    assert list_progress(queue) == []
 
 
 def test_the_server_says_why_a_case_is_labelled_and_a_second_label_keeps_the_first_reason() -> None:
@@ -126,7 +134,7 @@ def test_progress_counts_each_rater() -> None:
     ranking = Ranking([case(number) for number in range(5)])
     events = [event(0, random=True), event(1), event(2, action="skip"), event(0, "ben")]
     found = [
-        (one.rater, one.labelled, one.skipped, one.random) for one in progress_of(Queue(ranking, events, "fields"))
+        (one.rater, one.labelled, one.skipped, one.random) for one in list_progress(Queue(ranking, events, "fields"))
     ]
     assert found == [("anna", 2, 1, 1), ("ben", 1, 0, 0)]
 

@@ -227,7 +227,7 @@ def test_where_the_facts_settle_all_only_the_fields_are_asked() -> None:
     settled = next(record for record in records("citation") if ("citation", record) not in OPEN)
     found = asked("citation", settled)
     assert set(found.forms) == {"fields"}
-    with pytest.raises(UsageProblem, match="the facts settle this case"):
+    with pytest.raises(UsageProblem, match="the facts alone settle this case"):
         found.at("labels")
 
 

@@ -118,12 +118,12 @@ def cases(
     opened = workbench.runs.open(name)
     refuse_damaged(opened, "run")
     question = CaseFilter.read(request.query_params.multi_items(), ("first", "most"))
-    for part, told in question.rejected:
-        raise Problem(422, told, where=f"query.{part}", remedy=_ASKING)
+    for part, reason in question.rejected:
+        raise Problem(422, reason, where=f"query.{part}", remedy=_ASKING)
     page = opened.cases.page(question, first, most)
     if page.unknown:
         raise _unknown(opened, page.unknown[0])
-    found = list(opened.cases.judgements(page.rows))
+    found = list(opened.cases.read_judgements(page.rows))
     record_seen(request, opened, ((row.entry.input_hash, row.entry.id) for row in page.rows))
     data = {"found": page.found, "first": first, "current": not opened.behind, "cases": found}
     return Response(orjson.dumps(data), media_type="application/json")

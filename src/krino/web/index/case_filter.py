@@ -16,7 +16,7 @@ from urllib.parse import urlencode
 from krino.runs.fields import ROLL_UP, ROLL_UPS
 from krino.runs.journal import CODES
 from krino.text.clean import clean_line
-from krino.web.index.columns import FIELDS, METADATA, code
+from krino.web.index.columns import FIELDS, METADATA, delimit_code
 from krino.web.index.run_index import State
 
 NULL = "null"
@@ -217,4 +217,4 @@ def _condition(kind: str, column: str, value: str) -> Condition:
         return (f"{column} IS NULL", []) if value == NULL else (f"{column} = ?", [value])
     if value == NULL:
         return f"({column} IS NULL AND line.status = 'ok')", []
-    return f"instr({column}, ?) > 0", [code(value)]
+    return f"instr({column}, ?) > 0", [delimit_code(value)]

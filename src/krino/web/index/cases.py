@@ -15,7 +15,7 @@ from krino.runs.reading import StoredRun
 from krino.runs.roll import Entry
 from krino.text.clean import clean_name
 from krino.web.index.case_filter import CaseFilter, FilterSql
-from krino.web.index.run_index import RunIndex, State, counted
+from krino.web.index.run_index import RunIndex, State, count_by_status
 
 _MANY = 500  # values in one statement
 _FROM = "FROM entry JOIN line ON line.number = entry.line"
@@ -62,7 +62,7 @@ class Cases:
         known = self._state.counts
         if known is None:
             with self._index.reading() as db:
-                known = counted(db)
+                known = count_by_status(db)
         return Counts(**known)
 
     def page(self, question: CaseFilter, first: int, most: int) -> Page:
@@ -84,14 +84,14 @@ class Cases:
         with self._index.reading() as db:
             return next(_rows(db, f"WHERE {_JUDGED} AND entry.place = ?", [place]), None)
 
-    def of_contents(self, hashes: Iterable[str]) -> dict[str, CaseRow]:
+    def find_by_hashes(self, hashes: Iterable[str]) -> dict[str, CaseRow]:
         """The first case with each of these content hashes."""
         found: dict[str, CaseRow] = {}
         for row in self._among("entry.digest", map(bytes.fromhex, hashes)):
             found.setdefault(row.entry.input_hash, row)
         return found
 
-    def named(self, ids: Iterable[str]) -> Iterator[tuple[str, str]]:
+    def find_by_ids(self, ids: Iterable[str]) -> Iterator[tuple[str, str]]:
         """Content hash and id of every judged case with one of these ids."""
         return ((row.entry.input_hash, row.entry.id) for row in self._among("entry.id", ids))
 
@@ -127,7 +127,7 @@ class Cases:
             return self.counts().total
         return int(db.execute(f"SELECT count(*) {_FROM} WHERE {where}", values).fetchone()[0])
 
-    def judgements(self, rows: Iterable[CaseRow]) -> Iterator[dict[str, Any]]:
+    def read_judgements(self, rows: Iterable[CaseRow]) -> Iterator[dict[str, Any]]:
         """The judgements, read from the journal. They were checked when they were indexed."""
         with inside(self._run.journal).open("rb") as journal:
             for row in rows:

@@ -27,7 +27,7 @@ def field_names(schema: Schema) -> list[str]:
     return [name for name in names if name != ROLL_UP and not explains(schema, name)][:MOST_FIELDS]
 
 
-def stored(value: Any) -> float | str | None:
+def to_column(value: Any) -> float | str | None:
     """The value as stored: numbers as they are, codes with delimiters, None for free text."""
     number = as_number(value)
     if number is not None:
@@ -36,7 +36,7 @@ def stored(value: Any) -> float | str | None:
     return None if codes is None else _EDGE + _EDGE.join(codes) + _EDGE
 
 
-def code(value: str) -> str:
+def delimit_code(value: str) -> str:
     """A code with its delimiters, as it appears in a stored value."""
     return f"{_EDGE}{value}{_EDGE}"
 
@@ -44,7 +44,7 @@ def code(value: str) -> str:
 def field_values(judgement: Mapping[str, Any], names: list[str]) -> list[float | str | None]:
     """One value per SQL column, empty unless the case is ok."""
     verdict = own_fields(judgement) if judgement["status"] == "ok" else {}
-    values = [stored(verdict.get(name)) for name in names]
+    values = [to_column(verdict.get(name)) for name in names]
     return [*values, *[None] * (MOST_FIELDS - len(values))]
 
 

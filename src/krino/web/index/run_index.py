@@ -96,22 +96,22 @@ class RunIndex:
             db.close()
 
     def state(self) -> State:
-        return State.of(self._one("SELECT data FROM state"))
+        return State.of(self._read_value("SELECT data FROM state"))
 
     def source_of(self, name: str) -> Any:
         """What a stored result was computed from; None if there is none. See `keep`."""
-        return self._one("SELECT source_of FROM result WHERE name = ?", name)
+        return self._read_value("SELECT source_of FROM result WHERE name = ?", name)
 
     def result(self, name: str) -> Any:
         """A result stored with `keep`; None if there is none."""
-        found = self._one("SELECT data FROM result WHERE name = ?", name)
+        found = self._read_value("SELECT data FROM result WHERE name = ?", name)
         return None if found is None else orjson.loads(found)
 
-    def _one(self, sql: str, *values: str) -> Any:
+    def _read_value(self, sql: str, *values: str) -> Any:
         if not self.path.exists():
             return None
         with self.reading() as db:
-            return _value(db, sql, values)
+            return _fetch_value(db, sql, values)
 
     # --- writing ---------------------------------------------------------------------------------
 
@@ -142,14 +142,14 @@ class RunIndex:
             while batch := list(islice(lines, _BATCH)):
                 with self._writing() as db:
                     _add_lines(db, batch, state)
-                    state.journal, state.mark = batch[-1].place, _mark(run.journal, batch[-1].place.end)
+                    state.journal, state.mark = batch[-1].place, _hash_end(run.journal, batch[-1].place.end)
                     _save(db, state)
                 go_on()
             state.problem = ""
         except UsageProblem as problem:
             state.problem = str(problem)
         with self._writing() as db:
-            state.counts = counted(db)
+            state.counts = count_by_status(db)
             _save(db, state)
         return state
 
@@ -158,10 +158,10 @@ class RunIndex:
         state, started = _state(db), run.manifest.started.isoformat()
         fields = field_names(run.manifest.about.fields_schema)
         same = state.folder == str(run.folder) and state.fields == fields
-        if not same or _mark(run.journal, state.journal.end) != state.mark:
+        if not same or _hash_end(run.journal, state.journal.end) != state.mark:
             _forget(db, *_CASES, *_LINES)
-            state = State(folder=str(run.folder), mark=_mark(run.journal, 0), fields=fields)
-        if state.started != started or stamp_of(run.folder / ROLL)[1] < state.roll.end:
+            state = State(folder=str(run.folder), mark=_hash_end(run.journal, 0), fields=fields)
+        if state.started != started or stamp_file(run.folder / ROLL)[1] < state.roll.end:
             _forget(db, *_CASES)
             state.started, state.roll, state.whole = started, Place(), False
         return state
@@ -210,7 +210,7 @@ def _open_database(path: Path) -> sqlite3.Connection:
     try:
         db.execute("PRAGMA journal_mode = WAL")
         db.execute("PRAGMA synchronous = OFF")  # a cache: it can be rebuilt after a crash
-        if not _value(db, "PRAGMA user_version"):
+        if not _fetch_value(db, "PRAGMA user_version"):
             _make_tables(db)
     except sqlite3.Error:
         db.close()
@@ -221,26 +221,26 @@ def _open_database(path: Path) -> sqlite3.Connection:
 def _make_tables(db: sqlite3.Connection) -> None:
     """Create the tables, unless another process was faster."""
     db.execute("BEGIN IMMEDIATE")
-    if not _value(db, "PRAGMA user_version"):
+    if not _fetch_value(db, "PRAGMA user_version"):
         for statement in _TABLES.split(";\n"):
             db.execute(statement)
         db.execute("PRAGMA user_version = 1")
     db.commit()
 
 
-def counted(db: sqlite3.Connection) -> dict[str, int]:
+def count_by_status(db: sqlite3.Connection) -> dict[str, int]:
     """Number of judged cases by status."""
     joined = "FROM entry JOIN line ON line.number = entry.line"
     return dict(db.execute(f"SELECT line.status, count(*) {joined} GROUP BY line.status"))
 
 
-def _value(db: sqlite3.Connection, sql: str, values: Sequence[Any] = ()) -> Any:
+def _fetch_value(db: sqlite3.Connection, sql: str, values: Sequence[Any] = ()) -> Any:
     row = db.execute(sql, values).fetchone()
     return None if row is None else row[0]
 
 
 def _state(db: sqlite3.Connection) -> State:
-    return State.of(_value(db, "SELECT data FROM state"))
+    return State.of(_fetch_value(db, "SELECT data FROM state"))
 
 
 def _save(db: sqlite3.Connection, state: State) -> None:
@@ -266,7 +266,7 @@ def _add_lines(db: sqlite3.Connection, lines: list[Line], state: State) -> None:
     """Add lines that count: per content, the first settled judgement or the last error."""
     for line in lines:
         data, digest = line.data, bytes.fromhex(line.data["input_hash"])
-        if not is_open(_value(db, "SELECT status FROM known WHERE digest = ?", (digest,))):
+        if not is_open(_fetch_value(db, "SELECT status FROM known WHERE digest = ?", (digest,))):
             continue
         values = (*field_values(data, state.fields), *metadata_values(data, state.metadata))
         db.execute(_INSERT_LINE, (line.number, line.offset, data["status"], data.get("roll_up"), *values))
@@ -275,7 +275,7 @@ def _add_lines(db: sqlite3.Connection, lines: list[Line], state: State) -> None:
         db.execute("UPDATE entry SET line = ? WHERE digest = ?", (line.number, digest))
 
 
-def _mark(journal: Path, end: int) -> str:
+def _hash_end(journal: Path, end: int) -> str:
     """Hash of the bytes just before a position in the journal."""
     try:
         with inside(journal).open("rb") as file:
@@ -285,7 +285,7 @@ def _mark(journal: Path, end: int) -> str:
         return hashlib.blake2b(b"", digest_size=16).hexdigest()
 
 
-def stamp_of(path: Path) -> tuple[int, int]:
+def stamp_file(path: Path) -> tuple[int, int]:
     """Modification time and size of a file of a run; zeros if it is missing or outside the run."""
     try:
         found = inside(path).stat()

@@ -83,9 +83,9 @@ class AgreementCache:
 
     def _compute(self, opened: OpenRun, subject: Subject, edition: int, depth: DepthChoice) -> LiveAgreement:
         events = self._store.current(subject)
-        labelled = opened.cases.of_contents(event.place.input_hash for event in events)
+        labelled = opened.cases.find_by_hashes(event.place.input_hash for event in events)
         ids = {digest: row.entry.id for digest, row in labelled.items()}
-        read = zip(ids, opened.cases.judgements(labelled.values()), strict=True)
+        read = zip(ids, opened.cases.read_judgements(labelled.values()), strict=True)
         judgements = {digest: {**judgement, "id": digest} for digest, judgement in read}
         rows = drop_provenance(build_rows(events, {digest: digest for digest in ids}, subject.version, depth))
         compared = LiveAgreement(edition, rows, ids, judgements)
@@ -108,11 +108,11 @@ def find_cell_cases(compared: LiveAgreement, field: str, people: str, judge: str
     for digest, place in given.ids.items():
         said, own = most[place], data.judge[place]
         if MISSING not in (said, own) and (names[said], names[own]) == (people, judge):
-            found.append(_cell_case(compared, digest, field))
+            found.append(_make_cell_case(compared, digest, field))
     return found
 
 
-def _cell_case(compared: LiveAgreement, digest: str, field: str) -> CellCase:
+def _make_cell_case(compared: LiveAgreement, digest: str, field: str) -> CellCase:
     said = {row["rater"]: value_text(row[field]) for row in compared.rows if row["id"] == digest and field in row}
     judge = value_text(fields_of(compared.judgements[digest]).get(field))
     return CellCase(digest, compared.ids[digest], judge, said)
@@ -160,7 +160,7 @@ class MeasureRow:
     people: tuple[str, str]
 
 
-def summarize(found: Agreement) -> list[MeasureRow]:
+def summarise_agreement(found: Agreement) -> list[MeasureRow]:
     """The main measures per field: kappa (or rank correlation for numbers) and alpha.
 
     With several raters, means over pairs: judge with each rater, and raters among themselves.
@@ -170,12 +170,12 @@ def summarize(found: Agreement) -> list[MeasureRow]:
         paired = f"mean_{_KAPPA[field.kind]}"
         for measure in (paired if paired in field.people else _KAPPA[field.kind], _ALPHA[field.kind]):
             if (ours := field.figures.get(measure)) is not None:
-                pair = _in_text(ours), _in_text(field.people.get(measure))
+                pair = _format_figure(ours), _format_figure(field.people.get(measure))
                 lines.append(MeasureRow(field.field, ours.n, _NAMES[measure], *pair))
     return lines
 
 
-def _in_text(found: Figure | None) -> tuple[str, str]:
+def _format_figure(found: Figure | None) -> tuple[str, str]:
     if found is None or found.value is None:
         return "–", ""
     return figure(found.value), interval_text(found.interval) if found.interval else ""

@@ -143,13 +143,15 @@ def labels(
     opened = _open_complete(labelling, run)
     events = labelling.store.current(Subject.of(opened.manifest), rater=normalize_rater(rater) if rater else None)
     found = [event for event in events if event.id > after and depth in (None, event.depth)]
-    known = opened.cases.of_contents(event.place.input_hash for event in found)
+    known = opened.cases.find_by_hashes(event.place.input_hash for event in found)
     matching = [event for event in found if event.place.input_hash in known]
     page = matching[:limit]
     _record_shown_labels(
         request, opened, ((event.rater, event.place.input_hash, event.place.case_id) for event in page)
     )
-    return LabelList(labels=[_out(event) for event in page], next=page[-1].id if len(matching) > limit else None)
+    return LabelList(
+        labels=[_to_label_out(event) for event in page], next=page[-1].id if len(matching) > limit else None
+    )
 
 
 @router.post("", status_code=201, responses=_ERRORS)
@@ -159,7 +161,7 @@ def give(labelling: LabellingDep, label: LabelIn) -> LabelOut:
     with _report_at("body.rater"):
         rater = normalize_rater(label.rater)
     with _report_at("body.answer"):
-        return _out(labelling.save(case, rater, label.depth, label.answer, note=label.note, key=label.key))
+        return _to_label_out(labelling.save(case, rater, label.depth, label.answer, note=label.note, key=label.key))
 
 
 @router.post("/undo", responses=_ERRORS)
@@ -168,7 +170,7 @@ def undo(labelling: LabellingDep, wanted: UndoIn) -> Undone:
     with _report_at("body.rater"):
         rater = normalize_rater(wanted.rater)
     undone = labelling.undo(labelling.open(wanted.run, "body.run"), rater)
-    return Undone(undone=_out(undone) if undone else None)
+    return Undone(undone=_to_label_out(undone) if undone else None)
 
 
 @router.get("/next", responses=_ERRORS)
@@ -220,12 +222,12 @@ def export(
     opened = _open_complete(labelling, run)
     subject = Subject.of(opened.manifest)
     events = labelling.store.current(subject)
-    found = opened.cases.of_contents(event.place.input_hash for event in events)
+    found = opened.cases.find_by_hashes(event.place.input_hash for event in events)
     ids = {digest: row.entry.id for digest, row in found.items()}
     rows = build_rows(events, ids, subject.version, depth)
     said = ((event.rater, event.place.input_hash) for event in events if event.place.input_hash in ids)
     _record_shown_labels(request, opened, ((rater, digest, ids[digest]) for rater, digest in said))
-    text, kind = (_csv(rows), "text/csv") if format == "csv" else (_jsonl(rows), "application/x-ndjson")
+    text, kind = (_to_csv(rows), "text/csv") if format == "csv" else (_to_jsonl(rows), "application/x-ndjson")
     headers = {"content-disposition": f'attachment; filename="labels.{format}"'}
     return Response(text, media_type=f"{kind}; charset=utf-8", headers=headers)
 
@@ -250,21 +252,21 @@ def _record_shown_labels(request: Request, opened: OpenRun, said: Iterable[tuple
     record_seen(request, opened, ((digest, name) for rater, digest, name in said if rater != own))
 
 
-def _jsonl(rows: list[dict[str, Any]]) -> bytes:
+def _to_jsonl(rows: list[dict[str, Any]]) -> bytes:
     names = order_columns(rows)
     return b"".join(orjson.dumps({name: row[name] for name in names if name in row}) + b"\n" for row in rows)
 
 
-def _csv(rows: list[dict[str, Any]]) -> str:
+def _to_csv(rows: list[dict[str, Any]]) -> str:
     """CSV in which an empty cell means no label and `null` the label null; lists are JSON."""
     names, text = order_columns(rows), io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(map(harmless, names))
-    table.writerows([_cell(row[name]) if name in row else "" for name in names] for row in rows)
+    table.writerows([_format_cell(row[name]) if name in row else "" for name in names] for row in rows)
     return text.getvalue()
 
 
-def _cell(value: Any) -> str | int | float:
+def _format_cell(value: Any) -> str | int | float:
     if value is None:
         return "null"
     return cell(orjson.dumps(value).decode() if isinstance(value, list | dict) else value)
@@ -294,7 +296,7 @@ def _find_case(labelling: LabellingService, label: LabelIn) -> LabelCase:
     return labelling.case(opened, row.entry.input_hash)
 
 
-def _out(event: Event) -> LabelOut:
+def _to_label_out(event: Event) -> LabelOut:
     place = event.place
     same = ("rater", "depth", "action", "answer", "verdict", "note", "why", "random", "blind", "created")
     return LabelOut.model_validate(

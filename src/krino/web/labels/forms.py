@@ -105,7 +105,9 @@ def format_value(value: Any) -> str:
 # --- the fields of a verdict ---------------------------------------------------------------------------
 
 
-def verdict_form(schema: Schema, given: Mapping[str, Any] | None = None, roll_ups: Sequence[str] = ()) -> FormNode:
+def build_verdict_form(
+    schema: Schema, given: Mapping[str, Any] | None = None, roll_ups: Sequence[str] = ()
+) -> FormNode:
     """The form for a verdict: scores, codes and booleans, all optional. Texts are left to judges.
 
     The schema comes from a run folder, which may come from anyone, so fields with an invalid schema are skipped.
@@ -115,7 +117,7 @@ def verdict_form(schema: Schema, given: Mapping[str, Any] | None = None, roll_up
     nodes = []
     for name, part in {**asked, **(parts if isinstance(parts, Mapping) else {})}.items():
         try:
-            node = _node(part, _Spot(f"f.{name}", schema, given.get(name, MISSING)))
+            node = _build_node(part, _Position(f"f.{name}", schema, given.get(name, MISSING)))
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
             continue
         if node.kind in ("choice", "many", "number") and (node.options or node.kind == "number"):
@@ -126,42 +128,42 @@ def verdict_form(schema: Schema, given: Mapping[str, Any] | None = None, roll_up
 # --- labels --------------------------------------------------------------------------------------------
 
 
-def labels_form(
+def build_labels_form(
     schema: Schema, bound: Bound | None, exact: Bound | None, given: Any = None, *, start: Mapping[str, Any] = _NOTHING
 ) -> FormNode:
     """The form for the labels of one case. `bound`: the possible choices; `exact`: values that are certain, which the
     form starts with, and texts to quote. `start`: initial labels instead of the certain ones."""
     bound, exact = bound or _ANY, exact or _ANY
     if given is None:
-        begun = _begun(exact)
-        given = {**(begun if isinstance(begun, dict) else {}), **start} if start else begun
-    return _node(schema, _Spot("l", schema, given, bound, exact))
+        certain = _certain_value(exact)
+        given = {**(certain if isinstance(certain, dict) else {}), **start} if start else certain
+    return _build_node(schema, _Position("l", schema, given, bound, exact))
 
 
 def rebuild_form(schema: Schema, bound: Bound | None, exact: Bound | None, filled: SubmittedForm) -> FormNode:
     """The form as it was when submitted, with the same number of rows in each list."""
-    begun = _begun(exact or _ANY)
-    begun = dict(begun) if isinstance(begun, dict) else {}
+    certain = _certain_value(exact or _ANY)
+    certain = dict(certain) if isinstance(certain, dict) else {}
     for name in schema["properties"]:
         if (count := filled.get(f"l.{name}#")).isascii() and count.isdecimal():
             most = min(int(count[:6]), _MOST_ROWS)
-            begun[name] = [*begun.get(name, []), *[{}] * most][:most]
-    return labels_form(schema, bound, exact, begun)
+            certain[name] = [*certain.get(name, []), *[{}] * most][:most]
+    return build_labels_form(schema, bound, exact, certain)
 
 
-def _begun(bound: Bound) -> Any:
+def _certain_value(bound: Bound) -> Any:
     """The parts of a value that have only one possibility."""
     if bound.any_of:
-        return _common([_begun(one) for one in bound.any_of])
+        return _common_value([_certain_value(one) for one in bound.any_of])
     if bound.choices is not None:
         return bound.choices[0] if len(bound.choices) == 1 else MISSING
     if bound.items is not None:
-        return [_begun(item) for item in bound.items]
-    found = {name: value for name, part in bound.fields if (value := _begun(part)) is not MISSING}
+        return [_certain_value(item) for item in bound.items]
+    found = {name: value for name, part in bound.fields if (value := _certain_value(part)) is not MISSING}
     return found or MISSING
 
 
-def _common(several: Sequence[Any]) -> Any:
+def _common_value(several: Sequence[Any]) -> Any:
     first = several[0]
     if all(isinstance(one, dict) for one in several):
         return {name: value for name, value in first.items() if all(one.get(name, MISSING) == value for one in several)}
@@ -172,7 +174,7 @@ def _common(several: Sequence[Any]) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class _Spot:
+class _Position:
     """Position while building the form: path, root schema for references, current value and bounds."""
 
     path: str
@@ -182,39 +184,39 @@ class _Spot:
     exact: Bound = _ANY
     depth: int = 0
 
-    def inner(self, name: str | int, value: Any, bound: Bound | None, exact: Bound | None) -> _Spot:
+    def inner(self, name: str | int, value: Any, bound: Bound | None, exact: Bound | None) -> _Position:
         if self.depth > _DEEPEST:
             raise RecursionError("the schema is too deep")
-        return _Spot(f"{self.path}.{name}", self.schema, value, bound or _ANY, exact or _ANY, self.depth + 1)
+        return _Position(f"{self.path}.{name}", self.schema, value, bound or _ANY, exact or _ANY, self.depth + 1)
 
 
-def _node(part: Schema, spot: _Spot) -> FormNode:
-    plain, nullable = _plain(part, spot.schema)
-    bound = spot.bound
-    told = str(part.get("description") or plain.get("description") or "")
-    title = spot.path.rpartition(".")[2].replace("_", " ")
-    node = FormNode("text", spot.path, title, told, nullable=nullable, value=spot.value)
+def _build_node(part: Schema, position: _Position) -> FormNode:
+    plain, nullable = _resolve(part, position.schema)
+    bound = position.bound
+    description = str(part.get("description") or plain.get("description") or "")
+    title = position.path.rpartition(".")[2].replace("_", " ")
+    node = FormNode("text", position.path, title, description, nullable=nullable, value=position.value)
     if bound.choices is not None:
         if len(bound.choices) == 1:
             return replace(node, kind="fixed", value=bound.choices[0])
-        return _choice(node, bound.choices)
-    if (values := _values(plain)) is not None:
-        return _choice(node, [*values, *([None] if nullable else [])])
+        return _build_choice(node, bound.choices)
+    if (values := _enum_values(plain)) is not None:
+        return _build_choice(node, [*values, *([None] if nullable else [])])
     kind = plain.get("type")
     if kind == "object" and "properties" in plain:
-        return _group(node, plain, spot)
+        return _build_group(node, plain, position)
     if kind == "array":
-        return _list(node, plain, spot)
+        return _build_list(node, plain, position)
     if kind in ("number", "integer"):
-        return _number(node, plain, whole=kind == "integer")
+        return _build_number(node, plain, whole=kind == "integer")
     if kind != "string":
         raise ValueError(f"no form field for {kind}")
-    quotes = dict.fromkeys(choice for choice in _choices(spot.exact) if isinstance(choice, str))
+    quotes = dict.fromkeys(choice for choice in _all_choices(position.exact) if isinstance(choice, str))
     most = bound.most or plain.get("maxLength") or _LONGEST_TEXT
     return replace(node, most=most, suggestions=tuple(quotes)[:40])
 
 
-def _plain(part: Schema, schema: Schema) -> tuple[Schema, bool]:
+def _resolve(part: Schema, schema: Schema) -> tuple[Schema, bool]:
     """The schema with references and null resolved, and whether null is allowed."""
     for _ in range(_DEEPEST):
         if "$ref" in part:
@@ -223,14 +225,14 @@ def _plain(part: Schema, schema: Schema) -> tuple[Schema, bool]:
             kinds = [kind for kind in part["anyOf"] if kind.get("type") != "null"]
             if len(kinds) != 1:
                 raise ValueError("no form field for several types at once")
-            inner, _ = _plain(kinds[0], schema)
+            inner, _ = _resolve(kinds[0], schema)
             return inner, len(kinds) < len(part["anyOf"])
         else:
             return part, False
     raise RecursionError("the schema is too deep")
 
 
-def _values(part: Schema) -> list[Choice] | None:
+def _enum_values(part: Schema) -> list[Choice] | None:
     if "enum" in part:
         return list(part["enum"])
     if "const" in part:
@@ -238,18 +240,18 @@ def _values(part: Schema) -> list[Choice] | None:
     return [True, False] if part.get("type") == "boolean" else None
 
 
-def _choice(node: FormNode, values: Sequence[Choice]) -> FormNode:
-    return replace(node, kind="choice", options=_options(values, [node.value]))
+def _build_choice(node: FormNode, values: Sequence[Choice]) -> FormNode:
+    return replace(node, kind="choice", options=_build_options(values, [node.value]))
 
 
-def _options(values: Sequence[Any], chosen: Sequence[Any]) -> tuple[Option, ...]:
-    known, codes = set(map(_code, chosen)), {_code(value): value for value in values}
+def _build_options(values: Sequence[Any], chosen: Sequence[Any]) -> tuple[Option, ...]:
+    known, codes = set(map(_to_code, chosen)), {_to_code(value): value for value in values}
     texts = {code: format_value(value) for code, value in codes.items()}
-    keys = _keys(list(texts.values()))
+    keys = _shortcut_keys(list(texts.values()))
     return tuple(Option(code, text, code in known, key) for (code, text), key in zip(texts.items(), keys, strict=True))
 
 
-def _keys(texts: Sequence[str]) -> list[str]:
+def _shortcut_keys(texts: Sequence[str]) -> list[str]:
     """Shortcut keys: the digit itself on scales like 0 to 5, otherwise 1 to 9 in order."""
     digits = [text for text in texts if len(text) == 1 and text.isascii() and text.isdecimal()]
     if digits and len(digits) >= len(texts) - 1:  # the other choice is "does not apply"
@@ -257,69 +259,71 @@ def _keys(texts: Sequence[str]) -> list[str]:
     return [str(place) if place <= _FEW_KEYS else "" for place in range(1, len(texts) + 1)]
 
 
-def _number(node: FormNode, part: Schema, *, whole: bool) -> FormNode:
+def _build_number(node: FormNode, part: Schema, *, whole: bool) -> FormNode:
     """A choice for a few whole numbers, otherwise an input with suggestions."""
     least, most = (part.get(end) for end in ("minimum", "maximum"))
     node = replace(node, kind="number", least=least, most=most, whole=whole)
     steps: Sequence[Choice | float] = ()
     if least is not None and most is not None:
         if whole and most - least < _MOST_STEPS:
-            return _choice(node, [*range(int(least), int(most) + 1), *([None] if node.nullable else [])])
+            return _build_choice(node, [*range(int(least), int(most) + 1), *([None] if node.nullable else [])])
         steps = () if whole else [least + share * (most - least) for share in _SHARES]
-    return replace(node, options=_options([*steps, *([None] if node.nullable else [])], [node.value]))
+    return replace(node, options=_build_options([*steps, *([None] if node.nullable else [])], [node.value]))
 
 
-def _group(node: FormNode, part: Schema, spot: _Spot) -> FormNode:
-    given = spot.value if isinstance(spot.value, Mapping) else {}
-    bounds, exacts = _fields(spot.bound), _fields(spot.exact)
+def _build_group(node: FormNode, part: Schema, position: _Position) -> FormNode:
+    given = position.value if isinstance(position.value, Mapping) else {}
+    bounds, exacts = _bounds_by_field(position.bound), _bounds_by_field(position.exact)
     children = tuple(
-        _node(inner, spot.inner(name, given.get(name, MISSING), bounds.get(name), exacts.get(name)))
+        _build_node(inner, position.inner(name, given.get(name, MISSING), bounds.get(name), exacts.get(name)))
         for name, inner in part["properties"].items()
     )
     return replace(node, kind="group", children=children)
 
 
-def _list(node: FormNode, part: Schema, spot: _Spot) -> FormNode:
-    bound, exact = spot.bound, spot.exact
-    given = list(spot.value) if isinstance(spot.value, list | tuple) else []
+def _build_list(node: FormNode, part: Schema, position: _Position) -> FormNode:
+    bound, exact = position.bound, position.exact
+    given = list(position.value) if isinstance(position.value, list | tuple) else []
     items: Schema = part.get("items", {})
-    inner, _ = _plain(items, spot.schema)
+    inner, _ = _resolve(items, position.schema)
     if bound.most == 0:
         return replace(node, kind="fixed", value=[])
     own = bound.item or _ANY
-    values = own.choices if own.choices is not None else _values(inner)
+    values = own.choices if own.choices is not None else _enum_values(inner)
     if values is not None:
-        return replace(node, kind="many", options=_options(values, given), most=bound.most)
+        return replace(node, kind="many", options=_build_options(values, given), most=bound.most)
     each, exacts = bound.items, exact.items or ()
     least, most = (int(bound.least or 0), int(bound.most or _MOST_ROWS)) if each is None else (len(each), len(each))
     children = []
     for place, value in enumerate([*given, *[{}] * (least - len(given))][: min(most, _MOST_ROWS)]):
         known = exacts[place] if place < len(exacts) else None
-        row = _node(items, spot.inner(place, value, own if each is None else each[place], known or exact.item))
-        children.append(_row(row, known) if known is not None and least == most else row)
+        row = _build_node(
+            items, position.inner(place, value, own if each is None else each[place], known or exact.item)
+        )
+        children.append(_fix_row(row, known) if known is not None and least == most else row)
     return replace(node, kind="rows", children=tuple(children), least=least, most=most, grows=least != most)
 
 
-def _row(node: FormNode, exact: Bound) -> FormNode:
+def _fix_row(node: FormNode, exact: Bound) -> FormNode:
     """A row about one thing of the case: what identifies the thing is fixed, and choices are limited to those valid
     here (such as earlier steps)."""
-    fast, bounds = _begun(exact), _fields(exact)
-    known = fast if isinstance(fast, dict) else {}
-    narrowed = (_narrowed(one, known, bounds.get(one.name, _ANY)) for one in node.children)
+    certain, bounds = _certain_value(exact), _bounds_by_field(exact)
+    known = certain if isinstance(certain, dict) else {}
+    narrowed = (_narrow_choice(one, known, bounds.get(one.name, _ANY)) for one in node.children)
     return replace(node, children=tuple(narrowed))
 
 
-def _narrowed(node: FormNode, fast: Mapping[str, Any], exact: Bound) -> FormNode:
+def _narrow_choice(node: FormNode, certain: Mapping[str, Any], exact: Bound) -> FormNode:
     if node.kind != "choice":
         return node
-    if node.name in fast and node.value == fast[node.name]:
-        return replace(node, kind="fixed", value=fast[node.name])
-    codes = {_code(choice) for choice in _choices(exact)}
+    if node.name in certain and node.value == certain[node.name]:
+        return replace(node, kind="fixed", value=certain[node.name])
+    codes = {_to_code(choice) for choice in _all_choices(exact)}
     kept = tuple(option for option in node.options if option.code in codes)
     return replace(node, options=kept) if kept and len(kept) < _TRUNCATED_CHOICES else node
 
 
-def _fields(bound: Bound) -> dict[str, Bound]:
+def _bounds_by_field(bound: Bound) -> dict[str, Bound]:
     """Bounds by field; for several kinds of object, the union of their choices."""
     if not bound.any_of:
         return dict(bound.fields)
@@ -330,10 +334,10 @@ def _fields(bound: Bound) -> dict[str, Bound]:
     return {name: Bound.either(*parts) for name, parts in found.items()}
 
 
-def _choices(bound: Bound) -> Iterator[Choice]:
+def _all_choices(bound: Bound) -> Iterator[Choice]:
     yield from bound.choices or ()
     for one in bound.any_of:
-        yield from _choices(one)
+        yield from _all_choices(one)
 
 
 # --- reading answers -----------------------------------------------------------------------------------
@@ -345,12 +349,12 @@ def read_answer(node: FormNode, filled: SubmittedForm) -> Any:
         case "fixed":
             return node.value
         case "choice":
-            return _chosen(node, filled.get(node.path))
+            return _parse_choice(node, filled.get(node.path))
         case "many":
             codes = [code for code in filled.all(node.path) if code]
-            return MISSING if node.optional and not codes else [_chosen(node, code) for code in codes]
+            return MISSING if node.optional and not codes else [_parse_choice(node, code) for code in codes]
         case "number":
-            return _figure(node, filled)
+            return _parse_number(node, filled)
         case "text":
             text = filled.get(node.path).replace("\r\n", "\n")
             if len(text) > _LONGEST_TEXT:
@@ -366,7 +370,7 @@ def read_answer(node: FormNode, filled: SubmittedForm) -> Any:
             return [read_answer(row, filled) for row in kept]
 
 
-def _chosen(node: FormNode, code: str) -> Any:
+def _parse_choice(node: FormNode, code: str) -> Any:
     if not code:
         return None if node.nullable and not node.optional else MISSING
     if code not in {option.code for option in node.options}:
@@ -374,10 +378,10 @@ def _chosen(node: FormNode, code: str) -> Any:
     return orjson.loads(code)
 
 
-def _figure(node: FormNode, filled: SubmittedForm) -> Any:
+def _parse_number(node: FormNode, filled: SubmittedForm) -> Any:
     text = filled.get(f"{node.path}=").strip().replace(",", ".")
     if not text:
-        return _chosen(node, filled.get(node.path))
+        return _parse_choice(node, filled.get(node.path))
     try:
         number = int(text) if node.whole else float(text)
     except ValueError:
@@ -404,23 +408,23 @@ def check_fields(node: FormNode, answer: Mapping[str, Any]) -> dict[str, Any]:
         )
     if not answer:
         raise UsageProblem(f"the answer is empty; give at least one of {', '.join(known)}")
-    return {name: _checked(known[name], value) for name, value in answer.items()}
+    return {name: _check_value(known[name], value) for name, value in answer.items()}
 
 
-def _checked(node: FormNode, value: Any) -> Any:
+def _check_value(node: FormNode, value: Any) -> Any:
     codes = {option.code for option in node.options}
     wanted = value if node.kind == "many" and isinstance(value, list) else [value]
     if node.kind == "number" and isinstance(value, int | float) and not isinstance(value, bool):
-        return _figure(node, SubmittedForm([(f"{node.path}=", repr(value))]))
+        return _parse_number(node, SubmittedForm([(f"{node.path}=", repr(value))]))
     if node.kind == "many" and not isinstance(value, list):
         raise UsageProblem(f"{node.title}: give a list")
     for one in wanted:
-        if _code(one) not in codes:
+        if _to_code(one) not in codes:
             raise UsageProblem(f"{node.title}: {str(one)[:60]!r} is not one of the choices")
     return value
 
 
-def _code(value: Any) -> str:
+def _to_code(value: Any) -> str:
     try:
         return orjson.dumps(value).decode()
     except (orjson.JSONEncodeError, TypeError):

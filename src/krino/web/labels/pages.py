@@ -23,9 +23,9 @@ from krino.render.agreement import agreement_blocks
 from krino.results.agreement.result import Agreement
 from krino.results.named_cases import value_text
 from krino.web.index.case_view import own_blocks
-from krino.web.labels.agreement import find_cell_cases, hide_unjudged, list_named_cases, summarize
+from krino.web.labels.agreement import find_cell_cases, hide_unjudged, list_named_cases, summarise_agreement
 from krino.web.labels.forms import SubmittedForm
-from krino.web.labels.queue import REASON_TEXTS, progress_of
+from krino.web.labels.queue import REASON_TEXTS, list_progress
 from krino.web.labels.service import (
     LabelCase,
     LabellingDep,
@@ -93,10 +93,10 @@ def queue_page(
         "depth": depth,
         "rater": rater,
         "asks_name": who or rater is None,
-        "progress": progress_of(queue),
+        "progress": list_progress(queue),
         "total": len(queue.ranking.cases),
-        "done": len(queue.done(rater)) if rater else 0,
-        "skipped": queue.skipped(rater) if rater else [],
+        "done": len(queue.list_done(rater)) if rater else 0,
+        "skipped": queue.list_skipped(rater) if rater else [],
         "disputed": sum(key[0] == 0 for key in queue.ranking.order),
         "unsure": sum(key[0] == 1 for key in queue.ranking.order),
         "turn": turn,
@@ -154,8 +154,8 @@ def _case_page(
         "problems": problems,
         "saved": saved,
         "why": REASON_TEXTS[queue.explain_offer(rater, place.input_hash).why],
-        "done": len(queue.done(rater)),
-        "skipped": len(queue.skipped(rater)),
+        "done": len(queue.list_done(rater)),
+        "skipped": len(queue.list_skipped(rater)),
         "total": len(queue.ranking.cases),
         "blind": not labelling.store.has_seen(place, rater),
         "verdict": render_case(case.judgement, opened.manifest.about, own, opened.name) if shown else None,
@@ -241,7 +241,7 @@ def agreement_page(request: Request, labelling: LabellingDep, run: str, depth: D
     etag = f'"{compared.edition}-{opened.state.journal.end}-{depth}-{quote(rater or "")}"'
     if request.headers.get("if-none-match") == etag:
         return Response(status_code=304, headers={"etag": etag})
-    judged = labelling.judged(opened, rater) if rater else None
+    judged = labelling.list_labelled(opened, rater) if rater else None
     found = hide_unjudged(compared.found, judged) if compared.found else None
     record_seen(request, opened, list_named_cases(found, compared.ids))
     context: dict[str, Any] = {
@@ -250,7 +250,7 @@ def agreement_page(request: Request, labelling: LabellingDep, run: str, depth: D
         "rater": rater,
         "compared": compared,
         "found": found,
-        "lines": summarize(found) if found else (),
+        "lines": summarise_agreement(found) if found else (),
         "figures": _render_figures(found, run) if found else "",
         "most_classes": _MOST_CLASSES,
     }
@@ -277,7 +277,7 @@ def cell_page(
     rater = get_rater(request)
     compared = labelling.agreements.get(opened, depth)
     found = find_cell_cases(compared, field, people, judge)
-    judged = labelling.judged(opened, rater) if rater else None
+    judged = labelling.list_labelled(opened, rater) if rater else None
     open_to = [case for case in found if judged is None or case.input_hash in judged]
     record_seen(request, opened, ((case.input_hash, case.id) for case in open_to))
     context: dict[str, Any] = {"field": field, "people": people, "judge": judge, "hidden": len(found) - len(open_to)}

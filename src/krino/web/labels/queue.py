@@ -136,13 +136,13 @@ class Ranking:
     def __init__(self, cases: Iterable[CaseInterest], others: Sequence[Mapping[str, Values]] = ()) -> None:
         """`others`: comparable fields by content hash, from other runs of the same judge."""
         self.cases = {case.input_hash: case for case in cases}
-        self.keys = {digest: key for digest, case in self.cases.items() if (key := _key(case, others)) is not None}
+        self.keys = {digest: key for digest, case in self.cases.items() if (key := _rank_key(case, others)) is not None}
         self.order = sorted(self.keys.values())
         self.random_order = sorted(self.cases, key=random_rank)
         self.rolls_up = any(case.rolled_up for case in self.cases.values())
 
 
-def _key(case: CaseInterest, others: Sequence[Mapping[str, Values]]) -> RankKey | None:
+def _rank_key(case: CaseInterest, others: Sequence[Mapping[str, Values]]) -> RankKey | None:
     digest = case.input_hash
     between_runs = max((verdict_distance(case.values, run[digest]) for run in others if digest in run), default=0.0)
     if max(case.split, between_runs) > _APART:
@@ -160,11 +160,11 @@ class Queue:
     """Labels and skips that count, of all raters and depths."""
     depth: Depth
 
-    def done(self, rater: str) -> set[str]:
+    def list_done(self, rater: str) -> set[str]:
         """Cases that a rater has labelled; skipped ones are not included."""
         return {event.place.input_hash for event in self._of(rater) if event.action == "label"}
 
-    def skipped(self, rater: str) -> list[str]:
+    def list_skipped(self, rater: str) -> list[str]:
         """Cases that a rater skipped and has not labelled since, oldest first."""
         return [event.place.input_hash for event in self._of(rater) if event.action == "skip"]
 
@@ -217,14 +217,14 @@ class Queue:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class RaterProgress:
     rater: str
     labelled: int
     skipped: int
     random: int
 
 
-def progress_of(queue: Queue) -> list[Progress]:
+def list_progress(queue: Queue) -> list[RaterProgress]:
     """Progress of each rater at this depth, most labels first."""
     found: dict[str, list[int]] = {}
     for event in queue.own_events:
@@ -232,4 +232,4 @@ def progress_of(queue: Queue) -> list[Progress]:
         counts[0 if event.action == "label" else 1] += 1
         counts[2] += event.random and event.action == "label"
     ranked = sorted(found.items(), key=lambda item: (-item[1][0], item[0]))
-    return [Progress(rater, *counts) for rater, counts in ranked]
+    return [RaterProgress(rater, *counts) for rater, counts in ranked]

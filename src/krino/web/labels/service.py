@@ -63,10 +63,10 @@ class LabellingService:
 
     def case(self, opened: OpenRun, input_hash: str, where: str = "case") -> LabelCase:
         """Find a case by its content hash."""
-        row = opened.cases.of_contents([input_hash]).get(input_hash) if _HASH.fullmatch(input_hash) else None
+        row = opened.cases.find_by_hashes([input_hash]).get(input_hash) if _HASH.fullmatch(input_hash) else None
         if row is None:
             raise case_not_found(input_hash, where, "open it from the queue")
-        (judgement,) = opened.cases.judgements([row])
+        (judgement,) = opened.cases.read_judgements([row])
         return LabelCase(opened, CaseRef(Subject.of(opened.manifest), input_hash, row.entry.id, opened.name), judgement)
 
     def make_task(self, case: LabelCase) -> LabelTask:
@@ -92,7 +92,7 @@ class LabellingService:
 
     # --- labels ---------------------------------------------------------------------------------------
 
-    def judged(self, opened: OpenRun, rater: str) -> set[str]:
+    def list_labelled(self, opened: OpenRun, rater: str) -> set[str]:
         """Content hashes of the cases that a rater has labelled, at any depth."""
         events = self.store.current(Subject.of(opened.manifest), rater=rater)
         return {event.place.input_hash for event in events if event.action == "label"}
@@ -135,13 +135,13 @@ class LabellingService:
     def _others(self, opened: OpenRun) -> list[OpenRun]:
         """The newest finished runs of the same judge with the same options."""
         own, found = Subject.of(opened.manifest), list[OpenRun]()
-        for shelved in self._runs.runs():
-            manifest = shelved.manifest
-            if shelved.name == opened.name or manifest is None or manifest.state == "running":
+        for listed in self._runs.runs():
+            manifest = listed.manifest
+            if listed.name == opened.name or manifest is None or manifest.state == "running":
                 continue
             theirs = Subject.of(manifest)
             if (theirs.judge, theirs.options) == (own.judge, own.options) and len(found) < _MOST_OTHERS:
-                found.append(self._runs.open(shelved.name))
+                found.append(self._runs.open(listed.name))
         return found
 
 
@@ -158,7 +158,7 @@ def _interests(opened: OpenRun) -> list[CaseInterest]:
     if opened.index.source_of(_STORED) == _source_key(opened):
         return [CaseInterest(*values) for values in opened.index.result(_STORED) or ()]
     rows = opened.cases.page(CaseFilter((("status", "ok"),)), 0, -1).rows
-    found = {case.input_hash: case for case in map(measure_interest, opened.cases.judgements(rows))}
+    found = {case.input_hash: case for case in map(measure_interest, opened.cases.read_judgements(rows))}
     data = [(case.input_hash, case.values, case.split, case.unsure, case.rolled_up) for case in found.values()]
     if not opened.indexing:
         opened.index.keep(_STORED, _source_key(opened), data)

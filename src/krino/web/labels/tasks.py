@@ -28,11 +28,11 @@ from krino.web.labels.forms import (
     FormNode,
     SubmittedForm,
     add_row,
+    build_labels_form,
+    build_verdict_form,
     check_fields,
-    labels_form,
     read_answer,
     rebuild_form,
-    verdict_form,
 )
 
 Record = Mapping[str, Any]
@@ -55,7 +55,7 @@ class FieldsForm:
         self._roll_ups: Sequence[str] = ROLL_UPS if rolls_up else ()
 
     def form(self, given: Mapping[str, Any] | None = None) -> FormNode:
-        return verdict_form(self._schema, given, self._roll_ups)
+        return build_verdict_form(self._schema, given, self._roll_ups)
 
     def read(self, filled: SubmittedForm) -> dict[str, Any]:
         answer: dict[str, Any] = read_answer(self.form(), filled)
@@ -79,7 +79,7 @@ class LabelsForm:
         return loose, exact
 
     def form(self, given: Mapping[str, Any] | None = None) -> FormNode:
-        return labels_form(self._schema, *self._bounds, given, start=self._start)
+        return build_labels_form(self._schema, *self._bounds, given, start=self._start)
 
     def read(self, filled: SubmittedForm) -> dict[str, Any]:
         answer = read_answer(rebuild_form(self._schema, *self._bounds, filled), filled)
@@ -125,7 +125,7 @@ def make_label_task(
     if record is None:
         return LabelTask(Exhibits((), ()), prompt, {}, dict.fromkeys(DEPTHS, missing))
     fields, name = FieldsForm(manifest, rolls_up), manifest.plan.judge["name"]
-    exhibits = _as_given(record)
+    exhibits = _show_fields(record)
     if name not in OURS:
         without = (
             f"`{name}` is a custom judge whose code is not loaded here; only the fields of its verdict can be labelled"
@@ -136,31 +136,31 @@ def make_label_task(
         case = judge.read(record)
         facts = judge.study(case)
         exhibits = judge.exhibits(case, facts) or exhibits
-        task = _task(judge, case, facts, digest)
+        task = _make_task(judge, case, facts, digest)
     except (CannotJudge, UsageProblem) as problem:
         return LabelTask(exhibits, prompt, {"fields": fields}, {"labels": str(problem)})
     labels = LabelsForm(task, exhibits.start)
-    return LabelTask(exhibits, prompt, {"fields": fields, "labels": labels}, {}, _for_models(task.questions))
+    return LabelTask(exhibits, prompt, {"fields": fields, "labels": labels}, {}, _passages_for_models(task.questions))
 
 
-def _task(judge: AnyJudge, case: Any, facts: Any, digest: str) -> Task[Any, Any, Any]:
+def _make_task(judge: AnyJudge, case: Any, facts: Any, digest: str) -> Task[Any, Any, Any]:
     questions = questions_of(judge, judge.ask(case, facts))
     if questions is None:
         raise CannotJudge("the facts alone settle this case, so there are no questions to answer")
     return Task(judge, case, facts, questions, input_hash=digest)
 
 
-def _for_models(questions: Questions) -> tuple[Passage, ...]:
+def _passages_for_models(questions: Questions) -> tuple[Passage, ...]:
     """All passages that a model is shown, for all parts of a long case."""
     passages = [passage for part in questions.parts or (questions,) for passage in part.passages]
     return tuple(dict.fromkeys(passages))
 
 
-def _as_given(record: Record) -> Exhibits:
-    return Exhibits(tuple(Exhibit(str(name), _as_text(value)) for name, value in record.items()), ())
+def _show_fields(record: Record) -> Exhibits:
+    return Exhibits(tuple(Exhibit(str(name), _to_text(value)) for name, value in record.items()), ())
 
 
-def _as_text(value: Any) -> str:
+def _to_text(value: Any) -> str:
     return value if isinstance(value, str) else orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode()
 
 
@@ -200,34 +200,34 @@ def fit_exhibits(exhibits: Exhibits, *, numbered: bool) -> FittedExhibits:
     shown = FittedExhibits()
     sources = exhibits.sources[:_MOST_PIECES]
     at_once = min(max(_MOST_OPEN // max(len(sources), 1), _LEAST_OPEN), _WIDEST_OPEN)
-    shown.work = _pieces(exhibits.work[:_MOST_PIECES], _LONGEST, _MOST_TEXT // 2, numbered)
-    shown.sources = _pieces(sources, at_once, _MOST_TEXT // 2, numbered)
+    shown.work = _fit_pieces(exhibits.work[:_MOST_PIECES], _LONGEST, _MOST_TEXT // 2, numbered)
+    shown.sources = _fit_pieces(sources, at_once, _MOST_TEXT // 2, numbered)
     shown.left_out = max(len(exhibits.work) - _MOST_PIECES, 0) + len(exhibits.sources) - len(sources)
     return shown
 
 
-def _pieces(exhibits: Iterable[Exhibit], at_once: int, room: int, numbered: bool) -> list[Piece]:
+def _fit_pieces(exhibits: Iterable[Exhibit], at_once: int, room: int, numbered: bool) -> list[Piece]:
     found = []
     for exhibit in exhibits:
         if not exhibit.text and not numbered:
             continue
-        piece = _piece(exhibit, at_once, min(_LONGEST, max(room, _LEAST_OPEN)), numbered)
+        piece = _fit_piece(exhibit, at_once, min(_LONGEST, max(room, _LEAST_OPEN)), numbered)
         room -= len(piece.text) + len(piece.rest) + sum(map(len, piece.sentences))
         found.append(piece)
     return found
 
 
-def _piece(exhibit: Exhibit, at_once: int, longest: int, numbered: bool) -> Piece:
+def _fit_piece(exhibit: Exhibit, at_once: int, longest: int, numbered: bool) -> Piece:
     title = f"{exhibit.title} ({exhibit.number} in the questions)" if numbered and exhibit.number else exhibit.title
     if numbered and exhibit.sentences:
-        kept = _as_many(exhibit.sentences, longest)
+        kept = _take_within(exhibit.sentences, longest)
         return Piece(title, "", missing=sum(map(len, exhibit.sentences)) - sum(map(len, kept)), sentences=kept)
     text = exhibit.text
     opened = text if len(text) <= min(2 * at_once, longest) else text[:at_once]
     return Piece(title, opened, text[len(opened) : longest], max(len(text) - longest, 0))
 
 
-def _as_many(texts: Sequence[str], most: int) -> tuple[str, ...]:
+def _take_within(texts: Sequence[str], most: int) -> tuple[str, ...]:
     kept: list[str] = []
     for text in texts:
         if most <= 0:

@@ -35,11 +35,11 @@ def case_page(
     row = find_row(opened, id or case, n)
     question = read_filter(request, "n", "id")
     beside = opened.cases.neighbours(question, row)
-    told = shown_case(request, workbench, opened, row)
+    shown = show_case(request, workbench, opened, row)
     context: dict[str, Any] = {
         "run": run,
-        **told,
-        "facts_": list(_facts(told["judgement"])),
+        **shown,
+        "facts_": list(_list_facts(shown["judgement"])),
         "beside": beside,
         "list_at": f"{run_address(run, question)}#cases",
         "before_at": row_address(run, beside.before, question) if beside and beside.before else None,
@@ -50,13 +50,13 @@ def case_page(
     return render_page(request, "case.html", **context)
 
 
-def shown_case(request: Request, workbench: Workbench, opened: OpenRun, row: CaseRow) -> dict[str, Any]:
+def show_case(request: Request, workbench: Workbench, opened: OpenRun, row: CaseRow) -> dict[str, Any]:
     """Template variables for a case. Records that the current rater has seen its verdict."""
-    (judgement,) = opened.cases.judgements([row])
+    (judgement,) = opened.cases.read_judgements([row])
     own = own_blocks(opened.run, judgement, workbench.settings.runs)
-    told = describe_case(judgement, opened.manifest.about, own, opened.name)
+    shown = describe_case(judgement, opened.manifest.about, own, opened.name)
     record_seen(request, opened, [(row.entry.input_hash, row.entry.id)], listed=False)
-    return told
+    return shown
 
 
 def find_row(opened: OpenRun, case: str, place: int | None = None, again: int = 0) -> CaseRow:
@@ -73,7 +73,7 @@ def _not_found(error: str, remedy: str) -> Problem:
     return Problem(404, error, where="the address", remedy=remedy)
 
 
-def _facts(judgement: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _list_facts(judgement: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "Judge", f"{judgement['judge']} {judgement['judge_version']}"
     if judgement.get("labeller"):
         yield "Labeller", labeller_name(judgement["labeller"])

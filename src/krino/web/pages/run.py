@@ -24,7 +24,7 @@ from krino.text.clean import clean_line
 from krino.web.index.case_filter import NULL, CaseFilter
 from krino.web.index.cases import CaseRow
 from krino.web.labels.service import record_seen
-from krino.web.pages.runs import Progress, progress_of
+from krino.web.pages.runs import RunProgress, describe_progress
 from krino.web.rendering import (
     describe_inputs,
     make_cell,
@@ -51,45 +51,45 @@ _MOST_CHOICES = 40
 @router.get("/runs/{run}")
 def run_page(request: Request, run: str, workbench: WorkbenchDep) -> Response:
     opened = workbench.runs.open(run)
-    about: dict[str, Any] = {"run": run, "facts_": facts_of(opened.manifest), "problem": opened.state.problem}
+    about: dict[str, Any] = {"run": run, "facts_": list_facts(opened.manifest), "problem": opened.state.problem}
     if opened.state.problem:
         return render_page(request, "run.html", **about)
-    listing, overall = Listing.asked(request, run), opened.overall()
+    listing, overall = Listing.from_request(request, run), opened.overall()
     question = listing.question
     found = opened.cases.page(question, (listing.number - 1) * listing.size, listing.size)
-    columns = {} if overall is None else _columns(overall.found.summary)
-    blocks = list(_summary(opened, overall))
+    columns = {} if overall is None else _choose_columns(overall.found.summary)
+    blocks = list(_summary_blocks(opened, overall))
     context: dict[str, Any] = {
         "base": run_address(run),
-        "settings": _settings(opened.manifest),
+        "settings": _format_settings(opened.manifest),
         "sections": [(block.key, block.title) for block in blocks if isinstance(block, Section) and block.key],
-        "progress_": progress_of(opened, workbench.runs.find_run(run)),
+        "progress_": describe_progress(opened, workbench.runs.find_run(run)),
         "summary": render_blocks(blocks, run),
         "folded": question.narrows or listing.number > 1,
         "question": question,
         "odd": listing.ignored_parameters(request),
-        "chips": list(_chips(listing)),
-        "choices": _choices(opened, overall, question),
-        "heads": {name: _head(listing, name) for name in ("id", "status", ROLL_UP)},
-        "columns": [_head(listing, name, number) for name, number in columns.items()],
-        "lines": list(_lines(opened, found.rows, columns, question)),
+        "chips": list(_list_active_filters(listing)),
+        "choices": _list_choices(opened, overall, question),
+        "heads": {name: _make_heading(listing, name) for name in ("id", "status", ROLL_UP)},
+        "columns": [_make_heading(listing, name, number) for name, number in columns.items()],
+        "lines": list(_list_rows(opened, found.rows, columns, question)),
         "found": found.found,
         "unknown": found.unknown,
-        "pager": _pager(listing, found.found),
+        "pager": _make_pager(listing, found.found),
         "sizes": SIZES,
-        "size": listing.own_size,
+        "size": listing.size_parameter,
         "rater": record_seen(request, opened, ((row.entry.input_hash, row.entry.id) for row in found.rows)),
     }
     return render_page(request, "run.html", **about, **context)
 
 
 @router.get("/runs/{run}/progress")
-def run_progress(run: str, workbench: WorkbenchDep) -> Progress:
+def run_progress(run: str, workbench: WorkbenchDep) -> RunProgress:
     """Polled by the page while the run is running or being indexed."""
-    return progress_of(workbench.runs.open(run), workbench.runs.find_run(run))
+    return describe_progress(workbench.runs.open(run), workbench.runs.find_run(run))
 
 
-def facts_of(manifest: Manifest) -> list[tuple[str, str]]:
+def list_facts(manifest: Manifest) -> list[tuple[str, str]]:
     """The facts at the top of the page, as in the report."""
     state = manifest.state if manifest.stop_reason is None else f"{manifest.state}: {manifest.stop_reason}"
     facts = [
@@ -102,14 +102,14 @@ def facts_of(manifest: Manifest) -> list[tuple[str, str]]:
     return [fact for fact in facts if fact[1]]
 
 
-def _settings(manifest: Manifest) -> str:
+def _format_settings(manifest: Manifest) -> str:
     """The settings of the run as JSON, with file names instead of paths."""
     inputs = [PurePath(name).name or name for name in manifest.plan.inputs]
     settings = {**manifest.plan.model_dump(mode="json"), "inputs": inputs, "krino": manifest.krino_version}
     return orjson.dumps(settings, option=orjson.OPT_INDENT_2).decode()
 
 
-def _summary(opened: OpenRun, overall: RunOverall | None) -> Iterator[Block]:
+def _summary_blocks(opened: OpenRun, overall: RunOverall | None) -> Iterator[Block]:
     """The blocks above the cases, as in the report; before the first summary only the counts."""
     if overall is not None:
         yield from page_blocks(overall.found.summary, opened.manifest, overall.found.slices, overall.own)
@@ -130,8 +130,8 @@ class Listing:
     size: int
 
     @classmethod
-    def asked(cls, request: Request, run: str) -> Listing:
-        number, size = _whole(request, "page", 1), _whole(request, "size", _USUAL_SIZE)
+    def from_request(cls, request: Request, run: str) -> Listing:
+        number, size = _parse_positive(request, "page", 1), _parse_positive(request, "size", _USUAL_SIZE)
         return cls(run, read_filter(request, "page", "size"), number, size if size in SIZES else _USUAL_SIZE)
 
     def ignored_parameters(self, request: Request) -> list[str]:
@@ -140,15 +140,15 @@ class Listing:
         return [name for name, value in taken.items() if request.query_params.get(name, value) != value]
 
     @property
-    def own_size(self) -> int | None:
+    def size_parameter(self) -> int | None:
         return None if self.size == _USUAL_SIZE else self.size
 
     def at(self, question: CaseFilter, number: int | None = None) -> str:
         """URL of the table with another filter or page number."""
-        return f"{run_address(self.run, question, page=number, size=self.own_size)}#cases"
+        return f"{run_address(self.run, question, page=number, size=self.size_parameter)}#cases"
 
 
-def _columns(summary: Summary) -> dict[str, bool]:
+def _choose_columns(summary: Summary) -> dict[str, bool]:
     """Fields with a column, each with whether the column is numeric (some of its values may be words)."""
     found: dict[str, bool] = {}
     for item in columns_of(summary, {}):
@@ -157,11 +157,11 @@ def _columns(summary: Summary) -> dict[str, bool]:
     return dict(islice(found.items(), _MOST_COLUMNS))
 
 
-def _lines(
+def _list_rows(
     opened: OpenRun, rows: list[CaseRow], columns: Mapping[str, bool], question: CaseFilter
 ) -> Iterator[dict[str, Any]]:
     scales = scales_of(opened.manifest.about.fields_schema)
-    for row, judgement in zip(rows, opened.cases.judgements(rows), strict=True):
+    for row, judgement in zip(rows, opened.cases.read_judgements(rows), strict=True):
         ok = judgement["status"] == "ok"
         verdict = own_fields(judgement) if ok else {}
         inputs = list((judgement.get("inputs") or {}).items())[:_SHOWN_INPUTS]
@@ -176,7 +176,7 @@ def _lines(
         }
 
 
-def _head(listing: Listing, name: str, number: bool = False) -> dict[str, Any]:
+def _make_heading(listing: Listing, name: str, number: bool = False) -> dict[str, Any]:
     """A column heading: its sort link, and the current order."""
     question = listing.question
     sorted_now = "none" if question.sort != name else "descending" if question.down else "ascending"
@@ -184,7 +184,7 @@ def _head(listing: Listing, name: str, number: bool = False) -> dict[str, Any]:
     return {"name": name.replace("_", " "), "address": address, "sort": sorted_now, "number": number}
 
 
-def _pager(listing: Listing, found: int) -> dict[str, Any]:
+def _make_pager(listing: Listing, found: int) -> dict[str, Any]:
     number, last = listing.number, max((found + listing.size - 1) // listing.size, 1)
     leads = {"first_at": 1, "back_at": number - 1, "next_at": number + 1, "last_at": last}
     there = {
@@ -203,20 +203,20 @@ class Choice(NamedTuple):
     chosen: bool
 
 
-def _chips(listing: Listing) -> Iterator[tuple[str, str]]:
+def _list_active_filters(listing: Listing) -> Iterator[tuple[str, str]]:
     """Active filters in words, each with the URL that removes it."""
     signs = {"q": "words: {value}", "status": "{value}", "is": "{name} is {value}", "in": "{name}: {value}"}
     signs |= {"min": "{name} ≥ {value}", "max": "{name} ≤ {value}"}
     for name, value in listing.question.pairs():
         kind, _, of = name.partition(".")
         if kind in signs:
-            told = signs[kind].format(name=of.replace("_", " "), value=value)
-            yield clean_line(told, 80), listing.at(listing.question.without(name, value))
+            text = signs[kind].format(name=of.replace("_", " "), value=value)
+            yield clean_line(text, 80), listing.at(listing.question.without(name, value))
 
 
-def _choices(opened: OpenRun, overall: RunOverall | None, question: CaseFilter) -> dict[str, Any]:
+def _list_choices(opened: OpenRun, overall: RunOverall | None, question: CaseFilter) -> dict[str, Any]:
     chosen: dict[str, Any] = {
-        "statuses": _values(opened.counts().model_dump(), _asked(question, "status")),
+        "statuses": _make_choices(opened.counts().model_dump(), _requested_values(question, "status")),
         "roll_ups": [],
         "numbers": [],
         "codes": [],
@@ -227,12 +227,12 @@ def _choices(opened: OpenRun, overall: RunOverall | None, question: CaseFilter) 
     least, most = dict(question.of("min")), dict(question.of("max"))
     summary = overall.found.summary
     chosen["numbers"] = [
-        (item.name, figure(item.min), figure(item.max), _given(least, item.name), _given(most, item.name))
+        (item.name, figure(item.min), figure(item.max), _format_limit(least, item.name), _format_limit(most, item.name))
         for item in summary.numbers
         if item.name in opened.state.fields
     ]
     for field in summary.codes:
-        values = _values(field.counts, _asked(question, "is", field.name), field.nulls)
+        values = _make_choices(field.counts, _requested_values(question, "is", field.name), field.nulls)
         if field.name == ROLL_UP:
             order = {word: place for place, word in enumerate(ROLL_UPS)}
             chosen["roll_ups"] = sorted(values, key=lambda item: order.get(item.value, len(order)))
@@ -240,23 +240,25 @@ def _choices(opened: OpenRun, overall: RunOverall | None, question: CaseFilter) 
             chosen["codes"].append((field.name, values))
     for table in overall.found.slices:
         counts = {item.value: item.n for item in table.slices}
-        chosen["metadata"].append((table.column, _values(counts, _asked(question, "in", table.column))))
+        chosen["metadata"].append(
+            (table.column, _make_choices(counts, _requested_values(question, "in", table.column)))
+        )
     return chosen
 
 
-def _values(counts: Mapping[str, int], wanted: set[str], nulls: int = 0) -> list[Choice]:
+def _make_choices(counts: Mapping[str, int], wanted: set[str], nulls: int = 0) -> list[Choice]:
     found = [Choice(value, count, value in wanted) for value, count in islice(counts.items(), _MOST_CHOICES)]
     return [*found, Choice(NULL, nulls, NULL in wanted)] if nulls else found
 
 
-def _asked(question: CaseFilter, kind: str, field: str = "") -> set[str]:
+def _requested_values(question: CaseFilter, kind: str, field: str = "") -> set[str]:
     return {value for name, value in question.of(kind) if name == field}
 
 
-def _given(ends: Mapping[str, str], name: str) -> str:
+def _format_limit(ends: Mapping[str, str], name: str) -> str:
     return f"{float(ends[name]):g}" if name in ends else ""
 
 
-def _whole(request: Request, name: str, usual: int) -> int:
+def _parse_positive(request: Request, name: str, usual: int) -> int:
     text = request.query_params.get(name, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 9 and int(text) > 0 else usual

@@ -35,7 +35,7 @@ def runs_page(
 ) -> Response:
     found = [run for run in workbench.runs.runs() if _matches(run, q)]
     shown = found[(number - 1) * _SIZE : number * _SIZE]
-    lines = [_line(workbench.runs, run) for run in shown]
+    lines = [_describe_run(workbench.runs, run) for run in shown]
     more = number * _SIZE < len(found)
     return render_page(request, "runs.html", lines=lines, found=len(found), q=q, number=number, more=more)
 
@@ -52,15 +52,15 @@ def _matches(run: ListedRun, words: str) -> bool:
     return all(word in " ".join(known).lower() for word in words.lower().split())
 
 
-def _line(shelf: RunsFolder, run: ListedRun) -> dict[str, Any]:
+def _describe_run(folder: RunsFolder, run: ListedRun) -> dict[str, Any]:
     """Template variables for one row of the list."""
     manifest, named = run.manifest, {"name": run.name, "address": run_address(run.name), "problem": run.problem}
     if manifest is None:
         return {**named, "inputs": ""}
     progress, counts = None, manifest.counts
     if run.is_running:
-        opened = shelf.open(run.name, patience=0.1)
-        progress, counts = progress_of(opened, run), opened.counts()
+        opened = folder.open(run.name, patience=0.1)
+        progress, counts = describe_progress(opened, run), opened.counts()
     return {
         **named,
         "judge": clean_line(judge_of(manifest), _LONGEST),
@@ -74,8 +74,8 @@ def _line(shelf: RunsFolder, run: ListedRun) -> dict[str, Any]:
     }
 
 
-class Progress(BaseModel):
-    """Progress of a run, polled by the page."""
+class RunProgress(BaseModel):
+    """RunProgress of a run, polled by the page."""
 
     told: str
     share: float | None
@@ -84,24 +84,24 @@ class Progress(BaseModel):
     """Whether to keep polling."""
 
 
-def progress_of(opened: OpenRun, shelved: ListedRun) -> Progress:
-    """Progress of a run: of indexing it here, or of judging it."""
+def describe_progress(opened: OpenRun, listed: ListedRun) -> RunProgress:
+    """RunProgress of a run: of indexing it here, or of judging it."""
     judged = opened.counts().total
     if opened.behind:
         share = opened.state.journal.end / opened.journal_size
-        return Progress(told=f"reading the run: {counted(judged)} so far ({share:.0%})", share=share, live=True)
+        return RunProgress(told=f"reading the run: {counted(judged)} so far ({share:.0%})", share=share, live=True)
     if opened.indexing:
-        return Progress(told="summarising the run", share=None, live=True)
-    if shelved.is_silent:
-        since = datetime.fromtimestamp(shelved.last_write, UTC)
-        told = (
+        return RunProgress(told="summarising the run", share=None, live=True)
+    if listed.is_silent:
+        since = datetime.fromtimestamp(listed.last_write, UTC)
+        problem = (
             f"the run is not finished, but nothing was written since {since:%Y-%m-%d %H:%M} UTC. It may have been "
             "killed; run the same command again to continue it."
         )
-        return Progress(told=f"{counted(judged)} judged; {told}", share=None, live=True)
-    if shelved.is_running:
+        return RunProgress(told=f"{counted(judged)} judged; {problem}", share=None, live=True)
+    if listed.is_running:
         # Counted since the last command started, which may have reused earlier judgements, so it is rough.
         seconds = time.time() - opened.manifest.started.timestamp()
         pace = f", for {duration(seconds)}" if judged and seconds > 1 else ""
-        return Progress(told=f"{counted(judged)} judged so far{pace}", share=None, live=True)
-    return Progress(told=f"{counted(judged)} judged", share=1.0, live=False)
+        return RunProgress(told=f"{counted(judged)} judged so far{pace}", share=None, live=True)
+    return RunProgress(told=f"{counted(judged)} judged", share=1.0, live=False)

@@ -59,10 +59,10 @@ def try_page(
 ) -> Response:
     """The form, filled with an example."""
     workbench.judging.get_judge(judge)  # raises if there is no such judge
-    examples = _examples(judge)
+    examples = _load_examples(judge)
     case = examples.get(example) or next(iter(examples.values()), {})
-    asked = TryForm(judge, labeller, case=_pretty(case), example=example)
-    return _page(request, workbench, asked)
+    asked = TryForm(judge, labeller, case=_format_json(case), example=example)
+    return _form_page(request, workbench, asked)
 
 
 @router.post("/try")
@@ -70,15 +70,15 @@ async def try_case(request: Request, workbench: WorkbenchDep) -> Response:
     form = await request.form()
     asked = TryForm(*(str(form.get(name, "")) for name in ("judge", "labeller", "options", "case", "example")))
     try:
-        asked, record = _record(asked, form, workbench)
-        options = _object(asked.options, "the options") if asked.options.strip() else {}
+        asked, record = _read_record(asked, form, workbench)
+        options = _parse_object(asked.options, "the options") if asked.options.strip() else {}
         (judgement, *_) = await workbench.judging.judge_cases(
             asked.judge, [record], options=options, labeller=asked.labeller
         )
         judge = await run_in_threadpool(workbench.judging.get_judge, asked.judge, options)
     except UsageProblem as problem:
-        return await run_in_threadpool(_page, request, workbench, asked, str(problem), status=422)
-    return await run_in_threadpool(_judged, request, workbench, asked, record, judgement.read(), judge)
+        return await run_in_threadpool(_form_page, request, workbench, asked, str(problem), status=422)
+    return await run_in_threadpool(_verdict_page, request, workbench, asked, record, judgement.read(), judge)
 
 
 @router.post("/try/save")
@@ -92,13 +92,13 @@ def save_case(
     asked = TryForm(judge, case=case)
     workbench.judging.get_judge(judge)  # raises if there is no such judge
     try:
-        saved = save(workbench.settings.runs, file, _object(case, "the case"))
+        saved = append_case(workbench.settings.runs, file, _parse_object(case, "the case"))
     except UsageProblem as problem:
-        return _page(request, workbench, asked, str(problem), status=422)
-    return _page(request, workbench, asked, saved=saved)
+        return _form_page(request, workbench, asked, str(problem), status=422)
+    return _form_page(request, workbench, asked, saved=saved)
 
 
-def save(runs: Path, name: str, record: Mapping[str, Any]) -> str:
+def append_case(runs: Path, name: str, record: Mapping[str, Any]) -> str:
     """Append the case to a file of cases. Returns its path relative to the runs folder.
 
     The line is written in one call, so that two people who save at once do not mix their lines.
@@ -143,7 +143,7 @@ def _append(path: Path, line: bytes) -> None:
 # --- the page --------------------------------------------------------------------------------------
 
 
-def _page(
+def _form_page(
     request: Request, workbench: Workbench, asked: TryForm, problem: str = "", status: int = 200, **more: Any
 ) -> Response:
     judge = workbench.judging.get_judge(asked.judge)
@@ -151,9 +151,9 @@ def _page(
         "asked": asked,
         "judges": workbench.judging.judges,
         "labellers": workbench.judging.labellers,
-        "examples": list(_examples(asked.judge)),
-        "fields": _fields(judge, asked.case),
-        "default_options": _pretty(judge.options.model_dump(mode="json")),
+        "examples": list(_load_examples(asked.judge)),
+        "fields": _list_fields(judge, asked.case),
+        "default_options": _format_json(judge.options.model_dump(mode="json")),
         "problem": problem,
         "judgement": None,
         "body": None,
@@ -165,7 +165,7 @@ def _page(
     return render_page(request, "try.html", status=status, **context)
 
 
-def _judged(
+def _verdict_page(
     request: Request,
     workbench: Workbench,
     asked: TryForm,
@@ -177,15 +177,15 @@ def _judged(
         subject = Subject.of_judge(judge.name, judge.version, judge.options.model_dump(mode="json"))
         workbench.labels.mark_seen([CaseRef(subject, judgement.input_hash, judgement.id)], rater)
     plain = judgement.model_dump(mode="json")
-    return _page(
+    return _form_page(
         request, workbench, asked, **describe_case(plain, JudgeCard.of(judge), AtHand(judge).view(plain, record), "")
     )
 
 
-def _fields(judge: AnyJudge, case: str) -> list[dict[str, Any]]:
+def _list_fields(judge: AnyJudge, case: str) -> list[dict[str, Any]]:
     """The form fields for the judge's case, with the current values: text, paragraphs, or JSON."""
     try:
-        record = _object(case, "the case")
+        record = _parse_object(case, "the case")
     except UsageProblem:
         record = {}
     fields = []
@@ -196,7 +196,7 @@ def _fields(judge: AnyJudge, case: str) -> list[dict[str, Any]]:
         elif kind == "list" and (value is None or _are_paragraphs(value)):
             fields.append({"name": name, "kind": "list", "value": "\n\n".join(value or ())})
         else:
-            fields.append({"name": name, "kind": "json", "value": "" if value is None else _pretty(value)})
+            fields.append({"name": name, "kind": "json", "value": "" if value is None else _format_json(value)})
     return fields
 
 
@@ -205,10 +205,10 @@ def _are_paragraphs(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) and "\n\n" not in item for item in value)
 
 
-def _record(asked: TryForm, form: FormData, workbench: Workbench) -> tuple[TryForm, dict[str, Any]]:
+def _read_record(asked: TryForm, form: FormData, workbench: Workbench) -> tuple[TryForm, dict[str, Any]]:
     """The case in the form, and the form as it was understood."""
     if form.get("by") != "fields":
-        return asked, _object(asked.case, "the case")
+        return asked, _parse_object(asked.case, "the case")
     record: dict[str, Any] = {}
     for name in field_kinds(workbench.judging.get_judge(asked.judge)):
         text, kind = str(form.get(f"field.{name}", "")), str(form.get(f"kind.{name}", "text"))
@@ -218,18 +218,18 @@ def _record(asked: TryForm, form: FormData, workbench: Workbench) -> tuple[TryFo
             parts = re.split(r"\n\s*\n", text.replace("\r", ""))
             record[name] = [part.strip() for part in parts if part.strip()]
         else:
-            record[name] = text.replace("\r\n", "\n") if kind == "text" else _json(text, name)
-    return replace(asked, case=_pretty(record)), record
+            record[name] = text.replace("\r\n", "\n") if kind == "text" else _parse_json(text, name)
+    return replace(asked, case=_format_json(record)), record
 
 
-def _object(text: str, what: str) -> dict[str, Any]:
-    value = _json(text, what)
+def _parse_object(text: str, what: str) -> dict[str, Any]:
+    value = _parse_json(text, what)
     if not isinstance(value, dict):
         raise UsageProblem(f'{what} must be a JSON object such as {{"question": …}}, not a {type(value).__name__}')
     return value
 
 
-def _json(text: str, what: str) -> Any:
+def _parse_json(text: str, what: str) -> Any:
     if len(text) > _LONGEST_LINE:
         raise UsageProblem(f"{what}: longer than {_LONGEST_LINE:,} characters; use `krino judge` for long cases")
     try:
@@ -239,7 +239,7 @@ def _json(text: str, what: str) -> Any:
 
 
 @cache
-def _examples(judge: str) -> dict[str, dict[str, Any]]:
+def _load_examples(judge: str) -> dict[str, dict[str, Any]]:
     """The bundled example cases, by id."""
     if judge not in OURS:
         return {}
@@ -248,5 +248,5 @@ def _examples(judge: str) -> dict[str, dict[str, Any]]:
     return {str(case.get("id", place + 1)): case for place, case in enumerate(cases)}
 
 
-def _pretty(value: Any) -> str:
+def _format_json(value: Any) -> str:
     return orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode()
