@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from krino.errors import UsageProblem
-from krino.people.store import CaseRef, Event, KeyReused, LabelStore, Subject, normalize_rater
+from krino.people.store import CaseRef, Event, KeyReused, LabelStore, Subject, normalise_rater
 
 SUBJECT = Subject("toy", "0" * 32, "1")
 
@@ -148,18 +148,18 @@ def test_hostile_text_is_kept_as_text(store: LabelStore, hostile: str) -> None:
     place_ = CaseRef(SUBJECT, "0" * 32, hostile, "run")
     store.add(Event(place_, hostile, "fields", "label", {"score": 1.0}, note=hostile))
     (found,) = store.current(SUBJECT)
-    assert found.rater == normalize_rater(hostile)
+    assert found.rater == normalise_rater(hostile)
     assert "\x00" not in found.note
 
 
 @pytest.mark.parametrize("name", ["", "  ", "\u200b", "x" * 81])
 def test_a_rater_has_a_name_of_bounded_length(name: str) -> None:
     with pytest.raises(UsageProblem, match="name of the rater"):
-        normalize_rater(name)
+        normalise_rater(name)
 
 
 def test_a_name_is_the_same_however_its_letters_are_written() -> None:
-    assert normalize_rater(" Zoe\u0308  B ") == normalize_rater("Zoë B")
+    assert normalise_rater(" Zoe\u0308  B ") == normalise_rater("Zoë B")
 
 
 def test_a_note_without_end_and_an_answer_that_is_no_json_are_refused(store: LabelStore) -> None:
@@ -192,7 +192,7 @@ def test_a_reader_of_a_database_that_is_not_there_is_reported(tmp_path: Path) ->
 
 @pytest.mark.parametrize("odd", ["an\u00adna", "anna\u200b", "\u202eanna\u202c", "\ufeffanna"])
 def test_a_name_with_unseen_characters_is_no_second_rater(store: LabelStore, odd: str) -> None:
-    assert normalize_rater(odd) == "anna"
+    assert normalise_rater(odd) == "anna"
     store.add(label(score=1.0))
     store.add(label(rater=odd, score=0.0))
     assert [(event.rater, event.fields["score"]) for event in store.current(place().subject)] == [("anna", 0.0)]

@@ -221,7 +221,7 @@ class LabelStore:
 # --- names and notes -----------------------------------------------------------------------------------
 
 
-def normalize_rater(given: str) -> str:
+def normalise_rater(given: str) -> str:
     """The name as stored: one line, no invisible characters, Unicode-normalised."""
     name = clean_line(clean_name(given[: 4 * LONGEST_RATER]))
     if not name:
@@ -231,7 +231,7 @@ def normalize_rater(given: str) -> str:
     return name
 
 
-def normalize_note(given: str) -> str:
+def normalise_note(given: str) -> str:
     if len(given) > LONGEST_NOTE:
         raise UsageProblem(f"the note has more than {LONGEST_NOTE:,} characters; shorten it")
     return clean(given).strip()
@@ -270,12 +270,12 @@ def _row_values(event: Event, key: str) -> dict[str, Any]:
         "input_hash": place.input_hash,
         "case_id": clean_name(clean(place.case_id)),
         "run": clean_name(clean(place.run)),
-        "rater": normalize_rater(event.rater),
+        "rater": normalise_rater(event.rater),
         "depth": event.depth,
         "action": event.action,
         "answer": _to_json(event.answer),
         "verdict": _to_json(event.verdict),
-        "note": normalize_note(event.note),
+        "note": normalise_note(event.note),
         "why": event.why,
         "random": event.random,
         "undoes": event.undoes,

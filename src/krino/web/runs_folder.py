@@ -36,7 +36,7 @@ from krino.web.paths import inside_folder
 
 SUMMARY = "summary"
 _PATIENCE = 0.25  # seconds that a page waits for the index before it shows what is there
-_QUIET = 120.0  # seconds without a word after which a run that says it is going on is called is_silent
+_QUIET = 120.0  # seconds without a write after which a running run is called silent
 _PAUSE = 20  # a running run is summarised again after this many times the duration of the last summary
 _WORKERS = 2
 _MOST_COMPARED = 8
@@ -88,7 +88,7 @@ class OpenRun:
     run: StoredRun
     index: RunIndex
     state: State
-    indexing: bool
+    is_indexing: bool
     """Whether the index is still growing. What it has already can be shown."""
     cases: Cases
     journal_size: int
@@ -98,9 +98,9 @@ class OpenRun:
         return self.run.manifest
 
     @property
-    def behind(self) -> bool:
+    def is_incomplete(self) -> bool:
         """Whether part of the journal is not indexed yet, so that counts are too low."""
-        return self.indexing and self.state.journal.end < self.journal_size
+        return self.is_indexing and self.state.journal.end < self.journal_size
 
     def counts(self) -> Counts:
         return self.cases.counts()

@@ -111,8 +111,10 @@ class HostCheck:
 
     A website could point its own name at this machine and then read what is served under that name. Allowed are
     loopback names, the host that the server was started with, and --allow-host. If the server listens on a public
-    address, any IP address is allowed too: nobody can rebind an address. Starlette's `TrustedHostMiddleware` is not
-    used: it accepts requests with two Host headers, does not read IPv6 addresses, and cannot allow all IP addresses.
+    address, any IP address is allowed too: nobody can rebind an address.
+
+    Starlette's `TrustedHostMiddleware` is not used: of two Host headers it checks only the first, it cannot allow all
+    IP addresses, and it answers without the shape and headers of other errors.
     """
 
     def __init__(self, app: ASGIApp, settings: ServeSettings) -> None:

@@ -100,7 +100,7 @@ def run(workbench: WorkbenchDep, name: RunName) -> RunDetail:
         options=dict(manifest.plan.judge.get("options") or {}),
         summary=overall.found.summary if overall else None,
         slices=overall.found.slices if overall else [],
-        current=overall is not None and overall.current and not opened.indexing,
+        current=overall is not None and overall.current and not opened.is_indexing,
     )
 
 
@@ -125,13 +125,13 @@ def cases(
         raise _unknown(opened, page.unknown[0])
     found = list(opened.cases.read_judgements(page.rows))
     record_seen(request, opened, ((row.entry.input_hash, row.entry.id) for row in page.rows))
-    data = {"found": page.found, "first": first, "current": not opened.behind, "cases": found}
+    data = {"found": page.found, "first": first, "current": not opened.is_incomplete, "cases": found}
     return Response(orjson.dumps(data), media_type="application/json")
 
 
 def _unknown(opened: OpenRun, name: str) -> Problem:
     """For an unknown field or column: ignoring it would look as if all cases matched."""
-    so_far = " in the part read so far" if opened.indexing else ""
+    so_far = " in the part read so far" if opened.is_indexing else ""
     fields, columns = (", ".join(names) or "none" for names in ((ROLL_UP, *opened.state.fields), opened.state.metadata))
     return Problem(
         422,

@@ -25,7 +25,7 @@ from krino.people.store import (
     KeyReused,
     QueueReason,
     Subject,
-    normalize_rater,
+    normalise_rater,
 )
 from krino.results.agreement.result import Agreement
 from krino.web.labels.agreement import list_named_cases
@@ -141,7 +141,7 @@ def labels(
 ) -> LabelList:
     """The labels that count in a run, oldest first."""
     opened = _open_complete(labelling, run)
-    events = labelling.store.current(Subject.of(opened.manifest), rater=normalize_rater(rater) if rater else None)
+    events = labelling.store.current(Subject.of(opened.manifest), rater=normalise_rater(rater) if rater else None)
     found = [event for event in events if event.id > after and depth in (None, event.depth)]
     known = opened.cases.find_by_hashes(event.place.input_hash for event in found)
     matching = [event for event in found if event.place.input_hash in known]
@@ -159,7 +159,7 @@ def give(labelling: LabellingDep, label: LabelIn) -> LabelOut:
     """Give a label. It is on disk when the response arrives."""
     case = _find_case(labelling, label)
     with _report_at("body.rater"):
-        rater = normalize_rater(label.rater)
+        rater = normalise_rater(label.rater)
     with _report_at("body.answer"):
         return _to_label_out(labelling.save(case, rater, label.depth, label.answer, note=label.note, key=label.key))
 
@@ -168,7 +168,7 @@ def give(labelling: LabellingDep, label: LabelIn) -> LabelOut:
 def undo(labelling: LabellingDep, wanted: UndoIn) -> Undone:
     """Undo the rater's last label or skip in this run; the one before it counts again."""
     with _report_at("body.rater"):
-        rater = normalize_rater(wanted.rater)
+        rater = normalise_rater(wanted.rater)
     undone = labelling.undo(labelling.open(wanted.run, "body.run"), rater)
     return Undone(undone=_to_label_out(undone) if undone else None)
 
@@ -182,7 +182,7 @@ def next_case(
 ) -> Next:
     """The case that this rater should label next, and why. The response reveals nothing of the verdict."""
     opened = labelling.open(run)
-    turn = labelling.queue(opened, depth).next(normalize_rater(rater))
+    turn = labelling.queue(opened, depth).next(normalise_rater(rater))
     if turn is None:
         return Next()
     place = labelling.case(opened, turn.input_hash).place
@@ -235,7 +235,7 @@ def export(
 def _open_complete(labelling: LabellingService, run: str) -> OpenRun:
     """Open a run; 503 while it is still being read, because labels of cases not yet read would be missing."""
     opened = labelling.open(run)
-    if opened.behind:
+    if opened.is_incomplete:
         raise Problem(
             503,
             "the run is still being read",

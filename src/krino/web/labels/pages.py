@@ -18,7 +18,7 @@ from starlette.responses import RedirectResponse, Response
 
 from krino.errors import UsageProblem
 from krino.people.rows import DepthChoice
-from krino.people.store import Depth, Event, KeyReused, normalize_rater
+from krino.people.store import Depth, Event, KeyReused, normalise_rater
 from krino.render.agreement import agreement_blocks
 from krino.results.agreement.result import Agreement
 from krino.results.named_cases import value_text
@@ -73,7 +73,7 @@ Rater = Annotated[str, Depends(_require_rater)]
 def choose_name(
     request: Request, run: str, name: Annotated[str, Form()], depth: Annotated[str, Form()] = ""
 ) -> Response:
-    kept = make_cookie(request.scope, rater_cookie(request), quote(normalize_rater(name), safe=""), _YEAR)
+    kept = make_cookie(request.scope, rater_cookie(request), quote(normalise_rater(name), safe=""), _YEAR)
     return RedirectResponse(label_address(run, depth=depth), 303, {"set-cookie": kept})
 
 

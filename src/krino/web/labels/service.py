@@ -13,7 +13,7 @@ from urllib.parse import quote, unquote, urlencode
 from fastapi import Depends, Request
 
 from krino.errors import UsageProblem
-from krino.people.store import CaseRef, Depth, Event, Subject, normalize_rater
+from krino.people.store import CaseRef, Depth, Event, Subject, normalise_rater
 from krino.web.index.case_filter import CaseFilter
 from krino.web.index.case_view import case_of, why_not_at_hand
 from krino.web.labels.agreement import AgreementCache
@@ -160,7 +160,7 @@ def _interests(opened: OpenRun) -> list[CaseInterest]:
     rows = opened.cases.page(CaseFilter((("status", "ok"),)), 0, -1).rows
     found = {case.input_hash: case for case in map(measure_interest, opened.cases.read_judgements(rows))}
     data = [(case.input_hash, case.values, case.split, case.unsure, case.rolled_up) for case in found.values()]
-    if not opened.indexing:
+    if not opened.is_indexing:
         opened.index.keep(_STORED, _source_key(opened), data)
     return list(found.values())
 
@@ -172,7 +172,7 @@ def get_rater(request: Request) -> str | None:
     """The rater's name from the cookie; None if it is missing or invalid."""
     given = request.cookies.get(rater_cookie(request))
     try:
-        return normalize_rater(unquote(given)) if given else None
+        return normalise_rater(unquote(given)) if given else None
     except UsageProblem:
         return None
 

@@ -75,7 +75,7 @@ def _describe_run(folder: RunsFolder, run: ListedRun) -> dict[str, Any]:
 
 
 class RunProgress(BaseModel):
-    """RunProgress of a run, polled by the page."""
+    """Progress of a run, polled by the page."""
 
     told: str
     share: float | None
@@ -85,12 +85,12 @@ class RunProgress(BaseModel):
 
 
 def describe_progress(opened: OpenRun, listed: ListedRun) -> RunProgress:
-    """RunProgress of a run: of indexing it here, or of judging it."""
+    """Progress of a run: of indexing it here, or of judging it."""
     judged = opened.counts().total
-    if opened.behind:
+    if opened.is_incomplete:
         share = opened.state.journal.end / opened.journal_size
         return RunProgress(told=f"reading the run: {counted(judged)} so far ({share:.0%})", share=share, live=True)
-    if opened.indexing:
+    if opened.is_indexing:
         return RunProgress(told="summarising the run", share=None, live=True)
     if listed.is_silent:
         since = datetime.fromtimestamp(listed.last_write, UTC)
