@@ -99,7 +99,7 @@ def test_a_judge_of_ones_own_is_labelled_by_its_fields_and_its_code_is_not_loade
     case = anna.next_case()
     assert "custom judge" in anna.get(f"/label/{case}?depth=labels")
     page = anna.get(f"/label/{case}")
-    assert "cannot be labelled at the depth" in anna.sent(f"/label/{case}?depth=labels", page, 422, {}).text
+    assert "cannot be labelled at depth" in anna.sent(f"/label/{case}?depth=labels", page, 422, {}).text
 
 
 def test_a_case_that_is_skipped_is_not_brought_again_and_undo_brings_it_back(client: TestClient) -> None:
