@@ -17,7 +17,7 @@ from krino.engine.batch import _Piles
 from krino.engine.protocol import OpenCase
 from krino.labellers.llm.batch.ledger import Ledger
 from krino.labellers.llm.cache import ReplyCache
-from krino.people.database import address_of
+from krino.people.database import resolve_database_url
 from krino.render.report import Report
 from krino.writing import write_text
 from toy_judge import ToyJudge
@@ -57,7 +57,7 @@ def test_replies_labels_and_batches_are_for_their_owner(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     ledger = Ledger(tmp_path / "run" / "batches")
     (tmp_path / "runs").mkdir()
-    labels = Path(str(address_of(tmp_path / "runs", create=True).database))
+    labels = Path(str(resolve_database_url(tmp_path / "runs", create=True).database))
     made = [*files, tmp_path / "run" / "batches" / "ledger.sqlite", labels]
     assert {rights(path) for path in made if path.exists()} == {0o600}
     assert {rights(tmp_path / "krino"), rights(tmp_path / "run" / "batches"), rights(labels.parent)} == {0o700}

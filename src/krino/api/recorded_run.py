@@ -14,7 +14,7 @@ from krino.contract import Judgement
 from krino.errors import UsageProblem
 from krino.exports.frame import FrameKind, frame
 from krino.judges.registry import our_judge
-from krino.people import FILE, FOLDER, home_of
+from krino.people import FILE, FOLDER, find_runs_folder
 from krino.render import html
 from krino.render.agreement import agreement_blocks
 from krino.render.comparison import comparison_blocks
@@ -150,16 +150,16 @@ def is_workbench(labels: object) -> bool:
     if not isinstance(labels, str | PathLike):
         return False
     path = Path(labels)
-    return "://" in str(labels) or path.suffix == ".sqlite" or (home_of(path) / FOLDER / FILE).is_file()
+    return "://" in str(labels) or path.suffix == ".sqlite" or (find_runs_folder(path) / FOLDER / FILE).is_file()
 
 
 def labels_from(workbench: str | PathLike[str], run: str | PathLike[str], depth: str = "both") -> Rows:
     """What people said of the cases of a run, one row a case and rater, as `agree` takes it."""
     try:
-        from krino.people.rows import plain, rows_for_run
+        from krino.people.rows import drop_provenance, load_rows
     except ModuleNotFoundError as missing:
         raise UsageProblem(f"labels of a workbench need {missing.name}: pip install 'krino[web]'") from None
-    return plain(rows_for_run(workbench, reading.load_run(run), depth))
+    return drop_provenance(load_rows(workbench, reading.load_run(run), depth))
 
 
 def agree(

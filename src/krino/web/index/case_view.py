@@ -26,14 +26,14 @@ from krino.runs.inputs import CasesBeside, identify_by, is_name_of_copy, kept_in
 from krino.runs.manifest import Manifest
 from krino.runs.reading import StoredRun
 from krino.text.clean import clean_line
-from krino.web.index.book import stamp_of
+from krino.web.index.run_index import stamp_file
 
 _LONGEST_NAMES = 160
 
 
 def own_blocks(run: StoredRun, judgement: Mapping[str, Any], served: Path) -> list[Block]:
     """Nothing where neither the report nor the case is at hand; then the judgement speaks for itself."""
-    recorded = _recorded(run.folder / REPORT, stamp_of(run.folder / REPORT)).of(judgement)
+    recorded = _recorded(run.folder / REPORT, stamp_file(run.folder / REPORT)).of(judgement)
     if recorded and _can_be_drawn(recorded):
         return recorded
     case, judge = case_of(run, judgement, served), judge_of(run.manifest)

@@ -15,9 +15,9 @@ from krino.errors import UsageProblem
 from krino.runs.journal import JOURNAL, Journal
 from krino.runs.manifest import Manifest
 from krino.runs.reading import load_run
-from krino.web.drawing import at_a_glance
-from krino.web.index.question import Question
-from krino.web.run_index import NoSuchRun, Opened, RunShelf
+from krino.web.index.case_filter import CaseFilter
+from krino.web.rendering import list_cells
+from krino.web.runs_folder import NoSuchRun, OpenRun, RunsFolder
 from made_runs import error_row, failed_row, make_run, row
 
 SCHEMA = {"type": "object", "properties": {"score": {}, "kind": {}, "errors": {}, "said": {}}}
@@ -33,8 +33,8 @@ ROWS = [
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Iterator[RunShelf]:
-    found = RunShelf(tmp_path / "runs", tmp_path / "cache")
+def runs(tmp_path: Path) -> Iterator[RunsFolder]:
+    found = RunsFolder(tmp_path / "runs", tmp_path / "cache")
     yield found
     found.close()
 
@@ -47,13 +47,13 @@ def made(tmp_path: Path) -> Callable[..., Path]:
     return make
 
 
-def opened(shelf: RunShelf, name: str = "one") -> Opened:
-    return shelf.open(name, patience=60)
+def opened(runs: RunsFolder, name: str = "one") -> OpenRun:
+    return runs.open(name, patience=60)
 
 
-def places(shelf: RunShelf, query: str = "", name: str = "one", most: int = 50) -> list[int]:
-    asked = Question.read(tuple(part.split("=", 1)) for part in query.split("&") if part)  # type: ignore[misc]
-    return [found.place for found in opened(shelf, name).cases.page(asked, 0, most).rows]
+def places(runs: RunsFolder, query: str = "", name: str = "one", most: int = 50) -> list[int]:
+    asked = CaseFilter.read(tuple(part.split("=", 1)) for part in query.split("&") if part)  # type: ignore[misc]
+    return [found.place for found in opened(runs, name).cases.page(asked, 0, most).rows]
 
 
 @pytest.mark.parametrize(
@@ -88,21 +88,21 @@ def places(shelf: RunShelf, query: str = "", name: str = "one", most: int = 50) 
     ],
 )
 def test_a_question_finds_the_cases_that_it_asks_for(
-    shelf: RunShelf, made: Callable[..., Path], query: str, found: list[int]
+    runs: RunsFolder, made: Callable[..., Path], query: str, found: list[int]
 ) -> None:
     made()
-    assert places(shelf, query) == found
+    assert places(runs, query) == found
 
 
-def test_what_the_run_does_not_have_is_named(shelf: RunShelf, made: Callable[..., Path]) -> None:
+def test_what_the_run_does_not_have_is_named(runs: RunsFolder, made: Callable[..., Path]) -> None:
     made()
-    asked = Question.read([("min.nothing", "1"), ("is.nobody", "x"), ("in.nowhere", "y"), ("sort", "never")])
-    page = opened(shelf).cases.page(asked, 0, 10)
+    asked = CaseFilter.read([("min.nothing", "1"), ("is.nobody", "x"), ("in.nowhere", "y"), ("sort", "never")])
+    page = opened(runs).cases.page(asked, 0, 10)
     assert set(page.unknown) == {"nothing", "nobody", "nowhere", "never"}
     assert page.found == 6
 
 
-def test_short_explanations_are_no_codes_and_are_searched_for(shelf: RunShelf, made: Callable[..., Path]) -> None:
+def test_short_explanations_are_no_codes_and_are_searched_for(runs: RunsFolder, made: Callable[..., Path]) -> None:
     parts = {
         "score_explanation": {"type": "string"},
         "comments": {"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]},
@@ -112,25 +112,25 @@ def test_short_explanations_are_no_codes_and_are_searched_for(shelf: RunShelf, m
     about = ABOUT["about"].model_copy(update={"verdict_schema": {"type": "object", "properties": parts}})
     words = row("a", score_explanation="all right", comments=["good"], number_of_comments=1, reasoning="SOUND")
     made([words], about=about)
-    assert opened(shelf).state.fields == ["number_of_comments", "reasoning"]
-    assert places(shelf, "q=right") == [0]
-    run = shelf.load("one")
-    cells = at_a_glance(next(run.records()), about.fields_schema)
+    assert opened(runs).state.fields == ["number_of_comments", "reasoning"]
+    assert places(runs, "q=right") == [0]
+    run = runs.load("one")
+    cells = list_cells(next(run.records()), about.fields_schema)
     assert [cell.name for cell in cells] == ["number of comments", "reasoning"]
 
 
-def test_pages_are_parts_of_the_whole(shelf: RunShelf, made: Callable[..., Path]) -> None:
+def test_pages_are_parts_of_the_whole(runs: RunsFolder, made: Callable[..., Path]) -> None:
     made()
-    cases, asked = opened(shelf).cases, Question.read([("sort", "score")])
+    cases, asked = opened(runs).cases, CaseFilter.read([("sort", "score")])
     parts = [[found.place for found in cases.page(asked, first, 2).rows] for first in (0, 2, 4, 6)]
     assert parts == [[1, 5], [0, 2], [3, 4], []]
 
 
 @pytest.mark.parametrize("query", ["", "sort=score", "sort=score&down=1", "sort=kind&down=1", "status=ok&sort=id"])
-def test_neighbours_are_those_of_the_list(shelf: RunShelf, made: Callable[..., Path], query: str) -> None:
+def test_neighbours_are_those_of_the_list(runs: RunsFolder, made: Callable[..., Path], query: str) -> None:
     made()
-    asked = Question.read(tuple(part.split("=")) for part in query.split("&") if part)  # type: ignore[misc]
-    cases = opened(shelf).cases
+    asked = CaseFilter.read(tuple(part.split("=")) for part in query.split("&") if part)  # type: ignore[misc]
+    cases = opened(runs).cases
     rows = cases.page(asked, 0, 50).rows
     for at, found in enumerate(rows):
         beside = cases.neighbours(asked, found)
@@ -140,25 +140,25 @@ def test_neighbours_are_those_of_the_list(shelf: RunShelf, made: Callable[..., P
         assert beside.after == (rows[at + 1] if at + 1 < len(rows) else None)
 
 
-def test_a_case_outside_the_question_has_no_neighbours(shelf: RunShelf, made: Callable[..., Path]) -> None:
+def test_a_case_outside_the_question_has_no_neighbours(runs: RunsFolder, made: Callable[..., Path]) -> None:
     made()
-    cases = opened(shelf).cases
+    cases = opened(runs).cases
     found = cases.find("c")
     assert found is not None
-    assert cases.neighbours(Question.read([("status", "ok")]), found) is None
+    assert cases.neighbours(CaseFilter.read([("status", "ok")]), found) is None
 
 
-def test_judgements_are_those_of_the_run(shelf: RunShelf, made: Callable[..., Path]) -> None:
+def test_judgements_are_those_of_the_run(runs: RunsFolder, made: Callable[..., Path]) -> None:
     folder = made()
-    found = opened(shelf)
-    rows = found.cases.page(Question(), 0, 50).rows
-    assert list(found.cases.judgements(rows)) == list(load_run(folder).records())
+    found = opened(runs)
+    rows = found.cases.page(CaseFilter(), 0, 50).rows
+    assert list(found.cases.read_judgements(rows)) == list(load_run(folder).records())
     assert found.counts() == load_run(folder).counts()
 
 
-def test_cases_with_the_same_id_are_told_apart(shelf: RunShelf, made: Callable[..., Path]) -> None:
+def test_cases_with_the_same_id_are_told_apart(runs: RunsFolder, made: Callable[..., Path]) -> None:
     made()
-    cases = opened(shelf).cases
+    cases = opened(runs).cases
     first, second = cases.find("a"), cases.find("a", 1)
     assert first is not None
     assert second is not None
@@ -167,127 +167,129 @@ def test_cases_with_the_same_id_are_told_apart(shelf: RunShelf, made: Callable[.
     assert cases.at(5) == second
 
 
-def test_the_index_grows_with_the_journal(shelf: RunShelf, made: Callable[..., Path]) -> None:
+def test_the_index_grows_with_the_journal(runs: RunsFolder, made: Callable[..., Path]) -> None:
     folder = made([*ROWS[:3], error_row("d")], state="running", cases=None)
-    assert places(shelf, "status=error") == [3]
+    assert places(runs, "status=error") == [3]
     (again,) = [record for record in load_run(folder).records() if record["id"] == "d"]
     settled = {**again, "status": "failed", "reason": "no text", "error": None}
     journal = Journal(folder)
     journal.append(Judgement.model_validate(settled))
     journal.close()
-    assert places(shelf, "status=error") == []
-    assert places(shelf, "status=failed") == [2, 3]
+    assert places(runs, "status=error") == []
+    assert places(runs, "status=failed") == [2, 3]
 
 
-def test_a_run_that_is_begun_anew_is_indexed_anew(shelf: RunShelf, made: Callable[..., Path]) -> None:
+def test_a_run_that_is_begun_anew_is_indexed_anew(runs: RunsFolder, made: Callable[..., Path]) -> None:
     folder = made()
-    assert places(shelf, "q=wet") == [0]
+    assert places(runs, "q=wet") == [0]
     (folder / JOURNAL).unlink()
     made([row(name, score=1.0, kind="C", errors=[], said="all is new") for name in "vwxyz"])
-    assert places(shelf, "q=wet") == []
-    assert places(shelf, "is.kind=C") == [0, 1, 2, 3, 4]
+    assert places(runs, "q=wet") == []
+    assert places(runs, "is.kind=C") == [0, 1, 2, 3, 4]
 
 
-def test_another_order_of_the_input_is_followed(shelf: RunShelf, made: Callable[..., Path], tmp_path: Path) -> None:
+def test_another_order_of_the_input_is_followed(runs: RunsFolder, made: Callable[..., Path], tmp_path: Path) -> None:
     folder = made(ROWS[:3])
-    assert places(shelf, "status=failed") == [2]
+    assert places(runs, "status=failed") == [2]
     kept = (folder / JOURNAL).read_bytes()
     (folder / JOURNAL).unlink()
     made(ROWS[:3][::-1])
     (folder / JOURNAL).write_bytes(kept)  # what was judged stays judged
-    assert places(shelf, "status=failed") == [0]
+    assert places(runs, "status=failed") == [0]
 
 
 def test_a_line_that_is_no_judgement_is_named_and_nothing_is_summed_up(
-    shelf: RunShelf, made: Callable[..., Path]
+    runs: RunsFolder, made: Callable[..., Path]
 ) -> None:
     folder = made()
     with (folder / JOURNAL).open("ab") as journal:
         journal.write(b'{"status": "ok"}\n')
-    found = opened(shelf)
+    found = opened(runs)
     assert f"{JOURNAL}:7: not a judgement of this run" in found.state.problem
     assert found.overall() is None
 
 
-def test_a_finished_run_that_lacks_a_case_is_refused(shelf: RunShelf, made: Callable[..., Path]) -> None:
+def test_a_finished_run_that_lacks_a_case_is_refused(runs: RunsFolder, made: Callable[..., Path]) -> None:
     folder = made()
     lines = (folder / JOURNAL).read_bytes().splitlines(keepends=True)
     (folder / JOURNAL).write_bytes(b"".join(lines[1:]))
-    found = opened(shelf)
+    found = opened(runs)
     assert "one of the files was changed" in found.state.problem
     assert found.overall() is None
 
 
-def test_the_summary_is_that_of_the_run(shelf: RunShelf, made: Callable[..., Path]) -> None:
+def test_the_summary_is_that_of_the_run(runs: RunsFolder, made: Callable[..., Path]) -> None:
     folder = made()
-    overall = opened(shelf).overall()
+    overall = opened(runs).overall()
     assert overall is not None
     assert overall.current
     assert overall.found.summary.counts == load_run(folder).counts()
     assert [item.name for item in overall.found.summary.numbers] == ["score"]
 
 
-def test_a_damaged_index_is_made_again(shelf: RunShelf, made: Callable[..., Path], tmp_path: Path) -> None:
+def test_a_damaged_index_is_made_again(runs: RunsFolder, made: Callable[..., Path], tmp_path: Path) -> None:
     made()
-    assert len(places(shelf)) == 6
-    shelf.close()
+    assert len(places(runs)) == 6
+    runs.close()
     for file in (tmp_path / "cache").iterdir():
         file.write_bytes(b"no database at all" * 1000)
-    again = RunShelf(tmp_path / "runs", tmp_path / "cache")
+    again = RunsFolder(tmp_path / "runs", tmp_path / "cache")
     try:
         assert len(places(again)) == 6
     finally:
         again.close()
 
 
-def test_runs_come_newest_first_and_unreadable_ones_last(shelf: RunShelf, made: Callable[..., Path]) -> None:
+def test_runs_come_newest_first_and_unreadable_ones_last(runs: RunsFolder, made: Callable[..., Path]) -> None:
     from datetime import UTC, datetime
 
     made(name="old", started=datetime(2024, 1, 1, tzinfo=UTC))
     made(name="new", started=datetime(2025, 1, 1, tzinfo=UTC))
     made(name="broken")
-    (shelf.folder / "broken" / "run.json").write_text("{}")
-    (shelf.folder / "no-run").mkdir()
-    runs = shelf.runs()
-    assert [run.name for run in runs] == ["new", "old", "broken"]
-    assert "not a manifest" in runs[-1].problem
+    (runs.folder / "broken" / "run.json").write_text("{}")
+    (runs.folder / "no-run").mkdir()
+    listed = runs.runs()
+    assert [run.name for run in listed] == ["new", "old", "broken"]
+    assert "not a manifest" in listed[-1].problem
 
 
 @pytest.mark.parametrize("name", ["..", ".", "", "one/..", "/etc", "one/../one", "ONE", "link"])
-def test_no_name_leads_out_of_the_folder(shelf: RunShelf, made: Callable[..., Path], tmp_path: Path, name: str) -> None:
+def test_no_name_leads_out_of_the_folder(
+    runs: RunsFolder, made: Callable[..., Path], tmp_path: Path, name: str
+) -> None:
     made()
     outside = make_run(tmp_path / "outside", ROWS)
-    (shelf.folder / "link").symlink_to(outside, target_is_directory=True)
-    assert [run.name for run in shelf.runs()] == ["one"]
+    (runs.folder / "link").symlink_to(outside, target_is_directory=True)
+    assert [run.name for run in runs.runs()] == ["one"]
     with pytest.raises(NoSuchRun):
-        shelf.open(name)
+        runs.open(name)
 
 
 def test_a_file_that_links_out_of_the_run_is_not_read(
-    shelf: RunShelf, made: Callable[..., Path], tmp_path: Path
+    runs: RunsFolder, made: Callable[..., Path], tmp_path: Path
 ) -> None:
     folder = made()
     (folder / JOURNAL).rename(tmp_path / "elsewhere.jsonl")
     (folder / JOURNAL).symlink_to(tmp_path / "elsewhere.jsonl")
-    assert "leads out of the run folder" in opened(shelf).state.problem
+    assert "leads out of the run folder" in opened(runs).state.problem
 
 
 def test_a_folder_that_is_a_run_itself_is_served_as_one(made: Callable[..., Path], tmp_path: Path) -> None:
-    shelf = RunShelf(made(), tmp_path / "cache")
+    runs = RunsFolder(made(), tmp_path / "cache")
     try:
-        assert [run.name for run in shelf.runs()] == ["one"]
-        assert len(places(shelf)) == 6
+        assert [run.name for run in runs.runs()] == ["one"]
+        assert len(places(runs)) == 6
     finally:
-        shelf.close()
+        runs.close()
 
 
 def test_a_folder_that_is_not_there_says_so(tmp_path: Path) -> None:
-    shelf = RunShelf(tmp_path / "nowhere", tmp_path / "cache")
+    runs = RunsFolder(tmp_path / "nowhere", tmp_path / "cache")
     try:
         with pytest.raises(UsageProblem, match="cannot be read"):
-            shelf.runs()
+            runs.runs()
     finally:
-        shelf.close()
+        runs.close()
 
 
 @given(
@@ -302,5 +304,5 @@ def test_a_folder_that_is_not_there_says_so(tmp_path: Path) -> None:
     )
 )
 def test_an_address_says_the_same_when_it_is_read_again(pairs: list[tuple[str, str]]) -> None:
-    asked = Question.read(pairs)
-    assert Question.read(asked.pairs()) == asked
+    asked = CaseFilter.read(pairs)
+    assert CaseFilter.read(asked.pairs()) == asked

@@ -1,4 +1,4 @@
-"""Pages of a run's cases: which ones a question finds, one page of them, and what comes before and after a case."""
+"""Queries over the indexed cases of a run: pages of a filtered list, lookups, and neighbours of a case."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from krino.runs.manifest import Counts
 from krino.runs.reading import StoredRun
 from krino.runs.roll import Entry
 from krino.text.clean import clean_name
-from krino.web.index.book import Book, State, counted
-from krino.web.index.question import Question, Sql
+from krino.web.index.case_filter import CaseFilter, FilterSql
+from krino.web.index.run_index import RunIndex, State, count_by_status
 
 _MANY = 500  # values in one statement
 _FROM = "FROM entry JOIN line ON line.number = entry.line"
@@ -23,90 +23,90 @@ _JUDGED = "entry.line IS NOT NULL"
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """One case: its place in the input (from 0), what it is called, and where its judgement stands."""
+class CaseRow:
+    """A case: its position in the input (from 0), id, and where its judgement is in the journal."""
 
     place: int
     entry: Entry
     offset: int
     again: bool = False
-    """A case before it has the same id: then its place is a part of its address."""
+    """An earlier case has the same id, so its address needs the position."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    rows: list[Row]
+    rows: list[CaseRow]
     found: int
     unknown: list[str]
-    """Fields that were asked for and that the run does not have."""
+    """Requested fields that the run does not have."""
 
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Of a case among those that a question finds."""
+    """The previous and next case within a filtered list."""
 
     position: int
     found: int
-    before: Row | None
-    after: Row | None
+    before: CaseRow | None
+    after: CaseRow | None
 
 
 class Cases:
-    """The cases of a run as far as they are indexed."""
+    """The indexed cases of a run."""
 
-    def __init__(self, book: Book, run: StoredRun, state: State) -> None:
-        self._book, self._run, self._state = book, run, state
+    def __init__(self, index: RunIndex, run: StoredRun, state: State) -> None:
+        self._index, self._run, self._state = index, run, state
 
     def counts(self) -> Counts:
-        """How the cases ended. While the index grows they are counted each time, else once for all."""
+        """Number of cases by status; counted anew while the index grows."""
         known = self._state.counts
         if known is None:
-            with self._book.reading() as db:
-                known = counted(db)
+            with self._index.reading() as db:
+                known = count_by_status(db)
         return Counts(**known)
 
-    def page(self, question: Question, first: int, most: int) -> Page:
-        with self._book.reading() as db:
-            sql = Sql(question, self._state)
+    def page(self, question: CaseFilter, first: int, most: int) -> Page:
+        with self._index.reading() as db:
+            sql = FilterSql(question, self._state)
             where, values = sql.where()
             order, way = sql.order(), "DESC" if question.down else "ASC"
             limit = f"ORDER BY {order} {way}, entry.place LIMIT ? OFFSET ?"
             rows = list(_rows(db, f"WHERE {where} {limit}", [*values, most, first]))
             return Page(rows, self._found(db, question, where, values), sql.unknown)
 
-    def find(self, name: str, again: int = 0) -> Row | None:
-        """A case by its id: the first that has it, or a later one."""
-        with self._book.reading() as db:
+    def find(self, name: str, again: int = 0) -> CaseRow | None:
+        """The first case with this id, or a later one if `again` is above 0."""
+        with self._index.reading() as db:
             rest = f"WHERE {_JUDGED} AND entry.id = ? ORDER BY entry.place LIMIT 1 OFFSET ?"
             return next(_rows(db, rest, [name, again]), None) or next(_rows(db, rest, [clean_name(name), again]), None)
 
-    def at(self, place: int) -> Row | None:
-        with self._book.reading() as db:
+    def at(self, place: int) -> CaseRow | None:
+        with self._index.reading() as db:
             return next(_rows(db, f"WHERE {_JUDGED} AND entry.place = ?", [place]), None)
 
-    def of_contents(self, hashes: Iterable[str]) -> dict[str, Row]:
-        """Of each content that the run has judged, the first case that has it."""
-        found: dict[str, Row] = {}
+    def find_by_hashes(self, hashes: Iterable[str]) -> dict[str, CaseRow]:
+        """The first case with each of these content hashes."""
+        found: dict[str, CaseRow] = {}
         for row in self._among("entry.digest", map(bytes.fromhex, hashes)):
             found.setdefault(row.entry.input_hash, row)
         return found
 
-    def named(self, ids: Iterable[str]) -> Iterator[tuple[str, str]]:
-        """Content and id of every judged case that has one of these ids."""
+    def find_by_ids(self, ids: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """Content hash and id of every judged case with one of these ids."""
         return ((row.entry.input_hash, row.entry.id) for row in self._among("entry.id", ids))
 
-    def _among(self, column: str, values: Iterable[Any]) -> Iterator[Row]:
+    def _among(self, column: str, values: Iterable[Any]) -> Iterator[CaseRow]:
         wanted = list(dict.fromkeys(values))
-        with self._book.reading() as db:
+        with self._index.reading() as db:
             for start in range(0, len(wanted), _MANY):
                 some = wanted[start : start + _MANY]
                 among = f"{column} IN ({', '.join('?' * len(some))})"
                 yield from _rows(db, f"WHERE {_JUDGED} AND {among} ORDER BY entry.place", some)
 
-    def neighbours(self, question: Question, row: Row) -> Neighbours | None:
-        """None where the question does not find the case itself."""
-        with self._book.reading() as db:
-            sql = Sql(question, self._state)
+    def neighbours(self, question: CaseFilter, row: CaseRow) -> Neighbours | None:
+        """None if the filter does not match the case itself."""
+        with self._index.reading() as db:
+            sql = FilterSql(question, self._state)
             where, values = sql.where()
             order = sql.order()
             own = db.execute(f"SELECT {order} {_FROM} WHERE {where} AND entry.place = ?", [*values, row.place])
@@ -121,14 +121,14 @@ class Cases:
             position = db.execute(f"SELECT count(*) {_FROM} {ahead}", here).fetchone()[0] + 1
             return Neighbours(position, self._found(db, question, where, values), before, after)
 
-    def _found(self, db: sqlite3.Connection, question: Question, where: str, values: list[Any]) -> int:
-        """How many cases there are to be found; all of them are counted once for all."""
+    def _found(self, db: sqlite3.Connection, question: CaseFilter, where: str, values: list[Any]) -> int:
+        """Number of matching cases; the total is cached."""
         if not question.narrows:
             return self.counts().total
         return int(db.execute(f"SELECT count(*) {_FROM} WHERE {where}", values).fetchone()[0])
 
-    def judgements(self, rows: Iterable[Row]) -> Iterator[dict[str, Any]]:
-        """The judgements themselves, read from where they stand; they were checked when they were indexed."""
+    def read_judgements(self, rows: Iterable[CaseRow]) -> Iterator[dict[str, Any]]:
+        """The judgements, read from the journal. They were checked when they were indexed."""
         with inside(self._run.journal).open("rb") as journal:
             for row in rows:
                 journal.seek(row.offset)
@@ -136,8 +136,8 @@ class Cases:
                 yield {**record, "index": row.place, "id": row.entry.id, "source": row.entry.source}
 
 
-def _rows(db: sqlite3.Connection, rest: str, values: list[Any]) -> Iterator[Row]:
+def _rows(db: sqlite3.Connection, rest: str, values: list[Any]) -> Iterator[CaseRow]:
     before = "EXISTS (SELECT 1 FROM entry AS other WHERE other.id = entry.id AND other.place < entry.place)"
     columns = f"SELECT entry.place, entry.id, entry.digest, entry.source, line.offset, {before} {_FROM}"
     for place, name, digest, source, offset, again in db.execute(f"{columns} {rest}", values):
-        yield Row(place, Entry(name, digest.hex(), orjson.loads(source)), offset, bool(again))
+        yield CaseRow(place, Entry(name, digest.hex(), orjson.loads(source)), offset, bool(again))

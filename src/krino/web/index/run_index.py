@@ -1,8 +1,8 @@
-"""The index of one run, a small SQLite file: for each case where its line begins and what it is found by.
+"""The index of one run, a SQLite file with one row per case: where its journal line begins, and columns to filter by.
 
-It is a cache: whatever is odd about it, it is thrown away and made again. It grows with the journal, a few thousand
-lines at a time, so that a reader finds what is there while the rest is still being read. A run folder may come from
-anyone: every line passes the check that all readers of journals share (`krino.runs.checking`).
+It is a cache: if anything is odd about it, it is deleted and rebuilt. It grows with the journal in batches, so that
+readers see the first cases while the rest is read. A run folder may come from anyone, so every line passes the check
+that all readers of journals share (`krino.runs.checking`).
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from krino.web.index.columns import FIELDS, METADATA, field_names, field_values,
 from krino.writing import make_own_file, make_own_folder
 
 VERSION = 1
-"""Of the tables: a part of the file's name, so that an older index is never read."""
+"""Version of the tables. It is part of the file name, so that an index of another version is never read."""
 _BATCH = 1_000
-_MARK = 4_096  # bytes before the end of what was read that must still be the same
+_MARK = 4_096  # bytes before the end of the indexed journal that must be unchanged
 _TABLES = f"""
 CREATE TABLE state (one INTEGER PRIMARY KEY CHECK (one = 1), data BLOB NOT NULL);
-CREATE TABLE result (name TEXT PRIMARY KEY, made_of TEXT NOT NULL, data BLOB NOT NULL);
+CREATE TABLE result (name TEXT PRIMARY KEY, source_of TEXT NOT NULL, data BLOB NOT NULL);
 CREATE TABLE known (digest BLOB PRIMARY KEY, line INTEGER NOT NULL, status TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE entry (place INTEGER PRIMARY KEY, id TEXT NOT NULL, digest BLOB NOT NULL, source BLOB, line INTEGER);
 CREATE INDEX entry_digest ON entry (digest);
@@ -48,21 +48,21 @@ _INSERT_LINE = f"INSERT INTO line VALUES (?, ?, ?, ?{', ?' * len((*FIELDS, *META
 
 @dataclass(slots=True)
 class State:
-    """How far the index has come with its run."""
+    """How far the index has read its run."""
 
     folder: str = ""
     started: str = ""
-    """When the command began whose cases are indexed: each command writes the roll anew."""
+    """Start of the command whose cases are indexed; every command rewrites the roll."""
     whole: bool = False
-    """The roll of a finished run was read to its end and is what it was when the run ended."""
+    """Whether the complete roll of a finished run is indexed."""
     roll: Place = field(default_factory=Place)
     journal: Place = field(default_factory=Place)
     mark: str = ""
-    """Of the journal as far as it was read: should it be begun anew, this is no longer there."""
+    """Hash of the last bytes of the indexed journal. If it no longer matches, the journal was rewritten."""
     fields: list[str] = field(default_factory=list)
     metadata: list[str] = field(default_factory=list)
     counts: dict[str, int] | None = None
-    """How the cases ended; None while more of them are being read."""
+    """Number of cases by status; None while more are being read."""
     problem: str = ""
     """Why the run cannot be read."""
 
@@ -77,8 +77,8 @@ class State:
         return orjson.dumps({**asdict(self), "roll": list(self.roll), "journal": list(self.journal)})
 
 
-class Book:
-    """One process extends it at a time; any number read it meanwhile, each with a connection of its own."""
+class RunIndex:
+    """One process writes at a time; any number of readers have a connection each."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -87,8 +87,8 @@ class Book:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """What is there now; a half-read batch is not."""
-        db = self._opened()
+        """A connection for reading. Half-written batches are not visible."""
+        db = self._connect()
         try:
             db.execute("PRAGMA query_only = ON")
             yield db
@@ -96,71 +96,72 @@ class Book:
             db.close()
 
     def state(self) -> State:
-        return State.of(self._one("SELECT data FROM state"))
+        return State.of(self._read_value("SELECT data FROM state"))
 
-    def made_of(self, name: str) -> Any:
-        """What a result was worked out of; None where there is none. See `keep`."""
-        return self._one("SELECT made_of FROM result WHERE name = ?", name)
+    def source_of(self, name: str) -> Any:
+        """What a stored result was computed from; None if there is none. See `keep`."""
+        return self._read_value("SELECT source_of FROM result WHERE name = ?", name)
 
     def result(self, name: str) -> Any:
-        """Something that was worked out of the whole run; None where it was not yet."""
-        found = self._one("SELECT data FROM result WHERE name = ?", name)
+        """A result stored with `keep`; None if there is none."""
+        found = self._read_value("SELECT data FROM result WHERE name = ?", name)
         return None if found is None else orjson.loads(found)
 
-    def _one(self, sql: str, *values: str) -> Any:
+    def _read_value(self, sql: str, *values: str) -> Any:
         if not self.path.exists():
             return None
         with self.reading() as db:
-            return _value(db, sql, values)
+            return _fetch_value(db, sql, values)
 
-    # --- growing ---------------------------------------------------------------------------------
+    # --- writing ---------------------------------------------------------------------------------
 
-    def keep(self, name: str, made_of: str, data: Any) -> None:
+    def keep(self, name: str, source_of: str, data: Any) -> None:
         with self._writing() as db:
             value = orjson.dumps(data, option=orjson.OPT_NON_STR_KEYS)
-            db.execute("INSERT OR REPLACE INTO result VALUES (?, ?, ?)", (name, made_of, value))
+            db.execute("INSERT OR REPLACE INTO result VALUES (?, ?, ?)", (name, source_of, value))
 
-    def note_problem(self, told: str) -> None:
+    def note_problem(self, problem: str) -> None:
         with self._writing() as db:
             state = _state(db)
-            state.problem = told
+            state.problem = problem
             _save(db, state)
 
     def extend(self, run: StoredRun, go_on: Callable[[], None]) -> State:
-        """Read what the run has more by now. What cannot be read is said in `State.problem`, and nothing more is read.
+        """Index what was added to the run. A problem with the run is stored in `State.problem` and ends the reading.
 
-        The roll goes first: no verdict is in the journal before its case is on the roll. `go_on` raises to end it.
+        The roll is read first, because a case is on the roll before its verdict is in the journal. `go_on` may raise to
+        stop.
         """
         state = self.state()
         try:
             with self._writing() as db:
-                state = self._begun(db, run)
+                state = self._start(db, run)
                 state.counts = None
                 self._add_cases(db, run, state)
             lines = read_journal(run.folder, LineCheck(run.folder, run.manifest), state.journal)
             while batch := list(islice(lines, _BATCH)):
                 with self._writing() as db:
                     _add_lines(db, batch, state)
-                    state.journal, state.mark = batch[-1].place, _mark(run.journal, batch[-1].place.end)
+                    state.journal, state.mark = batch[-1].place, _hash_end(run.journal, batch[-1].place.end)
                     _save(db, state)
                 go_on()
             state.problem = ""
         except UsageProblem as problem:
             state.problem = str(problem)
         with self._writing() as db:
-            state.counts = counted(db)
+            state.counts = count_by_status(db)
             _save(db, state)
         return state
 
-    def _begun(self, db: sqlite3.Connection, run: StoredRun) -> State:
-        """The state to go on from: what no longer belongs to the run is forgotten."""
+    def _start(self, db: sqlite3.Connection, run: StoredRun) -> State:
+        """The state to continue from, after forgetting what no longer matches the run."""
         state, started = _state(db), run.manifest.started.isoformat()
         fields = field_names(run.manifest.about.fields_schema)
         same = state.folder == str(run.folder) and state.fields == fields
-        if not same or _mark(run.journal, state.journal.end) != state.mark:
+        if not same or _hash_end(run.journal, state.journal.end) != state.mark:
             _forget(db, *_CASES, *_LINES)
-            state = State(folder=str(run.folder), mark=_mark(run.journal, 0), fields=fields)
-        if state.started != started or stamp_of(run.folder / ROLL)[1] < state.roll.end:
+            state = State(folder=str(run.folder), mark=_hash_end(run.journal, 0), fields=fields)
+        if state.started != started or stamp_file(run.folder / ROLL)[1] < state.roll.end:
             _forget(db, *_CASES)
             state.started, state.roll, state.whole = started, Place(), False
         return state
@@ -179,8 +180,8 @@ class Book:
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """One transaction: all of it or nothing."""
-        db = self._opened()
+        """A connection with a write transaction."""
+        db = self._connect()
         try:
             db.execute("BEGIN IMMEDIATE")
             yield db
@@ -188,28 +189,28 @@ class Book:
         finally:
             db.close()
 
-    def _opened(self) -> sqlite3.Connection:
+    def _connect(self) -> sqlite3.Connection:
         try:
-            return _connected(self.path)
-        except sqlite3.OperationalError:  # locked, or the disk is full: nothing is wrong with the file
+            return _open_database(self.path)
+        except sqlite3.OperationalError:  # locked, or the disk is full; the file itself is fine
             raise
         except sqlite3.DatabaseError:
             self.discard()
-            return _connected(self.path)
+            return _open_database(self.path)
 
     def discard(self) -> None:
         for name in (self.path.name, f"{self.path.name}-wal", f"{self.path.name}-shm"):
             (self.path.parent / name).unlink(missing_ok=True)
 
 
-def _connected(path: Path) -> sqlite3.Connection:
+def _open_database(path: Path) -> sqlite3.Connection:
     make_own_folder(path.parent)
     make_own_file(path)
     db = sqlite3.connect(path, timeout=60, isolation_level=None)
     try:
         db.execute("PRAGMA journal_mode = WAL")
-        db.execute("PRAGMA synchronous = OFF")  # it is a cache: after a crash of the machine it is made again
-        if not _value(db, "PRAGMA user_version"):
+        db.execute("PRAGMA synchronous = OFF")  # a cache: it can be rebuilt after a crash
+        if not _fetch_value(db, "PRAGMA user_version"):
             _make_tables(db)
     except sqlite3.Error:
         db.close()
@@ -218,28 +219,28 @@ def _connected(path: Path) -> sqlite3.Connection:
 
 
 def _make_tables(db: sqlite3.Connection) -> None:
-    """Unless another process was quicker."""
+    """Create the tables, unless another process was faster."""
     db.execute("BEGIN IMMEDIATE")
-    if not _value(db, "PRAGMA user_version"):
+    if not _fetch_value(db, "PRAGMA user_version"):
         for statement in _TABLES.split(";\n"):
             db.execute(statement)
         db.execute("PRAGMA user_version = 1")
     db.commit()
 
 
-def counted(db: sqlite3.Connection) -> dict[str, int]:
-    """How the cases ended that are judged."""
+def count_by_status(db: sqlite3.Connection) -> dict[str, int]:
+    """Number of judged cases by status."""
     joined = "FROM entry JOIN line ON line.number = entry.line"
     return dict(db.execute(f"SELECT line.status, count(*) {joined} GROUP BY line.status"))
 
 
-def _value(db: sqlite3.Connection, sql: str, values: Sequence[Any] = ()) -> Any:
+def _fetch_value(db: sqlite3.Connection, sql: str, values: Sequence[Any] = ()) -> Any:
     row = db.execute(sql, values).fetchone()
     return None if row is None else row[0]
 
 
 def _state(db: sqlite3.Connection) -> State:
-    return State.of(_value(db, "SELECT data FROM state"))
+    return State.of(_fetch_value(db, "SELECT data FROM state"))
 
 
 def _save(db: sqlite3.Connection, state: State) -> None:
@@ -252,7 +253,7 @@ def _forget(db: sqlite3.Connection, *statements: str) -> None:
 
 
 def _add_entries(db: sqlite3.Connection, first: int, entries: Iterator[Entry]) -> None:
-    """Cases of the roll; one whose content was judged before has its line at once."""
+    """Add cases of the roll; if the content was judged before, link its line at once."""
     rows = (
         (place, entry.id, digest, orjson.dumps(entry.source), digest)
         for place, entry in enumerate(entries, first)
@@ -262,10 +263,10 @@ def _add_entries(db: sqlite3.Connection, first: int, entries: Iterator[Entry]) -
 
 
 def _add_lines(db: sqlite3.Connection, lines: list[Line], state: State) -> None:
-    """Those that count: of one content the first that is settled, or the last error."""
+    """Add lines that count: per content, the first settled judgement or the last error."""
     for line in lines:
         data, digest = line.data, bytes.fromhex(line.data["input_hash"])
-        if not is_open(_value(db, "SELECT status FROM known WHERE digest = ?", (digest,))):
+        if not is_open(_fetch_value(db, "SELECT status FROM known WHERE digest = ?", (digest,))):
             continue
         values = (*field_values(data, state.fields), *metadata_values(data, state.metadata))
         db.execute(_INSERT_LINE, (line.number, line.offset, data["status"], data.get("roll_up"), *values))
@@ -274,8 +275,8 @@ def _add_lines(db: sqlite3.Connection, lines: list[Line], state: State) -> None:
         db.execute("UPDATE entry SET line = ? WHERE digest = ?", (line.number, digest))
 
 
-def _mark(journal: Path, end: int) -> str:
-    """A hash of what stands just before a place in the journal; of nothing at its beginning."""
+def _hash_end(journal: Path, end: int) -> str:
+    """Hash of the bytes just before a position in the journal."""
     try:
         with inside(journal).open("rb") as file:
             file.seek(max(end - _MARK, 0))
@@ -284,8 +285,8 @@ def _mark(journal: Path, end: int) -> str:
         return hashlib.blake2b(b"", digest_size=16).hexdigest()
 
 
-def stamp_of(path: Path) -> tuple[int, int]:
-    """When a file of a run was written last, and how long it is; zero where it is not there, or not the run's."""
+def stamp_file(path: Path) -> tuple[int, int]:
+    """Modification time and size of a file of a run; zeros if it is missing or outside the run."""
     try:
         found = inside(path).stat()
     except (OSError, UsageProblem):

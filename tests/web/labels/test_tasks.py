@@ -15,9 +15,8 @@ from krino.errors import CannotJudge, UsageProblem
 from krino.judges.registry import OURS, load_judge, recorded_judge
 from krino.people.store import DEPTHS
 from krino.runs.manifest import JudgeCard, Manifest, Plan
-from krino.web.labels.asking import Asked, ask
-from krino.web.labels.forms import Filled, Node
-from krino.web.labels.showing import show
+from krino.web.labels.forms import FormNode, SubmittedForm
+from krino.web.labels.tasks import LabelTask, fit_exhibits, make_label_task
 from label_making import rag_cases, rag_labels
 
 EXAMPLES = Path(krino.__file__).parent / "examples"
@@ -29,8 +28,8 @@ def manifest(judge: str, **options: Any) -> Manifest:
     return Manifest(plan=plan, about=JudgeCard.of(known))
 
 
-def asked(judge: str, record: dict[str, Any], **options: Any) -> Asked:
-    return ask(manifest(judge, **options), record, rolls_up=False, digest=hash_record(record))
+def asked(judge: str, record: dict[str, Any], **options: Any) -> LabelTask:
+    return make_label_task(manifest(judge, **options), record, rolls_up=False, digest=hash_record(record))
 
 
 def records(judge: str) -> list[dict[str, Any]]:
@@ -55,7 +54,7 @@ def open_records() -> list[tuple[str, dict[str, Any]]]:
 OPEN = open_records()
 
 
-def as_sent(node: Node, labels: Any) -> list[tuple[str, str]]:
+def as_sent(node: FormNode, labels: Any) -> list[tuple[str, str]]:
     """The labels as a browser would send them from this form."""
     if node.kind in ("fixed", "group", "rows"):
         below = [(child, labels.get(child.name) if isinstance(labels, dict) else None) for child in node.children]
@@ -82,7 +81,7 @@ def test_what_the_embedded_labeller_says_can_be_said_with_the_form_and_is_scored
     plain = labels.model_dump(mode="json")
     at = asked(judge, record).at("labels")
     form = at.form(plain)
-    answer = at.read(Filled(as_sent(form, plain)))
+    answer = at.read(SubmittedForm(as_sent(form, plain)))
     said = at.accept(answer)
     without = {"probability", "similarity_score"}  # measures that no form asks for
     without |= {child.name for child in form.children if child.kind == "fixed"}  # and what is not asked in this case
@@ -150,11 +149,11 @@ def test_a_person_is_shown_the_case_and_none_of_the_hints_that_a_model_gets(
 
 def test_the_answer_is_shown_as_it_was_written_and_sentence_numbers_are_no_part_of_the_text() -> None:
     _, record, _ = HINTED[0]
-    shown = show(asked("rag", record).exhibits, numbered=False)
+    shown = fit_exhibits(asked("rag", record).exhibits, numbered=False)
     assert {piece.title: piece.text for piece in shown.work}["Answer"] == record["answer"]
     (passage,) = shown.sources
     assert (passage.text, passage.sentences) == (record["context"][0], ())
-    numbered = show(asked("rag", record).exhibits, numbered=True)
+    numbered = fit_exhibits(asked("rag", record).exhibits, numbered=True)
     assert {piece.title: piece.text for piece in numbered.work}["Answer"] == record["answer"]
     assert numbered.sources[0].sentences == (
         "A card costs EUR 2.50 in the euro area.",
@@ -206,7 +205,7 @@ def test_a_trace_is_shown_with_results_and_messages_and_long_ones_open_on_demand
         {"type": "message", "name": "assistant", "output": "There are seven rows."},
     ]
     record = {"id": "trace", "task": "Count the rows.", "trace": steps, "answer": "Seven."}
-    shown = show(asked("efficiency", record).exhibits, numbered=False)
+    shown = fit_exhibits(asked("efficiency", record).exhibits, numbered=False)
     assert [piece.title for piece in shown.work] == ["Task", "What the agent answered"]
     query, message = shown.sources
     assert "select" in query.text
@@ -221,18 +220,18 @@ def test_candidates_are_shown_in_the_order_of_the_record_whatever_code_prefers()
     exhibits = asked(name, record).exhibits
     ids = [item["decision_id"] for item in record["candidates"]]
     assert [given for given, exhibit in zip(ids, exhibits.sources, strict=False) if given in exhibit.text] == ids
-    assert not any("candidate" in piece.title for piece in show(exhibits, numbered=False).sources)
-    titles = [piece.title for piece in show(exhibits, numbered=True).sources]
+    assert not any("candidate" in piece.title for piece in fit_exhibits(exhibits, numbered=False).sources)
+    titles = [piece.title for piece in fit_exhibits(exhibits, numbered=True).sources]
     assert any(title.endswith("(candidate 1 in the questions)") for title in titles)
 
 
 def test_however_much_a_case_holds_the_page_has_an_end() -> None:
     many = tuple(Exhibit(f"step {number}", "x" * 30_000) for number in range(3_000))
-    shown = show(Exhibits(many[:1], many), numbered=True)
+    shown = fit_exhibits(Exhibits(many[:1], many), numbered=True)
     assert sum(len(piece.text) + len(piece.rest) for piece in (*shown.work, *shown.sources)) < 3_000_000
     assert shown.left_out == 2_000
     assert all(len(piece.text) + len(piece.rest) + piece.missing == 30_000 for piece in shown.sources)
-    (piece,) = show(Exhibits((Exhibit("a", sentences=("y" * 50_000, "z")),), ()), numbered=True).work
+    (piece,) = fit_exhibits(Exhibits((Exhibit("a", sentences=("y" * 50_000, "z")),), ()), numbered=True).work
     assert sum(map(len, piece.sentences)) + piece.missing == 50_001
     assert sum(map(len, piece.sentences)) == 20_000
 
@@ -256,12 +255,12 @@ def test_where_the_facts_settle_all_only_the_fields_are_asked() -> None:
     settled = next(record for record in records("citation") if ("citation", record) not in OPEN)
     found = asked("citation", settled)
     assert set(found.forms) == {"fields"}
-    with pytest.raises(UsageProblem, match="the facts settle this case"):
+    with pytest.raises(UsageProblem, match="the facts alone settle this case"):
         found.at("labels")
 
 
 def test_a_case_that_is_not_at_hand_cannot_be_labelled_at_any_depth() -> None:
-    found = ask(manifest("rag"), None, rolls_up=False, digest="0" * 32, missing="cases.jsonl is gone")
+    found = make_label_task(manifest("rag"), None, rolls_up=False, digest="0" * 32, missing="cases.jsonl is gone")
     assert not found.forms
     for depth in DEPTHS:
         with pytest.raises(UsageProblem, match=r"cases\.jsonl is gone"):

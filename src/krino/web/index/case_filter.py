@@ -1,6 +1,6 @@
-"""Which cases a reader asks for, and in which order: read from an address, written into one, and as SQL.
+"""Which cases to list and in which order: parsed from a query string, written back into one, and translated to SQL.
 
-All of it stands in the query string, so that a link shows another person the same cases:
+Everything is in the query string, so that a link shows other people the same cases:
 `?q=words&status=failed&is.roll_up=fail&min.faithfulness=0.2&max.faithfulness=0.5&in.court=Ghent&sort=faithfulness&down=1`.
 """
 
@@ -16,55 +16,57 @@ from urllib.parse import urlencode
 from krino.runs.fields import ROLL_UP, ROLL_UPS
 from krino.runs.journal import CODES
 from krino.text.clean import clean_line
-from krino.web.index.book import State
-from krino.web.index.columns import FIELDS, METADATA, code
+from krino.web.index.columns import FIELDS, METADATA, delimit_code
+from krino.web.index.run_index import State
 
 NULL = "null"
-"""Asks for cases in which a field says nothing."""
+"""Matches cases in which a field is null."""
 _MOST_PARTS = 60
 _LONGEST = 400
 _SHOWN = 60
-PARTS = "there are q, status, is.FIELD, min.FIELD, max.FIELD, in.COLUMN, sort and down"
+PARTS = "known are q, status, is.FIELD, min.FIELD, max.FIELD, in.COLUMN, sort and down"
 _ORDER = ("q", "status", "min", "max", "is", "in", "sort", "down")
 _SEVERAL = ("status", "is", "in")
-"""Of these any value will do that is asked for; of the others the last counts."""
+"""Names that may be repeated: any of the values matches. For other names the last value counts."""
 _LAST_NUMBER, _LAST_TEXT = "1e+300", "\U0010ffff"
 
 Condition = tuple[str, list[Any]]
-"""SQL, and the values in the place of its question marks."""
+"""SQL and the values of its placeholders."""
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
-    """What is asked of the cases of one run; an empty one asks for all of them in the order of the input."""
+class CaseFilter:
+    """A filter and an order. An empty one lists all cases in the order of the input."""
 
     parts: tuple[tuple[str, str], ...] = ()
-    """As they stand in an address, in the order of their kinds."""
-    unread: tuple[tuple[str, str], ...] = field(default=(), compare=False)
-    """Names of what was asked for and not understood, each with what is wrong about it."""
+    """Names and values, ordered by kind."""
+    rejected: tuple[tuple[str, str], ...] = field(default=(), compare=False)
+    """Rejected names, each with the reason."""
 
     @classmethod
-    def read(cls, query: Iterable[tuple[str, str]], besides: Collection[str] = ()) -> Question:
-        """What makes no sense is left out and told: an address may come from anyone. `besides`: names that mean
-        something else to who asks."""
+    def read(cls, query: Iterable[tuple[str, str]], besides: Collection[str] = ()) -> CaseFilter:
+        """Parse a query. Invalid parts are dropped and reported in `rejected`. `besides`: parameters with another
+        meaning here."""
         found: dict[Any, tuple[str, str]] = {}
-        unread = []
+        rejected = []
         pairs = [pair for pair in query if pair[0] not in besides]
         for name, value in pairs[:_MOST_PARTS]:
             known = value[:_LONGEST].replace("\0", " ")
             if fault := _fault(name, known):
-                unread.append(_told(name, value, fault))
+                rejected.append(_reject(name, value, fault))
             else:
                 found[(name, known) if _kind(name) in _SEVERAL else name] = (name, _plain(name, known))
             if len(value) > _LONGEST:
-                unread.append(_told(name, value, f"has more than {_LONGEST} characters: the rest is left out"))
+                rejected.append(_reject(name, value, f"has more than {_LONGEST} characters; the rest is ignored"))
         for name, value in pairs[_MOST_PARTS : _MOST_PARTS + 1]:
-            unread.append(_told(name, value, f"and what follows: more than {_MOST_PARTS} parts are not read"))
+            rejected.append(
+                _reject(name, value, f"and what follows is ignored: a query has at most {_MOST_PARTS} parts")
+            )
         parts = [pair for pair in found.values() if pair[1] and pair != ("down", "0")]
-        return cls(tuple(sorted(parts, key=lambda pair: _ORDER.index(_kind(pair[0])))), tuple(unread))
+        return cls(tuple(sorted(parts, key=lambda pair: _ORDER.index(_kind(pair[0])))), tuple(rejected))
 
     def of(self, kind: str) -> list[tuple[str, str]]:
-        """What is asked in this way: field (or nothing) and value."""
+        """Pairs of field (may be empty) and value, of one kind."""
         return [(name.partition(".")[2], value) for name, value in self.parts if _kind(name) == kind]
 
     @property
@@ -84,24 +86,24 @@ class Question:
         return any(name not in ("sort", "down") for name, _ in self.parts)
 
     def pairs(self) -> list[tuple[str, str]]:
-        """As it stands in an address."""
+        """Names and values as written in an address."""
         return [(name, f"{float(value):g}" if _is_end(name) else value) for name, value in self.parts]
 
     def address(self, **more: object) -> str:
-        """The query string, with what else belongs to it (a page); empty where there is nothing to say."""
+        """The query string, including `more` parameters such as a page; empty if there are none."""
         pairs = [*self.pairs(), *((name, str(value)) for name, value in more.items() if value is not None)]
         return f"?{urlencode(pairs)}" if pairs else ""
 
-    def without(self, name: str, value: str) -> Question:
-        """With one of its pairs taken away."""
-        return Question.read(pair for pair in self.pairs() if pair != (name, value))
+    def without(self, name: str, value: str) -> CaseFilter:
+        """A copy without one of its pairs."""
+        return CaseFilter.read(pair for pair in self.pairs() if pair != (name, value))
 
-    def sorted_by(self, name: str) -> Question:
-        """First from the lowest, which is where the trouble is; then turned; then in the order of the input again."""
+    def sorted_by(self, name: str) -> CaseFilter:
+        """Sorted ascending (problems first); called again, descending; called once more, in the order of the input."""
         kept = tuple(pair for pair in self.parts if pair[0] not in ("sort", "down"))
         if self.sort != name:
-            return Question((*kept, ("sort", name)))
-        return Question(kept if self.down else (*kept, ("sort", name), ("down", "1")))
+            return CaseFilter((*kept, ("sort", name)))
+        return CaseFilter(kept if self.down else (*kept, ("sort", name), ("down", "1")))
 
 
 def _kind(name: str) -> str:
@@ -118,17 +120,17 @@ def _plain(name: str, value: str) -> str:
     return value.strip() if name == "q" else value
 
 
-def _told(name: str, value: str, why: str) -> tuple[str, str]:
+def _reject(name: str, value: str, why: str) -> tuple[str, str]:
     return clean_line(name, _SHOWN), f"`{clean_line(f'{name}={value}', _SHOWN)}` {why}"
 
 
 def _fault(name: str, value: str) -> str:
-    """What is wrong about a part of an address; empty where it is understood."""
+    """What is wrong with a part of a query; empty if nothing is."""
     kind, _, field_name = name.partition(".")
     if name == "q":
         return ""
     if name == "status":
-        return "" if value in CODES else f"is none of {', '.join(CODES)}"
+        return "" if value in CODES else f"is not one of {', '.join(CODES)}"
     if name == "down":
         return "" if value in ("0", "1") else "is neither 1 nor 0"
     if name == f"is.{ROLL_UP}" and value and value not in (*ROLL_UPS, NULL):
@@ -136,7 +138,7 @@ def _fault(name: str, value: str) -> str:
     if name == "sort" or (kind in ("is", "in") and field_name):
         return "" if value else "is empty"
     if _is_end(name) and field_name:
-        return "" if _is_number(value) else "is no number"
+        return "" if _is_number(value) else "is not a number"
     return f"is not known: {PARTS}"
 
 
@@ -148,20 +150,20 @@ def _is_number(text: str) -> bool:
 
 
 @dataclass(slots=True)
-class Sql:
-    """A question about one run as SQL; values are always parameters."""
+class FilterSql:
+    """A filter as SQL for one run. Values are always bound parameters."""
 
-    question: Question
+    question: CaseFilter
     state: State
     unknown: list[str] = field(default_factory=list)
-    """Fields that are asked for and that the run does not have."""
+    """Requested fields that the run does not have."""
 
     def where(self) -> Condition:
         found = [("entry.line IS NOT NULL", []), *self._conditions()]
         return " AND ".join(text for text, _ in found), [value for _, values in found for value in values]
 
     def order(self) -> str:
-        """An expression that is never null: what has no value stands last, whichever way round."""
+        """The ORDER BY expression. It is never null: cases without a value come last in both directions."""
         name, down = self.question.sort, self.question.down
         if name == "id":
             return "entry.id"
@@ -215,4 +217,4 @@ def _condition(kind: str, column: str, value: str) -> Condition:
         return (f"{column} IS NULL", []) if value == NULL else (f"{column} = ?", [value])
     if value == NULL:
         return f"({column} IS NULL AND line.status = 'ok')", []
-    return f"instr({column}, ?) > 0", [code(value)]
+    return f"instr({column}, ?) > 0", [delimit_code(value)]
