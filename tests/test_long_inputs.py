@@ -12,7 +12,7 @@ import pytest
 
 import krino
 from krino.judges.citation.judge import CitationJudge
-from krino.judges.citation.record_values import candidates_in_text, parsed_json
+from krino.judges.citation.record.values import candidates_in_text, parsed_json
 from krino.judges.efficiency.finders.calls import spoken_action, without_marks
 from krino.judges.efficiency.finders.nearness import read_wording
 from krino.judges.efficiency.traces.text_actions import actions_in, closing_words, observations_in

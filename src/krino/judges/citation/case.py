@@ -7,8 +7,8 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from krino.judges.citation.record import names_taken, read_ground_truth, read_record, snake
-from krino.judges.citation.record_values import number_of
+from krino.judges.citation.record.reader import names_taken, read_ground_truth, read_record, snake
+from krino.judges.citation.record.values import number_of
 
 SnippetMatch = Literal["ECLI", "CASE_NUMBER", "COURT_DATE", "COURT_ONLY"]
 MATCH_TYPES = frozenset(get_args(SnippetMatch))

@@ -8,7 +8,11 @@ from typing import NamedTuple
 from krino.judges.citation.belgium.dates import find_dates
 from krino.judges.citation.belgium.ecli import key_of
 from krino.judges.citation.belgium.topics import topic_match
-from krino.judges.citation.candidates import (
+from krino.judges.citation.case import CitationCase
+from krino.judges.citation.options import WhoReads
+from krino.judges.citation.reasoning.cues import Cues, read_reasoning
+from krino.judges.citation.reasoning.objections import Objections
+from krino.judges.citation.scoring.candidates import (
     Answer,
     CandidateFacts,
     Cited,
@@ -17,11 +21,7 @@ from krino.judges.citation.candidates import (
     read_cited,
     study_candidates,
 )
-from krino.judges.citation.case import CitationCase
-from krino.judges.citation.options import WhoReads
-from krino.judges.citation.reasoning.claims import Claims
-from krino.judges.citation.reasoning.cues import Cues, read_reasoning
-from krino.judges.citation.truth import Field, Listed, Truth, best_carriers, of_cited_division, truth_by_code
+from krino.judges.citation.scoring.truth import Field, Listed, Truth, best_carriers, of_cited_division, truth_by_code
 
 _ECLI = re.compile(r"ECLI:[A-Z]{2}:[A-Z0-9]{1,7}:\d{4}:[A-Z0-9.]+[A-Z0-9]", re.IGNORECASE)
 _ONE_CITATION = 60
@@ -113,7 +113,7 @@ class CitationFacts(NamedTuple):
     complete: bool
     answer: Answer
     cues: Cues
-    claims: Claims
+    objections: Objections
     truth: Truth
     in_play: tuple[CandidateFacts, ...]
     carriers: tuple[CandidateFacts, ...]
@@ -155,7 +155,7 @@ def study(case: CitationCase, who_reads: WhoReads = "open") -> CitationFacts:
         complete=complete,
         answer=answer,
         cues=cues,
-        claims=Claims(case, cited, candidates, answer, cues),
+        objections=Objections(case, cited, candidates, answer, cues),
         truth=truth,
         in_play=in_play,
         carriers=carriers,

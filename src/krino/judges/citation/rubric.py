@@ -6,11 +6,18 @@ from typing import NamedTuple
 
 from krino.contract import Ruling, Settlement
 from krino.judges.citation.belgium.courts import Court, Other
-from krino.judges.citation.errors import alignment_faults, claims_behind, find_errors, rule_of, withholds_for_court
 from krino.judges.citation.facts import CitationFacts
-from krino.judges.citation.findings import find_remarks
+from krino.judges.citation.findings import find_remarks, find_unread
 from krino.judges.citation.labels import CitationLabels
-from krino.judges.citation.outcome import (
+from krino.judges.citation.report.rollup import UNREAD_COURT
+from krino.judges.citation.scoring.errors import (
+    alignment_faults,
+    claims_behind,
+    find_errors,
+    rule_of,
+    withholds_for_court,
+)
+from krino.judges.citation.scoring.outcome import (
     Ceiling,
     Expected,
     Outcome,
@@ -20,9 +27,7 @@ from krino.judges.citation.outcome import (
     weigh_answer,
     withheld_range,
 )
-from krino.judges.citation.reasoning.quality import mark_reasoning
-from krino.judges.citation.rollup import UNREAD_COURT
-from krino.judges.citation.unread import find_unread
+from krino.judges.citation.scoring.quality import mark_reasoning
 from krino.judges.citation.verdict import AlignmentHandling, Calibration, CitationVerdict, is_faultless
 from krino.judges.citation.wording import Advised, write_notes, write_suggestions
 

@@ -9,13 +9,13 @@ from krino.blocks import Block, Cell, DataTable, Field, Fields, MarkedText, Segm
 from krino.contract import Judgement
 from krino.judges.citation import table
 from krino.judges.citation.belgium.courts import Alignment
-from krino.judges.citation.candidates import CandidateFacts, is_decision
 from krino.judges.citation.case import CitationCase
-from krino.judges.citation.errors import claims_behind
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.labels import CitationLabels
 from krino.judges.citation.reasoning.cues import read_reasoning
-from krino.judges.citation.rollup import roll_up_with_reason
+from krino.judges.citation.report.rollup import roll_up_with_reason
+from krino.judges.citation.scoring.candidates import CandidateFacts, is_decision
+from krino.judges.citation.scoring.errors import claims_behind
 from krino.judges.citation.verdict import ErrorType
 from krino.judges.citation.wording import court_words
 

@@ -12,8 +12,8 @@ from krino.judges.citation.belgium.topics import Strength
 from krino.judges.citation.case import CitationCase
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.labels import CitationLabels, Reasoning, Subject, YesNo
-from krino.judges.citation.outcome import weigh_answer
-from krino.judges.citation.reasoning.checklist import reasoning_by_words
+from krino.judges.citation.local import reasoning_by_words
+from krino.judges.citation.scoring.outcome import weigh_answer
 from krino.judges.citation.verdict import RIGHT
 from krino.judges.shuffling import shuffled
 

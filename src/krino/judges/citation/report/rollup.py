@@ -10,11 +10,11 @@ from krino.contract import RollUp, Ruling
 from krino.judges.citation import table
 from krino.judges.citation.belgium.case_numbers import parse_case_numbers
 from krino.judges.citation.belgium.courts import Court, Other, Unknown
-from krino.judges.citation.candidates import Cited, read_cited
 from krino.judges.citation.case import CitationCase
 from krino.judges.citation.facts import CitationFacts
-from krino.judges.citation.record import CITED
-from krino.judges.citation.truth import RULES
+from krino.judges.citation.record.reader import CITED
+from krino.judges.citation.scoring.candidates import Cited, read_cited
+from krino.judges.citation.scoring.truth import RULES
 from krino.judges.citation.verdict import GOOD_REASONING, RIGHT
 
 _SIGNALS = {rule: signal for signal, rule in RULES.items()}

@@ -9,8 +9,8 @@ from krino.errors import CannotJudge
 from krino.judges.citation.belgium.courts import Court, CourtRef
 from krino.judges.citation.belgium.ecli import key_of, parse_ecli
 from krino.judges.citation.belgium.topics import Strength
-from krino.judges.citation.candidates import RELATIONS, CandidateFacts, Cited, is_decision
 from krino.judges.citation.case import CitationCase
+from krino.judges.citation.scoring.candidates import RELATIONS, CandidateFacts, Cited, is_decision
 
 Signal = Literal[
     "given",

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from krino.judges.citation import table
 from krino.judges.citation.belgium.topics import Strength
-from krino.judges.citation.candidates import CandidateFacts, MatchFacts
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.labels import CitationLabels
-from krino.judges.citation.reasoning.checklist import Answers, answers_of
-from krino.judges.citation.truth import USABLE, Truth, truth_with_context
+from krino.judges.citation.local import Answers, answers_of
+from krino.judges.citation.scoring.candidates import CandidateFacts, MatchFacts
+from krino.judges.citation.scoring.truth import USABLE, Truth, truth_with_context
 from krino.judges.citation.verdict import Calibration, MatchCorrectness
 
 

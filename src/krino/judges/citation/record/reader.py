@@ -14,8 +14,8 @@ from typing import Any
 from krino.judges.citation import table
 from krino.judges.citation.belgium.case_numbers import is_absent
 from krino.judges.citation.belgium.ecli import parse_ecli
-from krino.judges.citation.contradictions import disagree, say
-from krino.judges.citation.record_values import (
+from krino.judges.citation.record.contradictions import disagree, say
+from krino.judges.citation.record.values import (
     DIGIT,
     ID_NAMES,
     Fields,
