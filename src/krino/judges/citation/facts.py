@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 from krino.judges.citation.belgium.dates import find_dates
 from krino.judges.citation.belgium.ecli import key_of
@@ -16,12 +16,12 @@ from krino.judges.citation.scoring.candidates import (
     Answer,
     CandidateFacts,
     Cited,
-    distinct,
+    merge_duplicates,
     read_answer,
     read_cited,
     study_candidates,
 )
-from krino.judges.citation.scoring.truth import Field, Listed, Truth, best_carriers, of_cited_division, truth_by_code
+from krino.judges.citation.scoring.truth import Field, Listed, Truth, best_carriers, keep_cited_division, truth_by_code
 
 _ECLI = re.compile(r"ECLI:[A-Z]{2}:[A-Z0-9]{1,7}:\d{4}:[A-Z0-9.]+[A-Z0-9]", re.IGNORECASE)
 _ONE_CITATION = 60
@@ -37,8 +37,18 @@ class _Mark(NamedTuple):
     is_cited: bool
 
 
-def about_the_cited(snippet: str, cited: Cited) -> str:
-    """What stands beside the cited date, number or ECLI; all of it where only one decision is cited."""
+@overload
+def about_the_cited(snippet: str, cited: Cited) -> str: ...
+
+
+@overload
+def about_the_cited(snippet: str | None, cited: Cited) -> str | None: ...
+
+
+def about_the_cited(snippet: str | None, cited: Cited) -> str | None:
+    """The part of a snippet beside the cited date, number or ECLI; all of it if only one decision is cited."""
+    if snippet is None:
+        return None
     citations = _citations(snippet, cited)
     if len(citations) < 2 or not any(citation.is_cited for citation in citations):
         return snippet
@@ -119,8 +129,6 @@ class CitationFacts(NamedTuple):
     carriers: tuple[CandidateFacts, ...]
     shown: tuple[CandidateFacts, ...]
     who_reads: WhoReads = "open"
-    about: str | None = None
-    """What the snippet says about the cited decision, where it cites several."""
     other_division: tuple[CandidateFacts, ...] = ()
     """Those of the cited court and date that another division than the cited one rules out."""
 
@@ -131,7 +139,7 @@ class CitationFacts(NamedTuple):
 
 def study(case: CitationCase, who_reads: WhoReads = "open") -> CitationFacts:
     cited = read_cited(case)
-    candidates, duplicates = distinct(study_candidates(case.candidates, cited))
+    candidates, duplicates = merge_duplicates(study_candidates(case.candidates, cited))
     answer = read_answer(case, cited, candidates)
     complete = case.candidate_count is None or case.candidate_count <= len(case.candidates)
     unlisted = {match.candidate.key: match.candidate for match in answer.matches if not match.candidate.listed}
@@ -139,14 +147,15 @@ def study(case: CitationCase, who_reads: WhoReads = "open") -> CitationFacts:
         # Without the list the match must speak for itself; with it, only the cited ECLI can vouch for a stranger.
         candidates += tuple(item for key, item in unlisted.items() if not complete or key == cited.key)
     aligned = tuple(candidate for candidate in candidates if candidate.in_play)
-    carriers = of_cited_division(cited.court, best_carriers(aligned))
-    in_play = of_cited_division(cited.court, aligned)
+    carriers = keep_cited_division(cited.court, best_carriers(aligned))
+    in_play = keep_cited_division(cited.court, aligned)
     counted: Listed = "all" if complete else "one" if case.candidate_count == 1 else "some"
     cues = read_reasoning(answer.reasoning)
-    truth = truth_by_code(case, cited, Field(candidates, in_play, carriers, counted, cues.claims_ecli_match))
-    about = about_the_cited(case.citation_snippet, cited) if case.citation_snippet else None
+    truth = truth_by_code(
+        case, cited, Field(candidates, in_play, carriers, counted, not complete and cues.claims_ecli_match)
+    )
     if truth.signal == "given" and truth.candidate is not None:
-        truth = _supported(about, truth, in_play)
+        truth = _supported(case, cited, truth, in_play)
     return CitationFacts(
         case=case,
         cited=cited,
@@ -159,15 +168,15 @@ def study(case: CitationCase, who_reads: WhoReads = "open") -> CitationFacts:
         truth=truth,
         in_play=in_play,
         carriers=carriers,
-        shown=_shown(about, truth) if truth.open else (),
+        shown=_shown(case, cited, truth) if truth.open else (),
         who_reads=who_reads,
-        about=about,
         other_division=tuple(item for item in aligned if item not in in_play) if len(in_play) < len(aligned) else (),
     )
 
 
-def _supported(about: str | None, truth: Truth, pool: tuple[CandidateFacts, ...]) -> Truth:
+def _supported(case: CitationCase, cited: Cited, truth: Truth, pool: tuple[CandidateFacts, ...]) -> Truth:
     """A truth that was given, with how strongly the snippet points to it: its confidence must still be earned."""
+    about = about_the_cited(case.citation_snippet, cited)
     if about is None or truth.candidate not in pool or truth.candidate.carries_number:
         return truth
     found = topic_match(about, [candidate.texts for candidate in pool])
@@ -175,14 +184,16 @@ def _supported(about: str | None, truth: Truth, pool: tuple[CandidateFacts, ...]
     return truth._replace(strength=found.strength if points_there else "none")
 
 
-def _shown(about: str | None, truth: Truth) -> tuple[CandidateFacts, ...]:
+def _shown(case: CitationCase, cited: Cited, truth: Truth) -> tuple[CandidateFacts, ...]:
     """The contenders whose texts can be held against the snippet; of very many, the likeliest by their words."""
-    if about is None:
+    if case.citation_snippet is None:
         return ()
     contenders = [contender for contender in truth.contenders if contender.texts]
     if len(contenders) <= MOST_SHOWN:
         return tuple(contenders)
-    scores = topic_match(about, [contender.texts for contender in contenders]).scores
+    scores = topic_match(
+        about_the_cited(case.citation_snippet, cited), [contender.texts for contender in contenders]
+    ).scores
     ranked = sorted(range(len(contenders)), key=lambda place: -scores[place])[:MOST_SHOWN]
     return tuple(contenders[place] for place in sorted(ranked))
 

@@ -235,7 +235,7 @@ def _of_context(facts: CitationFacts) -> Iterator[Unread]:
         if len(text := full_text(candidate)) > LONGEST_TEXT:
             why = f"a labeller is shown the first {LONGEST_TEXT:,} characters of a candidate"
             yield Unread(f"candidate {candidate.id}", text[LONGEST_TEXT:], why)
-    if facts.about is None:
+    if facts.case.citation_snippet is None:
         return
     for candidate in facts.truth.contenders:
         if candidate.texts and candidate not in facts.shown:

@@ -18,7 +18,7 @@ from krino.judges.citation.exhibits import citation_exhibits
 from krino.judges.citation.facts import CitationFacts, study
 from krino.judges.citation.labels import CitationLabels, check_labels
 from krino.judges.citation.local import label_locally
-from krino.judges.citation.options import CitationOptions, with_aliases
+from krino.judges.citation.options import CitationOptions, apply_aliases
 from krino.judges.citation.record.names import FIELD_LINKS, FIELD_SHAPES, FIELD_WORDS, inner_names, reads_of_record
 from krino.judges.citation.record.reader import CITED, snake_keys
 from krino.judges.citation.report.overview import CitationOverview
@@ -45,7 +45,7 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels, CitationV
     inner_names: ClassVar[Mapping[str, Mapping[str, Sequence[str]]]] = inner_names()
 
     def read(self, record: Mapping[str, Any]) -> CitationCase:
-        return with_aliases(super().read(record), self.options.aliases)
+        return apply_aliases(super().read(record), self.options.aliases)
 
     def reads(self, record: Mapping[str, Any]) -> Reads:
         return reads_of_record(record)

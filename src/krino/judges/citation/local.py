@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from krino.judges.citation.belgium.topics import subjects_of, topic_match
-from krino.judges.citation.facts import CitationFacts, shown_text
+from krino.judges.citation.facts import CitationFacts, about_the_cited, shown_text
 from krino.judges.citation.labels import CitationLabels, Reasoning, Subject, YesNo
 
 
@@ -92,10 +92,11 @@ def label_locally(batch: Sequence[CitationFacts]) -> list[CitationLabels]:
 
 def _subject(facts: CitationFacts) -> Subject:
     nowhere = Subject(candidate=None, strength="none", quote=None)
-    if facts.about is None or not facts.shown:
+    about = about_the_cited(facts.case.citation_snippet, facts.cited)
+    if about is None or not facts.shown:
         return nowhere
     texts = [shown_text(candidate) for candidate in facts.shown]
-    found = topic_match(facts.about, [(text,) for text in texts])
+    found = topic_match(about, [(text,) for text in texts])
     if found.index is None or not found.quote.strip():
         return nowhere
     return Subject(candidate=found.index + 1, strength=found.strength, quote=found.quote)

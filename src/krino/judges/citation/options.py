@@ -96,7 +96,7 @@ def meant_by(aliases: Mapping[str, str], name: str) -> str | None:
     return next((court for alias, court in aliases.items() if plain_words(alias) == wanted), None)
 
 
-def with_aliases(case: CitationCase, aliases: Mapping[str, str]) -> CitationCase:
+def apply_aliases(case: CitationCase, aliases: Mapping[str, str]) -> CitationCase:
     """The case with every court name that is an alias written as the court it means."""
     if not aliases:
         return case

@@ -12,8 +12,8 @@ from krino.judges.citation.labels import CitationLabels
 from krino.judges.citation.report.rollup import UNREAD_COURT
 from krino.judges.citation.scoring.errors import (
     alignment_faults,
-    claims_behind,
     find_errors,
+    objections_behind,
     rule_of,
     withholds_for_court,
 )
@@ -139,7 +139,7 @@ def _reasoning_rulings(scored: _Scored) -> dict[str, Ruling]:
     notes = write_notes(outcome, scored.expected, scored.ceiling, errors, quality, lacks)
     by_labels = outcome.labelled
     rests_on = (*outcome.answers.words(), *(lack.says for lack in lacks))
-    told = tuple(f"{error}: {claim.words}" for error, claim in claims_behind(errors, outcome.facts))
+    told = tuple(f"{error}: {claim.words}" for error, claim in objections_behind(errors, outcome.facts))
     return {
         "reasoning_quality": Ruling(quality, "CIT-Q1", rests_on, by_labels),
         "errors": Ruling(list(errors), "CIT-E1" if errors != ("NONE",) else "CIT-E2", told, by_labels),

@@ -15,7 +15,7 @@ from krino.judges.citation.labels import CitationLabels
 from krino.judges.citation.reasoning.cues import read_reasoning
 from krino.judges.citation.report.rollup import roll_up_with_reason
 from krino.judges.citation.scoring.candidates import CandidateFacts, is_decision
-from krino.judges.citation.scoring.errors import claims_behind
+from krino.judges.citation.scoring.errors import objections_behind
 from krino.judges.citation.verdict import ErrorType
 from krino.judges.citation.wording import court_words
 
@@ -124,7 +124,7 @@ def _told(facts: CitationFacts, judgement: Judgement) -> dict[str, list[str]]:
     reasoning = facts.answer.reasoning or ""
     errors: Sequence[ErrorType] = (judgement.verdict or {}).get("errors", ())
     found: dict[str, list[str]] = {}
-    for error, claim in claims_behind(errors, facts):
+    for error, claim in objections_behind(errors, facts):
         found.setdefault(reasoning[claim.start : claim.end], []).append(error)
     for sentence in _SENTENCE.findall(reasoning):
         cues = read_reasoning(sentence)

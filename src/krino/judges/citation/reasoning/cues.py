@@ -115,11 +115,33 @@ class Cues:
         written = fold_letters((text or "")[:LONGEST])
         if "`" in written or "\u00b4" in written:
             written = written.translate(_DAMAGED_APOSTROPHE)
+        self._written = written
         self.text = written.lower()
-        self.sentences, first = _split(written)
         self.written = bool(self.text.strip())
-        self.court_at, self.number_at, self.context_at = first.get("court"), first.get("number"), first.get("context")
-        self.says_ecli = "ecli" in first
+
+    @lazy
+    def _parts(self) -> tuple[list[Sentence], dict[str, int]]:
+        return _split(self._written)
+
+    @lazy
+    def sentences(self) -> list[Sentence]:
+        return self._parts[0]
+
+    @lazy
+    def court_at(self) -> int | None:
+        return self._parts[1].get("court")
+
+    @lazy
+    def number_at(self) -> int | None:
+        return self._parts[1].get("number")
+
+    @lazy
+    def context_at(self) -> int | None:
+        return self._parts[1].get("context")
+
+    @lazy
+    def says_ecli(self) -> bool:
+        return "ecli" in self._parts[1]
 
     def quotes(self, words: str) -> bool:
         """Whether these words stand in the reasoning, whatever their case and accents."""

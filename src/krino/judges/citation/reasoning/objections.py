@@ -34,6 +34,7 @@ _CEILINGS = ("90", "95")
 _SENTENCE_END = re.compile(r"[!?](?=\s|$)|\.(?=\s*$|\s+(?![\sa-z\u00bb]))|\n")
 _AFTER_NIET = re.compile(r"(?:\s[^\s,]+){0,6}?\s(?:niet|niets)(?:\s[^\s,]+){0,1}[\s,]*$|\s?(?:niet|niets)(?![a-z])")
 _QUOTED_WORD = re.compile(r"[\"'«“”‘’„]\s?([^\W\d_]{4,})\s?[\"'»“”’]")
+_LONG_WORD = re.compile(r"[a-z']{3,}")
 _NUMBERED = re.compile(r"(?:candidate|candidat|kandidaat|kandidat|option|#)\s*(\d{1,2})(?!\d)")
 _OF_COURTS = frozenset({"court", "language", "short", "jurisdiction"})
 _ASIDE = frozenset({"number", "context", "date", "ecli"})
@@ -261,8 +262,12 @@ class Objections:
         """Whether a clause is about a candidate that is not the match, or not of the cited court."""
         if clause.says("who", "others") or (OTHER in clause.text and FOUND not in clause.text):
             return True
-        places = _places(clause)
-        return bool(places) and not any(map(self._is_meant, places))
+        if places := _places(clause):
+            return not any(map(self._is_meant, places))
+        # A match of another court makes it likely that "another court" is said of that one.
+        top = self._answer.top
+        elsewhere = top is not None and top.candidate.alignment in ("OTHER_TYPE", "OTHER_JURISDICTION")
+        return elsewhere and CITED not in clause.text and not clause.is_of_names
 
     def _is_meant(self, place: int) -> bool:
         listed, top = self._case.candidates, self._answer.top
@@ -316,9 +321,19 @@ class Objections:
                     elsewhere = True
         if against is None and not elsewhere and unsure is not None:
             agreed = any(item == Stance("agree", False, topic) for clause in self.clauses for item in clause.stances)
-            blamed = not agreed if topic == "jurisdiction" else doubted or not self._answer.matches
+            blamed = not agreed
+            if topic == "number":
+                blamed = doubted or not self._answer.matches or self._says_more(unsure)
             against = unsure if blamed else None
         return self._objection(against) if against is not None else None
+
+    def _says_more(self, lacking: Clause) -> bool:
+        """Whether its sentence holds other words than that a number is missing."""
+        clauses = [clause for clause in self.clauses if clause.sentence == lacking.sentence]
+        if any(_names_ceiling(clause) for clause in clauses) or lacking.topic_names - {"number"}:
+            return False
+        about = [clause for clause in clauses if clause is lacking or not clause.topics]
+        return any(word not in _neutral_words() for clause in about for word in _LONG_WORD.findall(clause.text))
 
     def _is_open_court(self, clause: Clause, item: Stance) -> bool:
         return item.topic == "court" and self._cited.classification == "GENERIC" and not clause.is_of_names
@@ -330,6 +345,11 @@ class Objections:
             return False
         texts, snippet = " ".join(self._answer.matches[0].candidate.texts).lower(), self._case.citation_snippet.lower()
         return any((word := match[1].lower()) in texts and word in snippet for match in _QUOTED_WORD.finditer(written))
+
+
+@cache
+def _neutral_words() -> frozenset[str]:
+    return frozenset(table("claims")["neutral"]["words"])
 
 
 def _split(text: str) -> Iterator[Clause]:

@@ -263,7 +263,7 @@ def _relation(cited: str | None, number: str | None, ecli: Ecli | None) -> tuple
     return listed.relation, listed.why
 
 
-def distinct(candidates: tuple[CandidateFacts, ...]) -> tuple[tuple[CandidateFacts, ...], tuple[str, ...]]:
+def merge_duplicates(candidates: tuple[CandidateFacts, ...]) -> tuple[tuple[CandidateFacts, ...], tuple[str, ...]]:
     """Each decision once, the most telling entry of it, and the ids that were listed more than once."""
     if len({candidate.key for candidate in candidates}) == len(candidates):
         return candidates, ()

@@ -188,7 +188,7 @@ def find_errors(
     return tuple(error for error in ORDER if error in found) or ("NONE",)
 
 
-def claims_behind(errors: Sequence[str], facts: CitationFacts) -> list[tuple[str, Objection]]:
+def objections_behind(errors: Sequence[str], facts: CitationFacts) -> list[tuple[str, Objection]]:
     """The errors that words of the reasoning show, each with those words."""
     claims = facts.objections
     made: dict[str, Callable[[], Objection | None]] = {

@@ -133,7 +133,7 @@ def best_carriers(pool: Sequence[CandidateFacts]) -> tuple[CandidateFacts, ...]:
     return tuple(candidate for candidate in carrying if RELATIONS.index(candidate.relation) == closest)
 
 
-def of_cited_division(cited: CourtRef, pool: tuple[CandidateFacts, ...]) -> tuple[CandidateFacts, ...]:
+def keep_cited_division(cited: CourtRef, pool: tuple[CandidateFacts, ...]) -> tuple[CandidateFacts, ...]:
     """The candidates without those of another division than the cited one; all of them where none would be left.
 
     Divisions are parts of one court, so that a lone decision of another division is still of the cited court (the
