@@ -39,6 +39,7 @@ FAMILIES: dict[str, tuple[tuple[str, str, Any], ...]] = {
     ),
     "objections: court": ((OBJECTIONS, "court", NOTHING),),
     "objections: open jurisdiction": ((OBJECTIONS, "jurisdiction", NOTHING),),
+    "objections: a stated penalty": (("reasoning.objections:Objection", "is_penalty", NEVER),),
     "objections: missing number": ((OBJECTIONS, "number", NOTHING),),
     "objections: a missing number, and more": ((OBJECTIONS, "_says_more", lambda self, clause: False),),
     "objections: shared words": ((OBJECTIONS, "words", NOTHING),),

@@ -102,6 +102,13 @@ def test_a_match_that_gets_what_it_earns_was_not_punished(court: str) -> None:
     assert handling(labour(court, GHENT), GHENT, 0.74, by_hand(), doubted) != "CORRECT_ALIGNMENT"
 
 
+@pytest.mark.parametrize("confidence", [0.3, 0.75, 0.9])
+def test_a_stated_penalty_for_an_open_jurisdiction_is_an_error_whatever_the_confidence(confidence: float) -> None:
+    wanted = "WRONG_JURISDICTION_OVERPUNISHED"
+    assert handling(labour("C. trav.", GHENT), GHENT, confidence, by_hand(), SEAT_BLAMED) == wanted
+    assert handling(labour("C. trav. Gand", GHENT), GHENT, 0.75, by_hand(), SEAT_BLAMED) == "CORRECT_ALIGNMENT"
+
+
 def test_a_generic_citation_was_punished_also_where_the_decision_meant_was_not_kept_in_the_list() -> None:
     """A match was due, and a seat that nobody cited was held against it: which decision is meant does not matter."""
     record = labour("C. trav.", GHENT, ground_truth="ECLI:BE:CTMON:2018:ARR.20180315.9", candidate_count=5)

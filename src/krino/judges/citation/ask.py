@@ -82,7 +82,7 @@ def _shown_as(item: CandidateFacts, numbers: dict[tuple[object, ...], int]) -> s
 
 
 def write_request(facts: CitationFacts, *, hints: bool = True) -> str:
-    """What is open in this case, in words that hold nothing of the case's own text; `hints`: and what code noticed."""
+    """The question, without any text of the case, so that no case can word it; `hints` adds what code noticed."""
     count = len(facts.shown)
     if not count:
         subject = "There is nothing to compare: in subject, candidate and quote are null and strength is `none`."

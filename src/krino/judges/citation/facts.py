@@ -1,4 +1,4 @@
-"""Everything about a case that needs no opinion: citation, candidates, answer, reasoning cues, the truth."""
+"""The facts of a case, which need no opinion: citation, candidates, answer, and the truth as far as code decides it."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _marks(snippet: str, cited: Cited) -> list[_Mark]:
 
 
 def _parts(between: str) -> bool:
-    """Whether what stands between two marks parts two citations."""
+    """Does the text between two marks separate two citations?"""
     return ";" in between or _SENTENCE_END.search(between) is not None or _letters(between) >= _ENOUGH
 
 
@@ -185,7 +185,7 @@ def _supported(case: CitationCase, cited: Cited, truth: Truth, pool: tuple[Candi
 
 
 def _shown(case: CitationCase, cited: Cited, truth: Truth) -> tuple[CandidateFacts, ...]:
-    """The contenders whose texts can be held against the snippet; of very many, the likeliest by their words."""
+    """The contenders whose texts can be compared with the snippet; of many, those that share most words with it."""
     if case.citation_snippet is None:
         return ()
     contenders = [contender for contender in truth.contenders if contender.texts]

@@ -109,7 +109,7 @@ def _candidates(facts: CitationFacts) -> Iterator[Finding]:
 
 
 def _contradictions(facts: CitationFacts) -> Iterator[Finding]:
-    """Entries that say two things of one field, and the cited ECLI where it is not looked for."""
+    """Entries with contradicting values for one field, and the cited ECLI under a key that is not read."""
     entries: tuple[tuple[str, Sequence[Named]], ...] = (
         ("candidates", facts.case.candidates),
         ("matches", facts.case.matches),
@@ -211,7 +211,7 @@ def find_unread(facts: CitationFacts) -> tuple[Unread, ...]:
 
 
 def _of_reasoning(facts: CitationFacts) -> Iterator[Unread]:
-    """The rubric judges one reasoning, that of the first match; what stands elsewhere is not judged."""
+    """Reasoning that is not judged: the rubric judges one, that of the first match."""
     case, judged = facts.case, facts.answer.reasoning or ""
     if len(judged) > LONGEST:
         yield Unread("reasoning", judged[LONGEST:], f"of a reasoning the first {LONGEST:,} characters are read")

@@ -1,4 +1,4 @@
-"""Puts a verdict into words: what decided, how the answer stands against it, and what to do better."""
+"""Writes the notes and suggestions of a verdict: what decided, how good the answer is, what to do better."""
 
 from __future__ import annotations
 

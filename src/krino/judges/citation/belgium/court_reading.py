@@ -1,4 +1,4 @@
-"""Reads a court string: which alias opens it, which place, division and language follow, and typing errors mended."""
+"""Parses a court name: its alias, then place, division and language; and corrects typing errors."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _vocabulary() -> _Vocabulary:
 
 
 def spellings(text: str, *, places_only: bool) -> Iterator[Spelling]:
-    """Every way to mend the unknown words before the first number; the fewest letters changed in each word."""
+    """Yields corrections of the unknown words before the first number, with the fewest letters changed in each word."""
     sentence = words(text)
     end = next((at for at, word in enumerate(sentence) if word[0].isdigit()), len(sentence))
     options: list[tuple[int, list[str]]] = []
@@ -194,7 +194,7 @@ def read_court(text: str, gaz: Gazetteer) -> Reading | None:
 
 
 def _named_abroad(sentence: list[str], at: int, length: int, gaz: Gazetteer) -> Head | None:
-    """A foreign court whose country stands in brackets: Cass. (fr.)."""
+    """Finds a foreign court whose country follows in brackets: Cass. (fr.)."""
     after = at + length
     if sentence[after : after + 1] != [BREAK] or after + 1 >= len(sentence):
         return None

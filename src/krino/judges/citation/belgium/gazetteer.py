@@ -37,7 +37,7 @@ def fold(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """The folded words of a text, and a BREAK where punctuation parts them; dots and apostrophes do not."""
+    """Tokenises a court name: folded words, and a BREAK at punctuation other than dots and apostrophes."""
     text = text[:MAX_LENGTH]
     if "&" in text:
         text = unescape(text)  # crawled pages keep their entities: Cour d&#39;appel
@@ -118,7 +118,7 @@ class Trap:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """An alias that can open a court name, and what it stands for: a court type, another body, no court."""
+    """An alias that can begin a court name, and its meaning: a court type, another body, or no court."""
 
     kind: Literal["court", "other", "not_court"]
     target: str
@@ -178,7 +178,7 @@ class Seat:
 
 @dataclass(frozen=True, slots=True)
 class CodeMeaning:
-    """What the court part of a Belgian ECLI stands for; one code of Eupen covers three types."""
+    """The court behind the court part of a Belgian ECLI; one code of Eupen covers three types."""
 
     types: tuple[str, ...]
     place: str | None

@@ -1,4 +1,4 @@
-"""Finds what a matcher's reasoning holds against a match: the court, the open jurisdiction, the number, shared words.
+"""Finds what a matcher's reasoning objects to: the court, an open jurisdiction, a missing number; or mere shared words.
 
 A checklist of cues. The text is split into clauses; each cue (agree, differ, unknown, costs, ...) is read with the
 negations before it and belongs to the nearest topic of its clause (court, number, ...). It knows common phrases and no
@@ -45,13 +45,15 @@ _FRENCH_AND_DUTCH = frozenset({"fr", "nl"})
 
 
 class Objection(NamedTuple):
-    """The words that hold something against a match; of courts, whether a language or a short name is blamed."""
+    """The words of an objection and their offsets; of a court, whether its language or short name is the reason."""
 
     words: str
     start: int
     end: int
     by_language: bool = False
     by_short_name: bool = False
+    is_penalty: bool = False
+    """Whether it says in so many words that confidence was taken off."""
 
 
 class Stance(NamedTuple):
@@ -132,7 +134,7 @@ class Clause:
 
 
 class Objections:
-    """The objections of one reasoning, each looked for when it is first asked for."""
+    """The objections in one reasoning, computed when first read: most cases need none or one of them."""
 
     def __init__(
         self, case: CitationCase, cited: Cited, candidates: tuple[CandidateFacts, ...], answer: Answer, cues: Cues
@@ -142,7 +144,7 @@ class Objections:
 
     @lazy
     def court(self) -> Objection | None:
-        """That the court of a candidate is another one or unknown, though it is the cited one. The last word counts."""
+        """The clause that takes the cited court for another or an unknown one. The last clause about it counts."""
         if not self._can_object or all(candidate.alignment != "SAME" for candidate in self._candidates):
             return None
         found, agreed = None, False
@@ -156,7 +158,7 @@ class Objections:
 
     @lazy
     def jurisdiction(self) -> Objection | None:
-        """That the citation names no jurisdiction, where that is held against the match."""
+        """The clause that penalises a match because the citation names no jurisdiction."""
         if not self._can_object:
             return None
         if any(clause.says("stances", "all_fit") for clause in self.clauses):
@@ -165,12 +167,12 @@ class Objections:
 
     @lazy
     def number(self) -> Objection | None:
-        """That the citation gives no number, where that is held against the match."""
+        """The clause that penalises a match because the citation gives no number."""
         return self._blame("number") if self._can_object else None
 
     @lazy
     def words(self) -> Objection | None:
-        """That shared words are the reason for the match, and nothing that the decision is about."""
+        """The clause that gives shared words as the reason for the match, if no clause gives its subject."""
         found = None
         for clause in self.clauses:
             if clause.affirms("meaning") and not any(
@@ -183,7 +185,7 @@ class Objections:
 
     @lazy
     def denied_number(self) -> Objection | None:
-        """That the number of the match is another than the cited one, and nowhere that it is the same."""
+        """The clause that says that the number of the match differs, if none says that it agrees."""
         found, sentence, named = None, -1, set[int]()
         for clause in self.clauses if self._can_object else ():
             named = _places(clause) or (named if clause.sentence == sentence else set())
@@ -303,7 +305,8 @@ class Objections:
 
         Where no other reason is given for too little confidence, the lack itself is the reason.
         """
-        against, unsure, doubted, elsewhere = None, None, False, False
+        against, penalty, unsure = None, None, None
+        doubted = elsewhere = False
         for clause in self.clauses:
             if topic == "number" and topic in clause.topic_names and clause.says("who", "unlisted"):
                 against = against or clause
@@ -315,6 +318,8 @@ class Objections:
                         return None
                     if item.is_against and item.kind != "unknown" and not _names_ceiling(clause):
                         against = against or clause
+                        if item.kind == "costs" and clause.says("marks", "penalty"):
+                            penalty = penalty or clause
                     elif item.is_against or item.is_lack:
                         unsure, doubted = unsure or clause, doubted or item.kind == "unknown"
                 elif item.is_against and item.topic is not None:
@@ -325,7 +330,9 @@ class Objections:
             if topic == "number":
                 blamed = doubted or not self._answer.matches or self._says_more(unsure)
             against = unsure if blamed else None
-        return self._objection(against) if against is not None else None
+        if against is None:
+            return None
+        return self._objection(penalty or against)._replace(is_penalty=penalty is not None)
 
     def _says_more(self, lacking: Clause) -> bool:
         """Whether its sentence holds other words than that a number is missing."""
@@ -368,7 +375,7 @@ def _split(text: str) -> Iterator[Clause]:
 
 @cache
 def _joins() -> re.Pattern[str]:
-    """What parts two clauses: a mark, or a joining word."""
+    """Where a clause ends: at a punctuation mark or before a joining word."""
     words, after_comma = (table("claims")["joins"][name] for name in ("words", "after_comma"))
     forms = alternation(map(_form, sorted(words, key=len, reverse=True)))
     return re.compile(

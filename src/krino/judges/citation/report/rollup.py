@@ -100,7 +100,7 @@ def main_inputs(case: CitationCase) -> dict[str, str]:
 
 
 def as_written(fields: Mapping[str, Any]) -> str:
-    """The parts of the citation; the snippet where nothing was taken out of it."""
+    """The parts of the citation, or the snippet if it has none."""
     parts = [value for name in CITED if isinstance(value := fields.get(name), str) and value.strip()]
     snippet = fields.get("citation_snippet")
     return ", ".join(parts) or (snippet if isinstance(snippet, str) else "")

@@ -1,1 +1,1 @@
-"""Which decision is meant, how the answer stands against it, and what the matcher did wrong."""
+"""Computes the verdict from the facts: the decision meant, correctness, confidence, errors, quality."""

@@ -1,4 +1,4 @@
-"""Names the mistakes of the matcher: with the court, those that follow from facts, and those its reasoning shows."""
+"""Finds the matcher's errors: in handling the court, those that follow from facts, and those in its reasoning."""
 
 from __future__ import annotations
 
@@ -84,14 +84,20 @@ def _lost_the_right_one(outcome: Outcome, floor: int) -> bool:
 
 
 def _overpunished(outcome: Outcome, floor: int) -> bool:
-    """Confidence was taken off for a jurisdiction that the citation does not name."""
+    """Confidence was taken off for a jurisdiction that the citation does not name.
+
+    A reasoning that says so commits the error at any confidence; otherwise the confidence must show it.
+    """
     if outcome.facts.cited.classification != "GENERIC":
         return False
-    return _lost_the_right_one(outcome, floor) and outcome.facts.objections.jurisdiction is not None
+    objection, top = outcome.facts.objections.jurisdiction, outcome.top
+    if objection is not None and objection.is_penalty and top is not None and top.candidate.alignment == "SAME":
+        return True
+    return objection is not None and _lost_the_right_one(outcome, floor)
 
 
 def _skipped(outcome: Outcome) -> bool:
-    """The argument jumps to the number or the context, or there is none although courts had to be told apart."""
+    """Does the argument start with number or context, or is there none although the courts differ?"""
     facts, answers, cues = outcome.facts, outcome.answers, outcome.facts.cues
     if answers.court_first or not facts.candidates or isinstance(facts.cited.court, Unknown):
         return False

@@ -1,4 +1,4 @@
-"""Marks the reasoning from 1 to 5: five less what it leaves out, never above what it got wrong or makes no sense of.
+"""Scores the reasoning from 1 to 5: starts at 5, deducts for omissions, then applies the caps of its errors.
 
 Each deduction is a `Lack`: what it is, in the words of the notes, and what to do about it, where that is not said
 elsewhere already.
@@ -37,7 +37,7 @@ _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _PARTIES = re.compile(r"\b([A-ZÀ-Þ][\w'’-]{2,})\s+(?:c\.|c/|contre|v\.|vs\.?|tegen)\s+([A-ZÀ-Þ][\w'’-]{2,})")
 _MARKS = {"NATIONAL": "class_national", "SPECIFIC": "class_specific", "GENERIC": "class_generic"}
 _CLASS_STEMS = ("nation", "gener", "specif", "unique", "supreme")
-"""One of these stands in every word for a class: a cheap look before the dear one."""
+"""Every word for a class contains one of these: a cheap test before the expensive one."""
 WORST, POOR, ADEQUATE, GOOD = 1, 2, 3, 4
 
 

@@ -1,4 +1,4 @@
-"""Finds the decision that is meant, by the rubric's order of signals, and says which signal decided."""
+"""Finds the decision that is meant, by the rubric's order of signals, and records which signal decided."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def truth_by_code(case: CitationCase, cited: Cited, field: Field) -> Truth:
 
 
 def truth_with_context(truth: Truth, pointed: CandidateFacts | None, strength: Strength) -> Truth:
-    """The truth once the context has spoken: for which contender, and with what force. A closed truth has none."""
+    """The truth after the labels: the contender that the context points to, if strongly enough."""
     if pointed is None or pointed.key not in {contender.key for contender in truth.contenders}:
         return truth
     if truth.signal in ("only", "lone"):
