@@ -315,7 +315,10 @@ class Objections:
                     continue
                 if item.topic == topic or (topic == "jurisdiction" and self._is_open_court(clause, item)):
                     if item.kind in ("excused", "unrelated") or (item.kind == "costs" and item.negated):
-                        return None
+                        # "no seat, ten points off. The rest is fine": a stated penalty is only taken back at once
+                        if penalty is None or penalty.sentence == clause.sentence:
+                            return None
+                        continue
                     if item.is_against and item.kind != "unknown" and not _names_ceiling(clause):
                         against = against or clause
                         if item.kind == "costs" and clause.says("marks", "penalty"):
