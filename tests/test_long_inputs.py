@@ -12,7 +12,7 @@ import pytest
 
 import krino
 from krino.judges.citation.judge import CitationJudge
-from krino.judges.citation.record_values import candidates_in_text, parsed_json
+from krino.judges.citation.record.values import candidates_in_text, parsed_json
 from krino.judges.efficiency.finders.calls import drop_request_marks, find_code
 from krino.judges.efficiency.finders.similarity import read_wording
 from krino.judges.efficiency.traces.text_actions import find_actions, find_final_answer, find_observations

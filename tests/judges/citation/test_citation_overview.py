@@ -11,7 +11,7 @@ import krino
 from citation_cases import CASSATION, candidate, citation, match
 from krino.blocks import DataTable, Reliability, Section
 from krino.exports.columns import column_values, find_columns
-from krino.judges.citation.overview import CitationOverview
+from krino.judges.citation.report.overview import CitationOverview
 from made_views import view_of
 
 FIRST, SECOND = CASSATION.format(1), CASSATION.format(2)

@@ -1,4 +1,4 @@
-"""Marks the reasoning from 1 to 5: five less what it leaves out, never above what it got wrong or makes no sense of.
+"""Scores the reasoning from 1 to 5: starts at 5, deducts for omissions, then applies the caps of its errors.
 
 Each deduction is a `Lack`: what it is, in the words of the notes, and what to do about it, where that is not said
 elsewhere already.
@@ -15,10 +15,10 @@ from krino.judges.citation import table
 from krino.judges.citation.belgium import table as belgian_table
 from krino.judges.citation.belgium.case_numbers import compare
 from krino.judges.citation.belgium.dates import find_dates, fold_letters
-from krino.judges.citation.outcome import Ceiling, Outcome
-from krino.judges.citation.reasoning.checklist import shared_subjects
-from krino.judges.citation.reasoning.clauses import affirms, pattern
-from krino.judges.citation.reasoning.names import full_names, names_a_place
+from krino.judges.citation.belgium.gazetteer import court_names_in, names_a_place
+from krino.judges.citation.local import shared_subjects
+from krino.judges.citation.reasoning.objections import affirms_mark, pattern
+from krino.judges.citation.scoring.outcome import Ceiling, Outcome
 from krino.judges.citation.verdict import ErrorType
 
 _LONG = 11
@@ -37,7 +37,7 @@ _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _PARTIES = re.compile(r"\b([A-ZÀ-Þ][\w'’-]{2,})\s+(?:c\.|c/|contre|v\.|vs\.?|tegen)\s+([A-ZÀ-Þ][\w'’-]{2,})")
 _MARKS = {"NATIONAL": "class_national", "SPECIFIC": "class_specific", "GENERIC": "class_generic"}
 _CLASS_STEMS = ("nation", "gener", "specif", "unique", "supreme")
-"""One of these stands in every word for a class: a cheap look before the dear one."""
+"""Every word for a class contains one of these: a cheap test before the expensive one."""
 WORST, POOR, ADEQUATE, GOOD = 1, 2, 3, 4
 
 
@@ -115,15 +115,12 @@ def claims_a_false_ecli(outcome: Outcome) -> bool:
 
 
 def _contradiction(outcome: Outcome) -> str | None:
-    """It denies the number, or the court, of the very match that it is sure of."""
+    """It denies the number of the very match that it is sure of."""
     top, cues = outcome.top, outcome.facts.cues
     if top is None or outcome.percent <= _SURE:
         return None
-    claims = outcome.facts.claims
-    if not cues.claims_number_match and claims.denied_number is not None:
+    if not cues.claims_number_match and outcome.facts.objections.denied_number is not None:
         return "the number is said not to agree, and the match is taken as sure"
-    if claims.denied_court is not None:
-        return "the court is said to be another, and the match is taken as sure"
     return None
 
 
@@ -175,7 +172,7 @@ def _classes(text: str) -> tuple[str, ...]:
     """The classes of courts that a text states."""
     if not any(stem in text for stem in _CLASS_STEMS):
         return ()
-    return tuple(name for name, words in _MARKS.items() if affirms(words, text))
+    return tuple(name for name, words in _MARKS.items() if affirms_mark(words, text))
 
 
 def _is_bare_list(outcome: Outcome) -> bool:
@@ -202,7 +199,7 @@ def _gives_evidence(outcome: Outcome) -> bool:
         return True
     # A word for "court" alone names none; which language it is in must not matter.
     named = outcome.facts.cues.names_a_national_court or names_a_place(text)
-    if named or next(full_names(text), None) is not None:
+    if named or any(court_names_in(text)):
         return True
     if shared_subjects(outcome.facts) or len(_shared_words(outcome)) > 1:
         return True

@@ -1,18 +1,18 @@
-"""Names the mistakes of the matcher: with the court, those that follow from facts, and those its reasoning shows."""
+"""Finds the matcher's errors: in handling the court, those that follow from facts, and those in its reasoning."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import get_args
 
-from krino.judges.citation.belgium.courts import Alignment, Court, Unknown, alignment, court_of_ecli_code
-from krino.judges.citation.candidates import CandidateFacts, Cited
+from krino.judges.citation.belgium.courts import Alignment, Court, CourtRef, Unknown, alignment, court_of_ecli_code
+from krino.judges.citation.belgium.gazetteer import court_names_in
 from krino.judges.citation.facts import CitationFacts
-from krino.judges.citation.outcome import Ceiling, Outcome, ceiling
-from krino.judges.citation.outcome import ceiling as court_ceiling
-from krino.judges.citation.reasoning.names import is_short
-from krino.judges.citation.reasoning.quality import claims_a_false_ecli
-from krino.judges.citation.reasoning.statements import Claim
+from krino.judges.citation.reasoning.objections import Objection
+from krino.judges.citation.scoring.candidates import CandidateFacts, Cited
+from krino.judges.citation.scoring.outcome import Ceiling, Outcome, ceiling
+from krino.judges.citation.scoring.outcome import ceiling as court_ceiling
+from krino.judges.citation.scoring.quality import claims_a_false_ecli
 from krino.judges.citation.verdict import RIGHT, AlignmentHandling, Calibration, ErrorType
 
 # The order in which one label wins over the others.
@@ -70,7 +70,7 @@ def _missed_court(outcome: Outcome, floor: int) -> bool:
         return blamed
     # With other jurisdictions among the candidates, a remark on jurisdiction may be a right one.
     only_right = all(candidate.alignment in ("SAME", "UNKNOWN") for candidate in outcome.facts.candidates)
-    return (outcome.top is None or only_right) and outcome.facts.claims.jurisdiction is not None
+    return (outcome.top is None or only_right) and outcome.facts.objections.jurisdiction is not None
 
 
 def _lost_the_right_one(outcome: Outcome, floor: int) -> bool:
@@ -86,18 +86,18 @@ def _lost_the_right_one(outcome: Outcome, floor: int) -> bool:
 def _overpunished(outcome: Outcome, floor: int) -> bool:
     """Confidence was taken off for a jurisdiction that the citation does not name.
 
-    Who says so in words commits the error whatever the number; else the confidence must show it.
+    A reasoning that says so commits the error at any confidence; otherwise the confidence must show it.
     """
     if outcome.facts.cited.classification != "GENERIC":
         return False
-    claims, top = outcome.facts.claims, outcome.top
-    if top is not None and top.candidate.alignment == "SAME" and claims.jurisdiction_penalty is not None:
+    objection, top = outcome.facts.objections.jurisdiction, outcome.top
+    if objection is not None and objection.is_penalty and top is not None and top.candidate.alignment == "SAME":
         return True
-    return _lost_the_right_one(outcome, floor) and claims.jurisdiction is not None
+    return objection is not None and _lost_the_right_one(outcome, floor)
 
 
 def _skipped(outcome: Outcome) -> bool:
-    """The argument jumps to the number or the context, or there is none although courts had to be told apart."""
+    """Does the argument start with number or context, or is there none although the courts differ?"""
     facts, answers, cues = outcome.facts, outcome.answers, outcome.facts.cues
     if answers.court_first or not facts.candidates or isinstance(facts.cited.court, Unknown):
         return False
@@ -114,25 +114,42 @@ def name_error(outcome: Outcome) -> ErrorType:
 
     Asked where a court was missed, and so where a candidate of that court is listed.
     """
-    cues, cited = outcome.facts.cues, outcome.facts.cited.court
-    claim = outcome.facts.claims.court
-    if outcome.facts.claims.reads_short_name and not outcome.facts.claims.names_one_language:
-        return "FR_NL_CONFUSION"
-    if claim is not None and claim.by_short_name:
-        return "ABBREVIATION_MISSED"
-    if claim is not None and claim.by_language:
-        return "FR_NL_CONFUSION"
+    cited, objection = outcome.facts.cited.court, outcome.facts.objections.court
     missed = outcome.right_candidate
     if missed is None:
         missed = next(candidate for candidate in outcome.facts.candidates if candidate.alignment == "SAME")
-    if outcome.facts.claims.names_one_language:
+    if _is_of_one_language(cited, missed.named):
         return "ABBREVIATION_MISSED"  # an old name or a variant: no other language misled it
-    if is_short(cited) == is_short(missed.named):
+    if objection is not None and objection.by_short_name:
+        return "ABBREVIATION_MISSED"
+    if (objection is not None and objection.by_language) or _spells_out(outcome, cited, missed.named):
+        return "FR_NL_CONFUSION"
+    if _is_short(cited) == _is_short(missed.named):
         return "FR_NL_CONFUSION"
     # A matcher that writes the short name out in full has read it: then the other language misled it. That is asked of
     # its own words alone, so that the French and the Dutch form of a citation are judged alike.
-    spelled_out = cues.writes_a_court_out and not _quoted_short(outcome, missed)
+    spelled_out = outcome.facts.cues.writes_a_court_out and not _quoted_short(outcome, missed)
     return "FR_NL_CONFUSION" if spelled_out else "ABBREVIATION_MISSED"
+
+
+def _is_of_one_language(cited: CourtRef, listed: CourtRef) -> bool:
+    """Whether both names are written out, and in one language."""
+    if not (isinstance(cited, Court) and isinstance(listed, Court)) or cited.abbreviated or listed.abbreviated:
+        return False
+    return cited.name_language is not None and cited.name_language == listed.name_language
+
+
+def _spells_out(outcome: Outcome, cited: CourtRef, listed: CourtRef) -> bool:
+    """Whether the reasoning writes out a court that is named in short, in another language than the name beside it."""
+    if not (isinstance(cited, Court) and isinstance(listed, Court)) or cited.abbreviated == listed.abbreviated:
+        return False
+    beside = listed if cited.abbreviated else cited
+    names = court_names_in(outcome.facts.cues.text)
+    return any(head.target == cited.type and beside.name_language not in head.languages for head in names)
+
+
+def _is_short(court: CourtRef) -> bool:
+    return isinstance(court, Court) and court.abbreviated
 
 
 def _quoted_short(outcome: Outcome, candidate: CandidateFacts) -> bool:
@@ -177,13 +194,13 @@ def find_errors(
     return tuple(error for error in ORDER if error in found) or ("NONE",)
 
 
-def claims_behind(errors: Sequence[str], facts: CitationFacts) -> list[tuple[str, Claim]]:
+def objections_behind(errors: Sequence[str], facts: CitationFacts) -> list[tuple[str, Objection]]:
     """The errors that words of the reasoning show, each with those words."""
-    claims = facts.claims
-    made: dict[str, Callable[[], Claim | None]] = {
+    claims = facts.objections
+    made: dict[str, Callable[[], Objection | None]] = {
         "FR_NL_CONFUSION": lambda: claims.court,
         "ABBREVIATION_MISSED": lambda: claims.court,
-        "GENERIC_OVERPUNISHED": lambda: claims.jurisdiction_penalty or claims.jurisdiction,
+        "GENERIC_OVERPUNISHED": lambda: claims.jurisdiction,
         "MISSING_CASE_NUMBER_PENALIZED": lambda: claims.number,
         "OVERFIT_TO_KEYWORDS": lambda: claims.words,
     }
@@ -247,7 +264,7 @@ def goes_by_words(outcome: Outcome) -> bool:
     top = outcome.top
     if top is None or top.candidate.carries_number or top.candidate.key == outcome.facts.cited.key:
         return False
-    return not outcome.facts.cues.claims_number_match and outcome.facts.claims.words is not None
+    return not outcome.facts.cues.claims_number_match and outcome.facts.objections.words is not None
 
 
 def ignores_ecli(outcome: Outcome) -> bool:

@@ -1,4 +1,4 @@
-"""Finds the decision that is meant, by the rubric's order of signals, and says which signal decided."""
+"""Finds the decision that is meant, by the rubric's order of signals, and records which signal decided."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from krino.errors import CannotJudge
 from krino.judges.citation.belgium.courts import Court, CourtRef
 from krino.judges.citation.belgium.ecli import key_of, parse_ecli
 from krino.judges.citation.belgium.topics import Strength
-from krino.judges.citation.candidates import RELATIONS, CandidateFacts, Cited, is_decision
 from krino.judges.citation.case import CitationCase
+from krino.judges.citation.scoring.candidates import RELATIONS, CandidateFacts, Cited, is_decision
 
 Signal = Literal[
     "given",
@@ -114,7 +114,7 @@ def truth_by_code(case: CitationCase, cited: Cited, field: Field) -> Truth:
 
 
 def truth_with_context(truth: Truth, pointed: CandidateFacts | None, strength: Strength) -> Truth:
-    """The truth once the context has spoken: for which contender, and with what force. A closed truth has none."""
+    """The truth after the labels: the contender that the context points to, if strongly enough."""
     if pointed is None or pointed.key not in {contender.key for contender in truth.contenders}:
         return truth
     if truth.signal in ("only", "lone"):
@@ -133,7 +133,7 @@ def best_carriers(pool: Sequence[CandidateFacts]) -> tuple[CandidateFacts, ...]:
     return tuple(candidate for candidate in carrying if RELATIONS.index(candidate.relation) == closest)
 
 
-def of_cited_division(cited: CourtRef, pool: tuple[CandidateFacts, ...]) -> tuple[CandidateFacts, ...]:
+def keep_cited_division(cited: CourtRef, pool: tuple[CandidateFacts, ...]) -> tuple[CandidateFacts, ...]:
     """The candidates without those of another division than the cited one; all of them where none would be left.
 
     Divisions are parts of one court, so that a lone decision of another division is still of the cited court (the

@@ -1,4 +1,4 @@
-"""Whether the answer was right, which ceiling binds it, and whether its confidence was earned."""
+"""Scores the answer: is it correct, which ceiling applies, does its confidence fit the evidence?"""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import NamedTuple
 
 from krino.judges.citation import table
 from krino.judges.citation.belgium.topics import Strength
-from krino.judges.citation.candidates import CandidateFacts, MatchFacts
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.labels import CitationLabels
-from krino.judges.citation.reasoning.checklist import Answers, answers_of
-from krino.judges.citation.truth import USABLE, Truth, truth_with_context
+from krino.judges.citation.local import Answers, answers_of
+from krino.judges.citation.scoring.candidates import CandidateFacts, MatchFacts
+from krino.judges.citation.scoring.truth import USABLE, Truth, truth_with_context
 from krino.judges.citation.verdict import Calibration, MatchCorrectness
 
 
 class Outcome(NamedTuple):
-    """The final truth, the answers about the reasoning, and how the answer stands against the truth.
+    """The final truth, the answers about the reasoning, and the correctness of the matcher's answer.
 
     `percent` is the confidence of the top match; 0 where nothing was matched.
     """
@@ -41,7 +41,7 @@ class Outcome(NamedTuple):
 
     @property
     def right_candidate(self) -> CandidateFacts | None:
-        """The decision that the top match should have been, as it stands among the candidates."""
+        """The candidate that the top match should have been."""
         return self.truth.candidate
 
 
@@ -185,7 +185,7 @@ def expected_range(outcome: Outcome, ceiling: Ceiling | None) -> Expected:
 
 
 def withheld_range(outcome: Outcome, ceiling: Ceiling | None, expected: Expected) -> Expected:
-    """The range to hold against a matcher that withheld confidence for a wrong reason about the court."""
+    """The range for a matcher that withheld confidence for a wrong reason about the court."""
     if expected.scenario not in _WITHHOLDABLE:
         return expected
     return _cut(_scenario("withheld"), _cap(outcome, ceiling))

@@ -129,7 +129,7 @@ def whole_number(value: Any) -> Any:
 
 
 def plain_text(value: Any) -> Any:
-    """A text field, or None where it says in any way that there is nothing."""
+    """A text field, or None if it says in any way that there is no value."""
     if isinstance(value, str):
         return None if _says_nothing(value) else value
     return None if isinstance(value, float) and math.isnan(value) else value
@@ -191,7 +191,7 @@ def amount(value: Any, per_cent: float) -> float | None:
 
 
 def candidates_in_text(text: str) -> list[dict[str, Any]]:
-    """The candidates of a text; raises `ValueError` where an entry cannot be told apart or names no decision."""
+    """Parses candidates written as text; raises `ValueError` if entries cannot be separated or name no decision."""
     if len(text) > _LONGEST_LIST:
         raise ValueError(f"candidates is a text of {len(text):,} characters; give a list of objects")
     entries = _entries(text)

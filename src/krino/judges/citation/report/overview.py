@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Any, NamedTuple
 
 from krino.blocks import Block, Cell, DataTable, Paragraph, Reliability, ReliabilityBin, Section, Value
-from krino.judges.citation.truth import Signal
+from krino.judges.citation.scoring.truth import Signal
 from krino.judges.citation.verdict import RIGHT
 
 _BIN = 10  # points of confidence

@@ -10,11 +10,11 @@ from krino.contract import RollUp, Ruling
 from krino.judges.citation import table
 from krino.judges.citation.belgium.case_numbers import parse_case_numbers
 from krino.judges.citation.belgium.courts import Court, Other, Unknown
-from krino.judges.citation.candidates import Cited, read_cited
 from krino.judges.citation.case import CitationCase
 from krino.judges.citation.facts import CitationFacts
-from krino.judges.citation.record import CITED
-from krino.judges.citation.truth import RULES
+from krino.judges.citation.record.reader import CITED
+from krino.judges.citation.scoring.candidates import Cited, read_cited
+from krino.judges.citation.scoring.truth import RULES
 from krino.judges.citation.verdict import GOOD_REASONING, RIGHT
 
 _SIGNALS = {rule: signal for signal, rule in RULES.items()}
@@ -100,7 +100,7 @@ def main_inputs(case: CitationCase) -> dict[str, str]:
 
 
 def as_written(fields: Mapping[str, Any]) -> str:
-    """The parts of the citation; the snippet where nothing was taken out of it."""
+    """The parts of the citation, or the snippet if it has none."""
     parts = [value for name in CITED if isinstance(value := fields.get(name), str) and value.strip()]
     snippet = fields.get("citation_snippet")
     return ", ".join(parts) or (snippet if isinstance(snippet, str) else "")

@@ -14,8 +14,8 @@ from typing import Any
 from krino.judges.citation import table
 from krino.judges.citation.belgium.case_numbers import is_absent
 from krino.judges.citation.belgium.ecli import parse_ecli
-from krino.judges.citation.contradictions import disagree, say
-from krino.judges.citation.record_values import (
+from krino.judges.citation.record.contradictions import disagree, say
+from krino.judges.citation.record.values import (
     DIGIT,
     ID_NAMES,
     Fields,
@@ -115,7 +115,7 @@ def _is_there(value: Any) -> bool:
 
 
 def _by_our_names(record: Mapping[str, Any], kind: str) -> tuple[Fields, Doubled]:
-    """The fields with other systems' names for them replaced by ours, and what else is said of the same field."""
+    """Renames other systems' fields to ours; also returns further values given for the same field."""
     fields, doubled = _with_twins(record)
     ours = _our_names(kind)
     for name in [name for name in fields if name in ours]:
@@ -154,7 +154,7 @@ def _lift_nested(fields: Fields) -> None:
 
 
 def _refuse_another(field: str, one: str, value: Any, other: str, another: Any) -> None:
-    """Nobody can say which of two citations was meant, and the verdict hangs on it."""
+    """Refuses a second value of a field: the verdict depends on which of the two is meant."""
     if disagree(field, value, another):
         raise ValueError(f"two values for {field}: {say(one, value, other, another)}; keep the one that is meant")
 

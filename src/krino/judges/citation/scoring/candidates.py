@@ -1,4 +1,4 @@
-"""What the citation says, and what is known of each candidate against it: court, number, ECLI, date."""
+"""Compares the citation with each candidate: court, number, ECLI, date."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ CourtSource = Literal["name", "ecli", "number", "nothing"]
 
 
 class Cited(NamedTuple):
-    """The cited decision as far as its citation tells; `court_from` says what named the court."""
+    """The cited decision as parsed; `court_from` says which field named the court."""
 
     court: CourtRef
     court_from: CourtSource
@@ -69,7 +69,7 @@ def read_cited(case: CitationCase) -> Cited:
 
 
 def _ecli_of_old_id(case: CitationCase, year: int | None) -> Ecli | None:
-    """What an identifier from before the ECLI stands for; it says no court, so the name must say just one."""
+    """The ECLI for an identifier from before the ECLI. It holds no court, so the cited name must identify one."""
     for written in (case.cited_ecli, case.cited_case_number):
         if written is not None and is_old_id(written):
             court = resolve_court_in_citation(case.cited_court_name, None, year)
@@ -157,7 +157,7 @@ def study_candidate(candidate: Candidate, cited: Cited) -> CandidateFacts:
 
 
 def study_unlisted(match: Match, cited: Cited) -> CandidateFacts:
-    """A match that is in no list of candidates, as far as the match itself tells."""
+    """Facts of a match that is not among the candidates, from the match alone."""
     names = (match.court_name,) if match.court_name else ()
     facts = _facts(
         cited,
@@ -217,7 +217,7 @@ def _facts(
 
 
 def _ecli_of_old_candidate(decision_id: str | None, names: tuple[str, ...], code: str | None) -> Ecli | None:
-    """What an identifier from before the ECLI stands for, where code or name of the candidate tell just one court."""
+    """The ECLI for an identifier from before the ECLI, if code or name of the candidate identify one court."""
     if decision_id is None or not is_old_id(decision_id):
         return None
     court = _courts(names, code, None)[2]
@@ -263,7 +263,7 @@ def _relation(cited: str | None, number: str | None, ecli: Ecli | None) -> tuple
     return listed.relation, listed.why
 
 
-def distinct(candidates: tuple[CandidateFacts, ...]) -> tuple[tuple[CandidateFacts, ...], tuple[str, ...]]:
+def merge_duplicates(candidates: tuple[CandidateFacts, ...]) -> tuple[tuple[CandidateFacts, ...], tuple[str, ...]]:
     """Each decision once, the most telling entry of it, and the ids that were listed more than once."""
     if len({candidate.key for candidate in candidates}) == len(candidates):
         return candidates, ()
@@ -329,7 +329,7 @@ def read_answer(case: CitationCase, cited: Cited, candidates: tuple[CandidateFac
 
 
 def loose_reasoning(case: CitationCase) -> str | None:
-    """A reasoning that stands beside the matches, not in one of them."""
+    """A reasoning given beside the matches, not in one of them."""
     written = (case.model_extra or {}).get("reasoning")
     return written if isinstance(written, str) else None
 
