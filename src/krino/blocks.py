@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import cache
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 Tone = Literal["good", "warn", "bad", "info", "plain"]
 """What a colour would say. The text says the same, since a reader may see no colours."""
@@ -305,6 +305,7 @@ def from_data(data: Any) -> list[Block]:
 
 @cache
 def _reader() -> Any:
+    from pydantic import Field as PydanticField
     from pydantic import TypeAdapter
 
-    return TypeAdapter(Block)
+    return TypeAdapter(Annotated[Block, PydanticField(discriminator="kind")])

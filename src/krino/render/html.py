@@ -41,6 +41,15 @@ def to_html(blocks: Iterable[b.Block], links: Links = _ON_THIS_PAGE) -> Markup:
     return join(*(_draw(block, links) for block in blocks))
 
 
+def can_be_drawn(blocks: Sequence[b.Block]) -> bool:
+    """Blocks of a run folder that somebody made up may be charts of nothing: they cost themselves, never the page."""
+    try:
+        to_html(blocks)
+    except Exception:
+        return False
+    return True
+
+
 def for_notebook(blocks: Iterable[b.Block]) -> str:
     """The same as a part of somebody else's page, with the few styles that it needs."""
     return tag("div", tag("style", Markup(page_file("notebook.css"))), to_html(blocks), class_="krino")

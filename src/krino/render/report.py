@@ -16,7 +16,7 @@ import orjson
 from krino.blocks import Block
 from krino.contract import AnyJudge
 from krino.render.at_hand import AtHand, RunOverview
-from krino.render.embed import CaseOf, Collector, Kept, RecordedViews, columns_of, script_json
+from krino.render.embed import CaseOf, Collector, Kept, columns_of, script_json
 from krino.render.html import fold, page_file, to_html
 from krino.render.markup import Markup, join, tag
 from krino.render.summary import page_blocks
@@ -24,6 +24,7 @@ from krino.results.summary import Collected, collect
 from krino.results.verdict_schema import scales_of
 from krino.results.wording import date_of, judge_of, labeller_of
 from krino.runs.manifest import Manifest
+from krino.runs.views import StoredViews
 from krino.text.clean import clean_line
 from krino.writing import replacing
 
@@ -46,9 +47,10 @@ class Report(ExitStack):
     def __init__(
         self, folder: Path, manifest: Manifest, judge: AnyJudge | None = None, case_of: CaseOf | None = None
     ) -> None:
-        """`judge`: the one that judged, if it is at hand: it shows its cases, and what a labeller was asked of them.
+        """`judge`: the one that judged, if it is at hand. Its prompt is shown, and it makes views that are missing.
 
-        `case_of` finds the case of a judgement; without it, the case is expected in the judgement under `case`.
+        `case_of` finds the case of a judgement for that; without it, the case is expected in the judgement under
+        `case`.
         """
         super().__init__()
         self._target, self._manifest, self._own = folder / REPORT, manifest, RunOverview(judge)
@@ -57,11 +59,11 @@ class Report(ExitStack):
             for _ in range(6)
         )
         hand = None if judge is None else AtHand(judge)
-        self._collector = Collector(rows, texts, not_ok, first, later, requests, hand, manifest.counts.total)
+        stored = self.enter_context(StoredViews(folder))
+        expected = manifest.counts.total
+        self._collector = Collector(rows, texts, not_ok, first, later, requests, hand, expected, stored=stored)
         if case_of is not None:
             self._collector.case_of = case_of
-        else:  # a report that is written again without the cases keeps what the last one shows of them
-            self._collector.recorded = RecordedViews(self._target).of
 
     def add(self, judgement: Mapping[str, Any], /) -> None:
         self._collector.add(judgement)

@@ -60,6 +60,15 @@ def to_text(blocks: Iterable[b.Block], width: int = 100) -> str:
     return "\n".join(line.rstrip() for line in sink.getvalue().splitlines())
 
 
+def can_be_shown(blocks: Sequence[b.Block]) -> bool:
+    """Blocks of a run folder that somebody made up may be charts of nothing: they cost themselves and nothing else."""
+    try:
+        to_text(blocks)
+    except Exception:
+        return False
+    return True
+
+
 def _spaced(blocks: Iterable[b.Block], width: int) -> Iterator[RenderableType]:
     """With a blank line between blocks that do not belong to each other closely."""
     before: b.Block | None = None
