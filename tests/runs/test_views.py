@@ -367,3 +367,14 @@ def test_a_view_that_fails_costs_its_blocks_and_not_the_case(tmp_path: Path) -> 
     shown = StoredViews(run.folder).blocks_of(record["input_hash"])
     assert record["status"] == "ok"
     assert "`view` of judge `toy` failed" in str(shown)
+
+
+def test_a_merged_run_has_the_views_of_its_parts(tmp_path: Path) -> None:
+    parts = [judged(tmp_path / name, texts) for name, texts in (("a", TEXTS[:2]), ("b", ["a second good text", ""]))]
+    merged = krino.merge(parts, tmp_path / "m")
+    stored = StoredViews(merged.folder)
+    shown = {record["id"]: str(stored.blocks_of(record["input_hash"])) for record in merged.records()}
+    assert len(stored) == 4 and all("has" in view for view in shown.values())
+    before = (tmp_path / "m" / VIEWS).read_bytes()
+    krino.merge(parts, tmp_path / "m")
+    assert (tmp_path / "m" / VIEWS).read_bytes() == before

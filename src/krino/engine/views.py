@@ -141,9 +141,13 @@ class ViewKeeper:
         self, judge: AnyJudge, studied: StudiedCase | None, judgement: Judgement, seconds: float = CASE_SECONDS
     ) -> None:
         """Make the view of a case, if it is to have one, and hand it on."""
+        if self.wants(judgement):
+            self.keep_line(judgement, view_line(judgement.input_hash, make_view(judge, studied, judgement, seconds)))
+
+    def keep_line(self, judgement: Judgement, line: bytes) -> None:
+        """Hand on a view that is made already, if the case is to have one."""
         if not self.wants(judgement):
             return
-        line = view_line(judgement.input_hash, make_view(judge, studied, judgement, seconds))
         if judgement.status != "ok" or judgement.roll_up == "fail":
             self._room_for_others -= len(line)
         else:
