@@ -144,7 +144,7 @@ def test_a_stretch_of_text_leads_to_what_it_rests_on(client: TestClient) -> None
     assert f'id="{target.removeprefix("#")}"' in page
 
 
-def test_the_view_is_made_of_the_case_where_no_report_has_it(runs: Path, tmp_path: Path) -> None:
+def test_the_view_is_made_of_the_case_where_none_is_kept(runs: Path, tmp_path: Path) -> None:
     """Inputs that were kept in the folder, or lie in the folder that is served, may be read; others may not."""
     served = tmp_path / "served"
     records = [orjson.loads((EXAMPLES / "rag.jsonl").read_bytes().splitlines()[1])]

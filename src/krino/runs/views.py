@@ -161,7 +161,7 @@ def why_no_view(judgement: Mapping[str, Any]) -> str:
         return ""
     return (
         "The run keeps no view of this case, so only its judgement is shown. Views are kept of the first "
-        f"{FIRST_VIEWS:,} cases and of those that failed, as far as there is room; runs of Krino 0.12.0 and before "
+        f"{FIRST_VIEWS:,} cases and of those that failed, as far as there is room; runs of earlier versions "
         "have none. `krino serve` makes one where the file of the case is at hand."
     )
 
