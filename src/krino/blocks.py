@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import cache
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 Tone = Literal["good", "warn", "bad", "info", "plain"]
 """The meaning of a colour. The text must carry the same meaning, since a reader may not see colours."""
@@ -305,6 +305,7 @@ def from_data(data: Any) -> list[Block]:
 
 @cache
 def _block_validator() -> Any:
+    from pydantic import Field as PydanticField
     from pydantic import TypeAdapter
 
-    return TypeAdapter(Block)
+    return TypeAdapter(Annotated[Block, PydanticField(discriminator="kind")])

@@ -20,10 +20,11 @@ from krino.cases.item import CaseItem
 from krino.contract import Usage
 from krino.engine import sync
 from krino.engine.crew import Crew, WorkerLost, _Switchboard
-from krino.engine.desk import Kit
+from krino.engine.desk import Kit, Ready, Views
 from krino.engine.processes import AllCores, ProcessLink
 from krino.engine.protocol import Assignment, Finished, opened
 from krino.engine.ray_cluster import RayEngine
+from krino.engine.views import LONGEST_VIEW, ViewKeeper
 from krino.errors import UsageProblem
 from krino.judges.registry import load_judge
 from krino.labellers.llm.line import Letter, Outcome
@@ -148,6 +149,36 @@ async def test_workers_that_die_before_they_can_begin_end_the_run_with_a_word() 
     items = opened([CaseItem(0, "0", {"text": "x"})], lambda item, digest: True)
     with pytest.raises(UsageProblem, match="workers die before they can begin: no such package there"):
         await Crew(1, hire).run(Assignment(load_judge(DEADLY), LocalLabeller()), items, one_by_one(receive))
+
+
+@pytest.mark.parametrize("lines", [7, [b"two\nlines\n"], [b"no end"], [None], [b"x" * LONGEST_VIEW + b"\n"]])
+async def test_a_worker_that_sends_what_is_no_view_is_replaced_and_nothing_of_it_is_kept(lines: Any) -> None:
+    """A judge may write into the files of its worker."""
+
+    class Garbled(Silent):
+        async def receive(self) -> list[Any]:
+            return [Ready(), Views(lines)]
+
+        async def send(self, messages: list[Any]) -> None:
+            pass
+
+    hired: list[Any] = []
+
+    async def hire(kit: Kit) -> Any:
+        hired.append(ProcessLink(kit) if hired else Garbled())
+        return hired[-1]
+
+    found: list[int] = []
+
+    async def receive(item: CaseItem, judgement: Finished | None) -> None:
+        found.append(item.index)
+
+    kept: list[bytes] = []
+    assignment = Assignment(load_judge(DEADLY), LocalLabeller(), views=ViewKeeper(kept.append))
+    items = (CaseItem(place, str(place), {"text": "x"}) for place in range(3))
+    await Crew(1, hire).run(assignment, opened(items, lambda item, digest: True), one_by_one(receive))
+    assert sorted(found) == [0, 1, 2] and len(hired) > 1
+    assert kept and all(line.startswith(b'{"input_hash":"') for line in kept)
 
 
 async def test_without_ray_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

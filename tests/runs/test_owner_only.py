@@ -37,9 +37,9 @@ def rights(path: Path) -> int:
 def test_a_run_is_for_its_owner(tmp_path: Path) -> None:
     run = krino.run(ToyJudge, [{"text": "a good text"}], into=tmp_path / "runs" / "r")
     assert rights(run.folder) == 0o700
-    assert {path.name: oct(rights(path)) for path in run.folder.iterdir()} == dict.fromkeys(
-        ("run.json", "judgements.jsonl", "roll.jsonl", "records.jsonl", "report.html", "judgements.parquet"), "0o600"
-    )
+    kept = ["run.json", "judgements.jsonl", "roll.jsonl", "views.jsonl", "records.jsonl"]
+    made = ["report.html", "judgements.parquet"]
+    assert {path.name: oct(rights(path)) for path in run.folder.iterdir()} == dict.fromkeys([*kept, *made], "0o600")
     assert rights(tmp_path / "runs") == 0o777  # a folder of the user's
 
 

@@ -21,6 +21,7 @@ from krino.judges.registry import OURS
 from krino.runs.journal import JOURNAL, Journal
 from krino.runs.manifest import Manifest
 from krino.runs.reading import load_run
+from krino.runs.views import VIEWS
 from krino.web.index.run_index import RunIndex
 from krino.web.pages.try_it import append_case
 from made_runs import failed_row, make_run, row
@@ -143,7 +144,7 @@ def test_a_stretch_of_text_leads_to_what_it_rests_on(client: TestClient) -> None
     assert f'id="{target.removeprefix("#")}"' in page
 
 
-def test_the_view_is_made_of_the_case_where_no_report_has_it(runs: Path, tmp_path: Path) -> None:
+def test_the_view_is_made_of_the_case_where_none_is_kept(runs: Path, tmp_path: Path) -> None:
     """Inputs that were kept in the folder, or lie in the folder that is served, may be read; others may not."""
     served = tmp_path / "served"
     records = [orjson.loads((EXAMPLES / "rag.jsonl").read_bytes().splitlines()[1])]
@@ -153,7 +154,7 @@ def test_the_view_is_made_of_the_case_where_no_report_has_it(runs: Path, tmp_pat
     (tmp_path / "elsewhere.jsonl").write_bytes(orjson.dumps(records[0]) + b"\n")
     krino.run("rag", str(tmp_path / "elsewhere.jsonl"), into=served / "outside")
     for folder in served.glob("*/"):
-        (folder / "report.html").unlink()
+        (folder / VIEWS).unlink()
     with serving(served) as client:
         shown = {name: text_of(client, f"/runs/{name}/cases/half-supported") for name in ("kept", "inside", "outside")}
     assert {name for name, page in shown.items() if "Passage 1" in page} == {"kept", "inside"}
@@ -402,17 +403,17 @@ def test_a_case_that_cannot_be_saved_is_told_and_leaves_the_file_as_it_was(tmp_p
     assert file.read_bytes() == before
 
 
-def test_a_report_that_somebody_made_up_costs_its_own_blocks_and_not_the_page(tmp_path: Path) -> None:
+def test_a_view_that_somebody_made_up_costs_its_own_blocks_and_not_the_page(tmp_path: Path) -> None:
     folder = make_run(tmp_path / "odd", [row("a", score=0.125)])
     (first,) = load_run(folder).records()
     empty = {"name": "s", "n": 0, "nulls": 0, "mean": 0, "interval": None, "least": 0, "most": 0, "low": 0, "step": 0}
     blocks = [{"kind": "scores", "scores": [{**empty, "counts": [], "whole": False}]}]
-    detail = {"input_hash": first["input_hash"], "blocks": blocks, "own": 1}
-    (folder / "report.html").write_bytes(orjson.dumps([0, detail]) + b"\n")
+    line = {"input_hash": first["input_hash"], "blocks": blocks, "request": None}
+    (folder / VIEWS).write_bytes(orjson.dumps(line) + b"\n")
     with serving(tmp_path) as client:
         assert "0.125" in text_of(client, "/runs/odd/cases/a")
     blocks[0] = {"kind": "marked", "title": "t", "segments": [{"text": "x", "key": '"><b>', "target": "javascript:1"}]}
-    (folder / "report.html").write_bytes(orjson.dumps([0, detail]) + b"\n")
+    (folder / VIEWS).write_bytes(orjson.dumps(line) + b"\n")
     with serving(tmp_path) as client:
         page = text_of(client, "/runs/odd/cases/a")
         assert 'id="at-%22%3E%3Cb%3E"' in page
@@ -423,7 +424,7 @@ def test_a_manifest_with_odd_settings_costs_the_view_and_not_the_page(tmp_path: 
     record = orjson.loads((EXAMPLES / "rag.jsonl").read_bytes().splitlines()[0])
     folder = tmp_path / "odd"
     krino.run("rag", [record], into=folder)
-    (folder / "report.html").unlink()
+    (folder / VIEWS).unlink()
     manifest = Manifest.load(folder)
     manifest.plan.format, manifest.plan.split = "nonsense", {"context": "["}
     manifest.plan.judge["options"] = {"goal": ["?"]}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from krino.cli import options
-from krino.cli.printing import as_json, on_screen
+from krino.cli.printing import as_json, on_screen, say
 from krino.errors import UsageProblem
 from krino.text.guessing import guessed
 
@@ -101,11 +101,14 @@ def _summary(run: StoredRun) -> None:
 def _one(judgement: dict[str, Any], run: StoredRun, labels: bool) -> None:
     from krino.contract import Judgement
     from krino.render.case import case_blocks
-    from krino.render.embed import RecordedViews
-    from krino.render.report import REPORT
+    from krino.render.terminal import can_be_shown
     from krino.results.verdict_schema import declared_scales
+    from krino.runs.views import StoredViews, why_no_view
 
     about = run.manifest.about
-    own = RecordedViews(run.folder / REPORT).of(judgement)
+    stored = StoredViews(run.folder).blocks_of(judgement["input_hash"])
+    own = stored if stored is not None and can_be_shown(stored) else []
     shown = Judgement.model_validate(judgement)
     on_screen(case_blocks(shown, about.rules, declared_scales(about.fields_schema), own, labels=labels))
+    if stored is None and (why := why_no_view(judgement)):
+        say(why)

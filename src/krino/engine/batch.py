@@ -98,13 +98,14 @@ class BatchFiles:
             if case is None:
                 return
             try:
-                judgement, stop = await _carried(assignment, case)
+                judged = await _carried(assignment, case)
             except RunStopped:
                 await receive([(case, None)])
                 raise
-            await receive([(case, judgement)])
-            if stop is not None:
-                raise stop
+            await receive([(case, judged.judgement)])
+            judged.keep_view(assignment.judge, assignment.views, assignment.case_seconds)
+            if judged.stop is not None:
+                raise judged.stop
 
 
 class _Round:
@@ -151,7 +152,7 @@ class _Round:
         for courier in self._couriers:
             courier.mailbox.read.clear()
         try:
-            judgement, stop = await _carried(assignment, case)
+            judged = await _carried(assignment, case)
         except Waiting as waiting:
             self._piles.add(waiting.batch, case)
             await self._send(whole=True)
@@ -161,10 +162,12 @@ class _Round:
                 self._ledger.ask_again(key, turn)
             await self._receive([(case, None)])
             raise
+        stop = judged.stop
         try:
-            await self._receive([(case, judgement)])
+            await self._receive([(case, judged.judgement)])
         except RunStopped as reason:  # the judgement is on record all the same
             stop = reason
+        judged.keep_view(assignment.judge, assignment.views, assignment.case_seconds)
         for key, turn in self._read():
             self._ledger.use(key, turn)
         if stop is not None:

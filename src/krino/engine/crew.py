@@ -34,10 +34,12 @@ from krino.engine.desk import (
     Ready,
     Stop,
     ToWorker,
+    Views,
     opened,
     packed_lot,
 )
 from krino.engine.protocol import Assignment, Finished, OpenCase, ReceiveAny, Returned
+from krino.engine.views import is_view_line
 from krino.errors import LabelFailed, RunStopped, UsageProblem
 from krino.judges.reference import JudgeReference
 from krino.labellers.local import LocalLabeller
@@ -117,7 +119,9 @@ class Crew:
         self._assignment = assignment
         labeller, lines = packed(assignment.labeller)
         keys_in = key_variables_of(assignment.labeller)
-        kit = Kit(JudgeReference.of(assignment.judge), labeller, keys_in, self._gather, assignment.case_seconds)
+        with_views = assignment.views is not None
+        judge, seconds = JudgeReference.of(assignment.judge), assignment.case_seconds
+        kit = Kit(judge, labeller, keys_in, self._gather, seconds, with_views)
         switchboard = _Switchboard(lines)
         reading = asyncio.Lock()  # a stream can be asked for one case at a time
         self._places = [_Place(self, kit, switchboard, cases, reading, receive) for _ in range(self._workers)]
@@ -375,6 +379,8 @@ class _Place:
         if isinstance(message, Done):
             done = _read_done(message, self.hand)
             await self._hand_back([self._taken_back(place, judgement) for place, judgement in done])
+        elif isinstance(message, Views):
+            self._keep(message)
         elif isinstance(message, Calling):
             answering = asyncio.create_task(self._answer(message))
             self._answering.add(answering)
@@ -387,6 +393,13 @@ class _Place:
 
     async def _answer(self, calling: Calling) -> None:
         self.post(await self.switchboard.answer(calling.number, calling.call))
+
+    def _keep(self, views: Views) -> None:
+        if not isinstance(views.lines, list) or not all(is_view_line(line) for line in views.lines):
+            raise WorkerLost("what it says cannot be read: a view is no line")  # the judge may write into its files
+        if (keeper := self.crew.assignment.views) is not None:
+            for line in views.lines:
+                keeper.take(line)
 
     def _taken_back(self, place: int, judgement: Written | None) -> tuple[Sent, Written | None]:
         case = self.hand.pop(place)

@@ -41,6 +41,15 @@ def to_html(blocks: Iterable[b.Block], links: Links = _ON_THIS_PAGE) -> Markup:
     return join(*(_draw(block, links) for block in blocks))
 
 
+def can_be_drawn(blocks: Sequence[b.Block]) -> bool:
+    """Whether blocks can be drawn: those of an edited run folder may be invalid, and must not cost the whole page."""
+    try:
+        to_html(blocks)
+    except Exception:
+        return False
+    return True
+
+
 def to_notebook_html(blocks: Iterable[b.Block]) -> str:
     """Blocks for a notebook, with the styles that they need."""
     return tag("div", tag("style", Markup(page_file("notebook.css"))), to_html(blocks), class_="krino")

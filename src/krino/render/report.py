@@ -17,7 +17,7 @@ from krino.blocks import Block
 from krino.contract import AnyJudge
 from krino.contract.code_limit import CASE_SECONDS
 from krino.render.at_hand import AtHand, RunOverview
-from krino.render.embed import CaseOf, Collector, Kept, RecordedViews, columns_of, script_json
+from krino.render.embed import CaseOf, Collector, Kept, columns_of, script_json
 from krino.render.html import fold, page_file, to_html
 from krino.render.markup import Markup, join, tag
 from krino.render.summary import page_blocks
@@ -25,6 +25,7 @@ from krino.results.formatting import format_start, judge_name, run_labeller_name
 from krino.results.summary import Collected, collect
 from krino.results.verdict_schema import declared_scales
 from krino.runs.manifest import Manifest
+from krino.runs.views import StoredViews
 from krino.text.clean import clean_line
 from krino.writing import replacing
 
@@ -52,10 +53,10 @@ class Report(ExitStack):
         case_of: CaseOf | None = None,
         seconds: float = CASE_SECONDS,
     ) -> None:
-        """`judge`: the one that judged, if it is at hand: it shows its cases, and what a labeller was asked of them.
-        `seconds`: what its code may take for each.
+        """`judge`: the one that judged, if it is at hand. Its prompt is shown, and it makes views that are missing.
 
-        `case_of` finds the case of a judgement; without it, the case is expected in the judgement under `case`.
+        `case_of` finds the case of a judgement for that; without it, the case is expected in the judgement under
+        `case`. `seconds` limits the judge's code for each case.
         """
         super().__init__()
         self._target, self._manifest, self._own = folder / REPORT, manifest, RunOverview(judge)
@@ -64,11 +65,11 @@ class Report(ExitStack):
             for _ in range(6)
         )
         hand = None if judge is None else AtHand(judge, seconds)
-        self._collector = Collector(rows, texts, not_ok, first, later, requests, hand, manifest.counts.total)
+        stored = self.enter_context(StoredViews(folder))
+        expected = manifest.counts.total
+        self._collector = Collector(rows, texts, not_ok, first, later, requests, hand, expected, stored=stored)
         if case_of is not None:
             self._collector.case_of = case_of
-        else:  # a report that is written again without the cases keeps what the last one shows of them
-            self._collector.recorded = RecordedViews(self._target).of
 
     def add(self, judgement: Mapping[str, Any], /) -> None:
         self._collector.add(judgement)

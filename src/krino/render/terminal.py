@@ -60,6 +60,15 @@ def to_text(blocks: Iterable[b.Block], width: int = 100) -> str:
     return "\n".join(line.rstrip() for line in sink.getvalue().splitlines())
 
 
+def can_be_shown(blocks: Sequence[b.Block]) -> bool:
+    """Whether blocks can be shown: those of an edited run folder may be invalid."""
+    try:
+        to_text(blocks)
+    except Exception:
+        return False
+    return True
+
+
 def _add_blank_lines(blocks: Iterable[b.Block], width: int) -> Iterator[RenderableType]:
     """Add blank lines between blocks that do not belong together."""
     before: b.Block | None = None
