@@ -308,7 +308,8 @@ class Running:
         the last command was killed, perhaps by one of the cases, they are left to workers unseen."""
         killed = self.settings.may_kill or was_killed(folder)
         items = _Begun(self.cases())
-        if not killed:
+        # A pipe may hand over one case now and the next in an hour: nothing waits for more of it than the first case.
+        if not killed and all(Path(name).is_file() or Path(name).is_dir() for name in self.inputs.paths):
             with trying(folder):
                 self._rehearse(items)
         if next(items.start(), None) is not None:

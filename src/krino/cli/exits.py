@@ -90,6 +90,7 @@ def end_with(code: int) -> NoReturn:
     """Ends this process, whatever a judge has left behind in it: all that counts is written by now."""
 
     def end() -> None:
+        threading.main_thread().join()  # until then a program that called the command itself may go on
         time.sleep(_LONGEST_END)
         os._exit(code)
 
