@@ -63,7 +63,7 @@ class Endpoint:
     cached_from: int | None = None
     """The fewest tokens of a beginning that the provider's prompt cache keeps; None: it is not known to have one."""
     reasoning_tokens: int = 0
-    """Room for reasoning that is added to the limit of a reply, where models behind this address may reason."""
+    """LengthLimits for reasoning that is added to the limit of a reply, where models behind this address may reason."""
     key_source: Callable[[], str] | None = field(default=None, repr=False)
     """Where the key came from, if from a function: it is asked again when the endpoint no longer takes the key."""
 

@@ -15,7 +15,7 @@ from krino.labellers.llm.wire import Channel, ChatRequest, Dialect, Reply
 
 # Fields that make up the question and the form of its answer. `stream` and `n` would change what comes back, and the
 # budget is computed from the limit of a reply.
-NOT_YOURS: dict[tuple[str, ...], str] = {
+RESERVED_FIELDS: dict[tuple[str, ...], str] = {
     ("messages",): "the judge writes it (--prompt changes its words)",
     ("system",): "the judge writes it (--prompt changes its words)",
     ("model",): "name the model with --labeller",
@@ -32,15 +32,15 @@ NOT_YOURS: dict[tuple[str, ...], str] = {
 }
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-_OF_THE_MESSAGE = frozenset({"host", "content-length", "content-type", "content-encoding", "transfer-encoding"})
-_OF_THE_CONNECTION = frozenset({"connection", "accept-encoding", "proxy-authorization"})
+_MESSAGE_HEADERS = frozenset({"host", "content-length", "content-type", "content-encoding", "transfer-encoding"})
+_CONNECTION_HEADERS = frozenset({"connection", "accept-encoding", "proxy-authorization"})
 _CREDENTIAL = re.compile(r"auth|key|token|secret|cookie|passw|credential|signature|session", re.IGNORECASE)
 
 
 def with_extras(dialect: Dialect, body: Mapping[str, Any] | None, headers: Mapping[str, str] | None) -> Dialect:
     """The dialect that adds these to every request; refuses what would change the question."""
     checked, named = check_body(body or {}), check_headers(headers or {})
-    return ExtrasDialect(dialect, checked, named, record_of(checked, named)) if checked or named else dialect
+    return ExtrasDialect(dialect, checked, named, describe_extras(checked, named)) if checked or named else dialect
 
 
 def check_body(body: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,7 +51,7 @@ def check_body(body: Mapping[str, Any]) -> dict[str, Any]:
         plain: dict[str, Any] = orjson.loads(orjson.dumps(dict(body)))
     except (orjson.JSONEncodeError, orjson.JSONDecodeError) as error:
         raise UsageProblem(f"extra_body cannot be written as JSON: {error} (--extra-body)") from None
-    for path, reason in NOT_YOURS.items():
+    for path, reason in RESERVED_FIELDS.items():
         if _holds(plain, path):
             raise UsageProblem(f"extra_body must not set `{'.'.join(path)}`: {reason} (--extra-body)")
     return plain
@@ -69,14 +69,14 @@ def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
                 f"extra_headers: the value of {name} must be a text of ASCII characters without line breaks "
                 "(--extra-header NAME=VALUE)"
             )
-        if name.lower() in _OF_THE_MESSAGE | _OF_THE_CONNECTION:
+        if name.lower() in _MESSAGE_HEADERS | _CONNECTION_HEADERS:
             raise UsageProblem(f"extra_headers: {name} is set by Krino itself (--extra-header)")
     if len({name.lower() for name in headers}) < len(headers):
         raise UsageProblem("extra_headers: a header is named twice (--extra-header)")
     return {name: value.strip() for name, value in headers.items()}
 
 
-def record_of(body: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
+def describe_extras(body: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
     """What a labeller's description, and so every cache key, holds of them: no value of a header.
 
     A header that only steers the answer counts with a short hash of its value. One that may hold a credential counts

@@ -11,13 +11,13 @@ from krino.labellers.llm.wire import (
     Reply,
     Turn,
     UnreadableReply,
-    ending,
-    mapping,
-    other_speaker,
+    as_object,
+    count_or_zero,
+    find_foreign_role,
+    find_stated_error,
     parse_body,
-    stated_error,
-    whole,
-    words,
+    read_finish,
+    text_or_none,
 )
 
 SMALLEST_CONTEXT = 8_192
@@ -76,18 +76,18 @@ class OllamaDialect:
         data = parse_body(body)
         message = data.get("message")
         if not isinstance(message, dict):
-            raise UnreadableReply(stated_error(data) or "the endpoint's reply has no message")
-        finish, stopped = ending(data.get("done_reason"), {"stop"})
+            raise UnreadableReply(find_stated_error(data) or "the endpoint's reply has no message")
+        finish, stopped = read_finish(data.get("done_reason"), {"stop"})
         unfinished = None if data.get("done", True) else "the endpoint's reply is one piece of several"
         return Reply(
-            text=words(message.get("content")),
+            text=text_or_none(message.get("content")),
             finish=finish,
             stopped=stopped,
             reasoned=bool(message.get("thinking")),
-            broken=stated_error(data, mapping(message)) or unfinished or other_speaker(message),
-            input_tokens=whole(data.get("prompt_eval_count")),
-            output_tokens=whole(data.get("eval_count")),
-            model=words(data.get("model")),
+            broken=find_stated_error(data, as_object(message)) or unfinished or find_foreign_role(message),
+            input_tokens=count_or_zero(data.get("prompt_eval_count")),
+            output_tokens=count_or_zero(data.get("eval_count")),
+            model=text_or_none(data.get("model")),
         )
 
 

@@ -57,7 +57,7 @@ _MOST_OUTPUT = (  # the most that the model writes, whatever the prompt
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
+class LengthLimits:
     """What a refusal says about lengths, in tokens; None where it does not say."""
 
     context: int | None = None
@@ -81,14 +81,14 @@ class Room:
         return self.context - (self.prompt if self.prompt is not None else estimated_prompt)
 
 
-def read_room(error: ApiError) -> Room | None:
+def read_length_limits(error: ApiError) -> LengthLimits | None:
     """What the refusal says about lengths; None where it is about something else."""
     message = error.message
     if (most := _number(_MOST_OUTPUT, message)) is not None:
-        return Room(most_output=most)
+        return LengthLimits(most_output=most)
     if not error.mentions(*_CONTEXT_WORDS):
         return None
-    return Room(
+    return LengthLimits(
         context=_number(_CONTEXT, message),
         prompt=_number(_INPUT, message),
         total=_number(_TOTAL, message),
@@ -96,7 +96,7 @@ def read_room(error: ApiError) -> Room | None:
     )
 
 
-def is_final(error: ApiError) -> Final | None:
+def find_final_reason(error: ApiError) -> Final | None:
     """Whether no further request can succeed, and why."""
     beginning = error.message[:BEGINNING]
     if error.status == 402 or NO_MONEY_CODES & {error.code, error.kind}:
@@ -113,7 +113,7 @@ def is_quota(error: ApiError) -> bool:
     return error.status == 429 and error.message.lower().startswith("you exceeded your current quota")
 
 
-def no_money(error: ApiError) -> RunStopped:
+def out_of_money(error: ApiError) -> RunStopped:
     return RunStopped(f"the endpoint says that the account has no money or quota left: {error}", kind="quota")
 
 

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from krino.text.entities import unescape_html
 
-STRUCK = "***"
+REDACTED = "***"
 SHORTEST = 8
 """Shorter ones are stand-ins for servers that want no key (`EMPTY`, `none`): striking such words spoils replies."""
 PLAIN_HEADERS = frozenset({"anthropic-version"})
@@ -19,7 +19,7 @@ PLAIN_HEADERS = frozenset({"anthropic-version"})
 _PERCENT = re.compile(rb"%(?:25)*([0-9a-fA-F]{2})")
 _ENTITY = re.compile(rb"&(?:#|[A-Za-z]{2,9};)")
 _BREAK = re.compile(rb"(?<!\\)\\++[nrt]")
-BLANKS = b" \t\r\n\f\v"
+WHITESPACE = b" \t\r\n\f\v"
 _WRAPPED = rb"(?:\s|\\+[nrt]){0,8}"
 """What may stand between two characters of a secret that was wrapped."""
 SHORTEST_PIECE = 12
@@ -35,7 +35,7 @@ class Secrets:
 
     def __init__(self, secrets: Iterable[str]) -> None:
         known = {secret.encode("utf-8", "surrogatepass") for secret in secrets if len(secret) >= SHORTEST}
-        plain = {needle for secret in known for needle in (secret, *_most_of(secret), *_in_base64(secret))}
+        plain = {needle for secret in known for needle in (secret, *_long_parts(secret), *_in_base64(secret))}
         self._plain = tuple(sorted(plain, key=len, reverse=True))
         self._codes = frozenset(b"%02x" % byte for needle in plain for byte in needle)
 
@@ -46,23 +46,23 @@ class Secrets:
         both._codes = self._codes | others._codes
         return both
 
-    def strike(self, text: bytes) -> bytes:
+    def redact(self, text: bytes) -> bytes:
         """The same text, with `***` where a secret stood. Costs next to nothing where none does."""
-        return _pattern(self._plain).sub(STRUCK.encode(), text) if self._occur_in(text) else text
+        return _pattern(self._plain).sub(REDACTED.encode(), text) if self._occurs_in(text) else text
 
-    def strike_text(self, text: str) -> str:
-        return self.strike(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+    def redact_text(self, text: str) -> str:
+        return self.redact(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
-    def _occur_in(self, text: bytes) -> bool:
+    def _occurs_in(self, text: bytes) -> bool:
         if any(needle in text for needle in self._plain):
             return True
         if not self._plain:
             return False
-        bare = _undressed(text) if self._may_be_dressed(text) else text
-        bare = _BREAK.sub(b"", bare).translate(None, BLANKS)
+        bare = _unescape(text) if self._may_be_escaped(text) else text
+        bare = _BREAK.sub(b"", bare).translate(None, WHITESPACE)
         return any(needle in bare for needle in self._plain)
 
-    def _may_be_dressed(self, text: bytes) -> bool:
+    def _may_be_escaped(self, text: bytes) -> bool:
         """Whether any escape stands for a character of a secret: those for accents and quotes, as most are, do not."""
         if (b"&" in text and _ENTITY.search(text)) or b"\\/" in text:
             return True
@@ -84,7 +84,7 @@ def _bare(text: str | None) -> str | None:
     return None if text is None else unquote(text)
 
 
-def _most_of(secret: bytes) -> Iterator[bytes]:
+def _long_parts(secret: bytes) -> Iterator[bytes]:
     """Its first and its last two thirds, where they are long enough to be nothing else."""
     length = -(-2 * len(secret) // 3)
     if length >= SHORTEST_PIECE:
@@ -109,15 +109,15 @@ def _in_base64(secret: bytes) -> set[bytes]:
 @cache
 def _pattern(needles: tuple[bytes, ...]) -> re.Pattern[bytes]:
     """Made when a secret is first seen: it takes a while, and most endpoints never quote one."""
-    return re.compile(b"|".join(map(_in_any_dress, needles)))
+    return re.compile(b"|".join(map(_disguise_pattern, needles)))
 
 
-def _in_any_dress(needle: bytes) -> bytes:
+def _disguise_pattern(needle: bytes) -> bytes:
     alone = b"" if b"\\" in needle else rb"(?<!\\)"
-    return _WRAPPED.join((_one_byte(needle[0], alone), *map(_one_byte, needle[1:])))
+    return _WRAPPED.join((_byte_pattern(needle[0], alone), *map(_byte_pattern, needle[1:])))
 
 
-def _one_byte(byte: int, alone: bytes = b"") -> bytes:
+def _byte_pattern(byte: int, alone: bytes = b"") -> bytes:
     """A byte as itself or as an escape of JSON, of a URL or of HTML; escapes may be escaped again.
 
     `alone`: stands before a run of backslashes, so that a search begins once with each run.
@@ -141,7 +141,7 @@ def _names_of(char: str) -> tuple[str, ...]:
     return tuple(name for name, meant in html.entities.html5.items() if meant == char and name.endswith(";"))
 
 
-def _undressed(text: bytes) -> bytes:
+def _unescape(text: bytes) -> bytes:
     """The text with every escape taken off, only to look whether a secret is in it."""
     if b"&" in text:
         text = unescape_html(text.decode("latin-1")).encode("latin-1", "replace")
