@@ -26,7 +26,7 @@ from krino.labellers.llm.wire import (
 )
 
 DEFAULT_REPLY_TOKENS = 8192  # the API wants a number; this one is enough for every bundled judge
-# How a finished reply ends. `stop_sequence` is not among them: none is ever sent, so it is somebody else's cut.
+# Finish reasons of complete replies. We never send a stop sequence, so `stop_sequence` means that it was cut.
 FINISHED = frozenset({"end_turn", "tool_use"})
 
 
@@ -48,7 +48,7 @@ class AnthropicDialect:
         body: dict[str, Any] = {
             "model": request.model,
             "max_tokens": request.reply_limit or DEFAULT_REPLY_TOKENS,
-            # The static part is marked for the provider's prompt cache.
+            # The constant part is marked for the provider's prompt cache.
             "system": [{"type": "text", "text": request.system, "cache_control": {"type": "ephemeral"}}],
             "messages": [_message(turn) for turn in request.turns],
         }
@@ -91,7 +91,7 @@ class AnthropicDialect:
             reasoned=any(_is(block, "thinking") or _is(block, "redacted_thinking") for block in blocks),
             refusal="the model declined" if declining else None,
             broken=find_stated_error(data) or find_foreign_role(data),
-            # Anthropic counts cached input apart; OpenAI counts it in. Ours counts it in.
+            # Anthropic does not include cached input in `input_tokens`, unlike OpenAI and us.
             input_tokens=count_or_zero(usage.get("input_tokens")) + cached + written,
             output_tokens=count_or_zero(usage.get("output_tokens")),
             cached_tokens=cached,
@@ -119,7 +119,7 @@ def _media_block(medium: Media) -> dict[str, Any]:
 
 
 def _written(value: Any) -> str:
-    """The arguments of a call as JSON; what is nested too deeply to be written is no answer."""
+    """The arguments of a call as JSON; `UnreadableReply` if they are nested too deeply."""
     try:
         return orjson.dumps(value).decode()
     except orjson.JSONEncodeError as error:
@@ -131,7 +131,7 @@ def _is(block: Any, kind: str) -> bool:
 
 
 class AnthropicGatewayDialect(AnthropicDialect):
-    """The same at another address: gateways and Foundry look for the key in `x-api-key`, others in `Authorization`."""
+    """For other addresses: some gateways and Foundry read the key from `x-api-key`, others from `Authorization`."""
 
     def headers(self, key: str | None) -> dict[str, str]:
         return {**super().headers(key), **({"x-api-key": key} if key else {})}

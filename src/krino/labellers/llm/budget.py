@@ -132,12 +132,15 @@ class SharedBudget:
         return needed
 
     def count(self, usage: Usage) -> None:
-        """Add what a request really took. Call it right after `reserve` has ended: an `await` in between would let another
-        request reserve the amount that is neither reserved nor counted at that moment."""
+        """Add what a request really took.
+
+        Call it right after `reserve` has ended: with an `await` in between, another request could reserve the amount
+        that is then neither reserved nor counted.
+        """
         self.spent.add(usage)
 
     def begin(self, earlier: Usage) -> None:
-        """Begin a session. `earlier` holds everything that the run has spent, including what was counted here before."""
+        """Begin a session. `earlier` holds all that the run has spent, including what was counted here before."""
         self.earlier, self.spent, self.lost = earlier, Usage(), Usage()
 
     def _fitting(self, estimate: Estimate) -> Amount | None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from krino.contract import CaseT, FactsT, Finding, Forecast, Labelled, Labeller, LabelsT, SoFar, Task, Usage
+from krino.contract.in_step import in_step
 from krino.errors import LabelFailed, RunStopped, UsageProblem
 from krino.labellers.llm import prompt
 from krino.labellers.llm.abilities import Abilities, ProbeLock
@@ -163,13 +164,16 @@ class LlmLabeller(Labeller):
 
     async def _label_piece(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
         """Labels from the reply cache, or from a conversation with the model."""
+        await in_step()
         talk = self.writer.begin(task)
+        await in_step()
         planted = search_case(task, talk.shown, self._check(talk).words)
         key = self.writer.cache_key(talk)
         by_batch = self.batch_queue is not None and self.batch_queue.asked_before(key)
         stored = None if by_batch else await self.gateway.cached_answer(key)
         if (known := self._read_cached(stored, talk, planted)) is not None:
             return known
+        await in_step()
         try:
             labels, answer, serialised, request = await self._converse(talk, planted)
         except LabelFailed as failure:
@@ -242,6 +246,7 @@ class LlmLabeller(Labeller):
             raise LabelFailed(f"the reply was cut off at its limit again: {way_out}")
         estimate = len(body) // CHARS_PER_TOKEN
         message = ModelRequest(body, estimate, request.reply_limit, talk.task.input_hash, talk.turn)
+        await in_step()
         usage, reply, refusal, timed_out, failure = await self.gateway.send(message)
         talk.usage.add(usage)
         if failure is not None:

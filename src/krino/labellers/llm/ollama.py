@@ -1,4 +1,4 @@
-"""Ollama's own dialect, in which a request says how long the context must be and that nothing may be cut."""
+"""Ollama's own dialect. Unlike its OpenAI endpoint, it lets a request set the context length and forbid truncation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from krino.labellers.llm.wire import (
 SMALLEST_CONTEXT = 8_192
 LARGEST_CONTEXT = 131_072
 MARGIN = 1.3
-"""Estimates go by four characters per token; many languages have more tokens than that."""
+"""Our estimate is four characters per token; many languages need more tokens."""
 
 
 class OllamaDialect:
@@ -43,7 +43,7 @@ class OllamaDialect:
         return {"Authorization": f"Bearer {key}"} if key else {}
 
     def context_for(self, tokens: int) -> int | None:
-        """A power of two that never falls: Ollama loads the model anew whenever it is asked for another size."""
+        """A power of two that never shrinks: Ollama reloads the model whenever the size changes."""
         while self._context < min(tokens * MARGIN, LARGEST_CONTEXT):
             self._context *= 2
         return self._context
@@ -59,7 +59,7 @@ class OllamaDialect:
             "model": request.model,
             "messages": [{"role": "system", "content": request.system}, *map(_message, request.turns)],
             "stream": False,
-            # A prompt or a reply that does not fit is an error, not something to be shortened from its start.
+            # By default Ollama drops the beginning of a prompt that does not fit.
             "truncate": False,
             "shift": False,
             "options": {name: value for name, value in settings.items() if value is not None},
