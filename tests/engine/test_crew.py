@@ -27,10 +27,10 @@ from krino.engine.ray_cluster import RayEngine
 from krino.engine.views import LONGEST_VIEW, ViewKeeper
 from krino.errors import UsageProblem
 from krino.judges.registry import load_judge
-from krino.labellers.llm.line import Letter, Outcome
+from krino.labellers.llm.gateway import ModelRequest, SendResult
 from krino.labellers.llm.wire import Reply
 from krino.labellers.local import LocalLabeller
-from krino.labellers.travel import Call
+from krino.labellers.remote import Call
 from receiving import one_by_one
 from toy_judge import ToyJudge
 from waiting import until
@@ -221,7 +221,7 @@ class while_running:
             raise self._fault
 
 
-class BrokenLine:
+class BrokenGateway:
     """A line of which everything fails, as when a key cannot be read again."""
 
     def __init__(self, fault: Exception) -> None:
@@ -230,36 +230,36 @@ class BrokenLine:
     async def send(self, letter: Any) -> Any:
         raise self.fault
 
-    known = keep = learnt = learn = give_up = send
+    cached_answer = cache_answer = load_abilities = save_abilities = give_up = send
 
 
 @pytest.mark.parametrize("fault", [UsageProblem("no key"), OSError("the disk is full"), RuntimeError("odd")])
 async def test_whatever_breaks_on_the_line_the_worker_hears_of_it(fault: Exception) -> None:
-    board = _Switchboard([BrokenLine(fault)])  # type: ignore[list-item]
-    call = Call(0, "send", (Letter(b"{}", 1, None, "case"),), "case")
+    board = _Switchboard([BrokenGateway(fault)])  # type: ignore[list-item]
+    call = Call(0, "send", (ModelRequest(b"{}", 1, None, "case"),), "case")
     answer = await asyncio.wait_for(board.answer(7, call), 5)
     assert (answer.number, answer.value) == (7, None)
     assert str(fault) in str(answer.fault)
     assert not board._letters["case"], "and it may be asked again"
 
 
-class RepeatingLine:
+class RepeatingGateway:
     """Gives each request that reaches it another reply."""
 
     def __init__(self) -> None:
         self.sent = 0
 
-    async def send(self, letter: Letter) -> Outcome:
+    async def send(self, letter: ModelRequest) -> SendResult:
         self.sent += 1
-        return Outcome(Usage(calls=1, cost=0.5), Reply(text=str(self.sent)))
+        return SendResult(Usage(calls=1, cost=0.5), Reply(text=str(self.sent)))
 
-    known = keep = learnt = learn = give_up = send
+    cached_answer = cache_answer = load_abilities = save_abilities = give_up = send
 
 
 async def test_the_same_words_asked_again_in_a_conversation_are_another_request() -> None:
-    line = RepeatingLine()
+    line = RepeatingGateway()
     board = _Switchboard([line])  # type: ignore[list-item]
-    calls = [Call(0, "send", (Letter(b"{}", 1, None, "case", turn),), "case") for turn in (0, 1, 0)]
+    calls = [Call(0, "send", (ModelRequest(b"{}", 1, None, "case", turn),), "case") for turn in (0, 1, 0)]
     replies = [(await board.answer(0, call)).value.reply.text for call in calls]
     assert replies == ["1", "2", "1"], "a worker that died asks the same again, and is not paid for twice"
     assert board.spent_on("case") == Usage(calls=2, cost=1.0)

@@ -43,11 +43,11 @@ from krino.engine.views import is_view_line
 from krino.errors import LabelFailed, RunStopped, UsageProblem
 from krino.judges.reference import JudgeReference
 from krino.labellers.local import LocalLabeller
-from krino.labellers.travel import Call, answered, key_variables_of, packed
+from krino.labellers.remote import Call, answer_call, key_variables_of, pack_labeller
 from krino.text.faults import named
 
 if TYPE_CHECKING:
-    from krino.labellers.llm.line import Line
+    from krino.labellers.llm.gateway import Gateway
 
 IN_HAND = 3
 """So many times the work that is done between two messages: a worker never waits for the next cases, few are lost with
@@ -117,7 +117,7 @@ class Crew:
 
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: ReceiveAny) -> None:
         self._assignment = assignment
-        labeller, lines = packed(assignment.labeller)
+        labeller, lines = pack_labeller(assignment.labeller)
         keys_in = key_variables_of(assignment.labeller)
         with_views = assignment.views is not None
         judge, seconds = JudgeReference.of(assignment.judge), assignment.case_seconds
@@ -170,7 +170,7 @@ class Crew:
 class _Switchboard:
     """Answers what labellers in other processes want of their lines, each reply once and for all."""
 
-    lines: list[Line]
+    lines: list[Gateway]
     _letters: dict[str, dict[Call, asyncio.Task[Any]]] = field(default_factory=lambda: defaultdict(dict))
     """By the case that they are about: the requests of cases that are not done, answered or under way."""
 
@@ -201,10 +201,10 @@ class _Switchboard:
 
     async def _value(self, call: Call) -> Any:
         if call.case is None:
-            return await answered(call, self.lines)
+            return await answer_call(call, self.lines)
         letters = self._letters[call.case]
         if call not in letters:
-            letters[call] = asyncio.create_task(answered(call, self.lines))
+            letters[call] = asyncio.create_task(answer_call(call, self.lines))
         try:
             outcome = await asyncio.shield(letters[call])  # its worker may die; the reply is paid for all the same
         except Exception:

@@ -28,7 +28,7 @@ from krino.engine.protocol import Assignment, OpenCase, Returned
 from krino.engine.views import ViewKeeper
 from krino.errors import LabelFailed, RunStopped, UsageProblem
 from krino.judges.reference import JudgeReference
-from krino.labellers.travel import Call, Packed
+from krino.labellers.remote import Call, PortableLabeller
 from krino.text.faults import named
 
 GATHER = 0.1
@@ -64,7 +64,7 @@ class Kit:
     """All that a worker needs to begin. Loading it runs the judge's code: it goes only to workers of one's own."""
 
     judge: JudgeReference
-    labeller: Packed
+    labeller: PortableLabeller
     keys_in: frozenset[str] = frozenset()
     """Variables of the starter's environment that hold keys."""
     gather: float = GATHER
@@ -249,7 +249,7 @@ class Desk:
     # --- what it does --------------------------------------------------------------------------------
 
     async def _judge_all(self) -> None:
-        judge, labeller = self._kit.judge.load(), self._kit.labeller.unpacked(self._call)
+        judge, labeller = self._kit.judge.load(), self._kit.labeller.unpack(self._call)
         self._say([Ready()])
         self._began = True
         seconds = self._kit.case_seconds

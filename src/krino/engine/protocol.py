@@ -1,7 +1,7 @@
 """What an engine is: it carries the cases of a run through a judge and hands every judgement back as it is finished.
 
 The pool of this process (`engine.pool`) is one. A crew (`engine.crew`) sends the work elsewhere: a judge travels as its
-reference (`judges.reference`), a labeller without what is secret (`labellers.travel`), a case as its record.
+reference (`judges.reference`), a labeller without what is secret (`labellers.remote`), a case as its record.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 import aiohttp
 import pytest
 
-from krino.labellers.llm.exchange import Exchange
+from krino.labellers.llm.http import HttpClient
 
 REPLY = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 
@@ -45,10 +45,10 @@ class ByHand:
 
 
 @asynccontextmanager
-async def exchange_with(server: ByHand, headers: dict[str, str] | None = None) -> AsyncIterator[Exchange]:
+async def exchange_with(server: ByHand, headers: dict[str, str] | None = None) -> AsyncIterator[HttpClient]:
     listening = await asyncio.start_server(server, "127.0.0.1", 0, limit=1 << 20)
     port = listening.sockets[0].getsockname()[1]
-    exchange = Exchange(f"http://127.0.0.1:{port}/v1/chat?api-version=1", headers or {})
+    exchange = HttpClient(f"http://127.0.0.1:{port}/v1/chat?api-version=1", headers or {})
     try:
         yield exchange
     finally:
@@ -119,4 +119,4 @@ async def test_a_reply_that_does_not_end_in_time_is_a_time_out_and_its_connectio
 
 async def test_a_header_that_would_begin_another_line_is_refused() -> None:
     with pytest.raises(ValueError, match="control character"):
-        Exchange("http://127.0.0.1:9/v1", {"Authorization": "Bearer a\r\nX-Other: b"})
+        HttpClient("http://127.0.0.1:9/v1", {"Authorization": "Bearer a\r\nX-Other: b"})

@@ -12,8 +12,8 @@ import krino
 from fake_llm import FakeServer
 from krino.errors import Limit, RunStopped, UsageProblem
 from krino.labellers.local import LocalLabeller
+from krino.labellers.remote import Call, answer_call, pack_labeller
 from krino.labellers.replay import ReplayLabeller
-from krino.labellers.travel import Call, answered, packed
 from toy_judge import ToyJudge
 
 CASE = {"text": "a fine text"}
@@ -28,12 +28,12 @@ def server() -> Iterator[FakeServer]:
 
 def arrived(labeller: krino.Labeller) -> krino.Labeller:
     """As a worker has it; its calls are answered by the lines of the one that was sent."""
-    kit, lines = packed(labeller)
+    kit, lines = pack_labeller(labeller)
 
     async def call(call: Call) -> Any:
-        return pickle.loads(pickle.dumps(await answered(pickle.loads(pickle.dumps(call)), lines)))
+        return pickle.loads(pickle.dumps(await answer_call(pickle.loads(pickle.dumps(call)), lines)))
 
-    there: krino.Labeller = pickle.loads(pickle.dumps(kit)).unpacked(call)
+    there: krino.Labeller = pickle.loads(pickle.dumps(kit)).unpack(call)
     return there
 
 
@@ -42,10 +42,10 @@ async def test_no_secret_and_no_limit_is_in_what_travels(server: FakeServer) -> 
     with_password = krino.llm("m", base_url=url, env={"SOME_API_KEY": KEY}, max_tokens=10_001)
     with_key = krino.llm("m", base_url=server.url, api_key=lambda: KEY, env={"SOME_API_KEY": KEY})
     for labeller in (with_password, with_key):
-        sent = pickle.dumps(packed(labeller)[0])
+        sent = pickle.dumps(pack_labeller(labeller)[0])
         assert KEY.encode() not in sent
         assert b"pass-word" not in sent
-    assert pickle.loads(pickle.dumps(packed(with_password)[0])).settings["max_tokens"] is None
+    assert pickle.loads(pickle.dumps(pack_labeller(with_password)[0])).settings["max_tokens"] is None
 
 
 async def test_a_model_is_asked_over_the_line_of_the_one_who_sent_it(server: FakeServer) -> None:
@@ -89,7 +89,7 @@ async def test_a_jury_travels_with_its_members(server: FakeServer) -> None:
 def test_the_embedded_labeller_is_built_anew_and_others_stay() -> None:
     assert arrived(LocalLabeller(7)).batch == 7  # type: ignore[attr-defined]
     with pytest.raises(UsageProblem, match="ReplayLabeller are had in one process only"):
-        packed(ReplayLabeller(lambda task: None))
+        pack_labeller(ReplayLabeller(lambda task: None))
 
 
 def task_of(record: dict[str, Any]) -> krino.Task[Any, Any, Any]:
