@@ -26,7 +26,8 @@ two are counted apart, so that neither can crowd out the other."""
 LONGEST_VIEW = 2_000_000
 """Bytes of one view; a longer one loses its last blocks."""
 MOST_BLOCK_ITEMS = 2_000  # the steps of a long trace: a judge's view says itself where it ends
-_SHORT_LINE = 4_000
+_SHORT_LINE = 10_000
+"""Bytes of a line in which no text, list or nesting can be long enough to be cut."""
 _LONGEST_REQUEST = 20_000
 _LONGEST_TEXT = 10_000
 _MOST_ITEMS = 200

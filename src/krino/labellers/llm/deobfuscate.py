@@ -30,6 +30,7 @@ BASE64_RUN = re.compile(rb"[A-Za-z0-9+/]+")
 HEX_RUN = re.compile(r"(?:0x)?[0-9a-fA-F](?:[\s:,=-]{0,2}(?:0x)?[0-9a-fA-F]){15,}")
 NUMBER_RUN = re.compile(r"(?<!\d)\d{2,8}(?:[\s,;]{1,3}\d{2,8}){7,}")
 LONG_RUN = 60  # characters of base64 without a break: hardly any text has so long a word
+_LONG_WORD = re.compile(rf"\S{{{LONG_RUN}}}")
 MIXED_WORD = re.compile(r"\b(?=\d*[A-Za-z_]\d*[A-Za-z_])(?=\w*\d)\w+\b")  # ids such as `a1` stay
 HIDDEN_BYTES = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{8,}|[\U000e0020-\U000e007e]{8,}")
 URL_SAFE = bytes.maketrans(b"-_", b"+/")
@@ -242,7 +243,7 @@ def _from_numbers(text: str, seen: bytes, code: Code) -> Iterator[str]:
 
 
 def _from_base64(text: str, code: Code) -> Iterator[str]:
-    if any(len(word) >= LONG_RUN for word in text.split()):
+    if _LONG_WORD.search(text):
         yield from _from_long_runs(text)
     if not any(all(map(text.__contains__, letters)) for letters in code.base64_letters):
         return

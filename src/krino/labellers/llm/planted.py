@@ -81,7 +81,7 @@ class Labels:
 class PlantedAnswers:
     """The case as a model sees it, searched for answers; `words` are those that labels are chosen from."""
 
-    __slots__ = ("_folded", "_kept", "_readings", "_texts", "_words")
+    __slots__ = ("_answer", "_folded", "_kept", "_may", "_readings", "_texts", "_words")
 
     def __init__(self, texts: Iterable[str], words: Collection[str]) -> None:
         self._texts = tuple(map(_strip_numbers, texts))
@@ -89,17 +89,19 @@ class PlantedAnswers:
         self._folded: bytes | None = None
         self._readings: tuple[str, ...] | None = None
         self._kept: dict[tuple[str, frozenset[str]], list[Item]] = {}
+        self._answer: tuple[Mapping[str, Any], tuple[Labels, ...]] | None = None
+        self._may: dict[tuple[frozenset[str], frozenset[bytes]], bool] = {}
 
     def contain(self, answer: Mapping[str, Any]) -> bool:
         """Whether the labels of this answer are given in the case."""
         return any(
             self._may_give(labels) and any(self._gives(reading, labels) for reading in self._read(labels))
-            for labels in read_labels(answer, self._words)
+            for labels in self._labels_of(answer)
         )
 
     def name_every_label(self, answer: Mapping[str, Any]) -> bool:
         """Whether the case has the name of every label of an answer as a key, as only text about such answers does."""
-        labels = next(read_labels(answer, self._words))
+        labels = self._labels_of(answer)[0]
         if not self._may_give(labels):
             return False
         wanted = set(labels.kinds) or {stem_of(name) for name in labels.ids}
@@ -109,13 +111,24 @@ class PlantedAnswers:
 
     # --- reading -----------------------------------------------------------------------------------
 
+    def _labels_of(self, answer: Mapping[str, Any]) -> tuple[Labels, ...]:
+        """Kept, since an answer that is not refused is asked about twice."""
+        if self._answer is None or self._answer[0] is not answer:
+            self._answer = answer, tuple(read_labels(answer, self._words))
+        return self._answer[1]
+
     def _may_give(self, labels: Labels) -> bool:
-        """A cheap look first: most cases do not even hold the names of the labels."""
-        if not any(self._texts) or not _searched_names(labels):
+        """A cheap look first, once for the same names: most cases do not even hold the names of the labels."""
+        wanted = frozenset(_searched_names(labels)), frozenset(_marks_to_find(labels))
+        if not any(self._texts) or not wanted[0]:
             return False
+        if wanted not in self._may:
+            self._may[wanted] = self._may_hold(labels, wanted[1])
+        return self._may[wanted]
+
+    def _may_hold(self, labels: Labels, marks: frozenset[bytes]) -> bool:
         if self._folded is None:
             self._folded = fold_to_letters("".join(self._texts))
-        marks = _marks_to_find(labels)
         missing = [mark for mark in marks if mark not in self._folded]
         if len(missing) == 1 and self._is_split(missing[0]):
             missing = []
