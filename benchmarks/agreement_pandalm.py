@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from krino.cases import read_cases
-from krino.stats.agreement import Ratings, cohen_kappa, raw_agreement
+from krino.stats.rater_agreement import Ratings, cohen_kappa, raw_agreement
 
 ANNOTATORS = ("annotator1", "annotator2", "annotator3")
 ALPHA = 0.864
@@ -30,7 +30,7 @@ def main() -> None:
         sys.exit(f"{folder} has no data.jsonl or data.jsonl.gz")
     records = [item.record for item in read_cases([path]) if item.record is not None]
     columns = [np.array([int(record[name]) for record in records], np.intp) for name in ANNOTATORS]
-    alpha = Ratings.of(np.column_stack(columns)).alpha()
+    alpha = Ratings.from_table(np.column_stack(columns)).alpha()
     agrees = "as" if round(alpha, 3) == ALPHA else "NOT as"
     print(f"{len(records)} pairs, three annotators: alpha {alpha:.6f}, {agrees} others computed it ({ALPHA})")
     for (one, first), (other, second) in combinations(zip(ANNOTATORS, columns, strict=True), 2):

@@ -117,18 +117,23 @@ def _repeats_at_length(facts: EfficiencyFacts, redundant: int) -> bool:
     return redundant * 5 >= len(facts.steps)
 
 
-def reasoning_steps(data: Path) -> None:
-    redundancy, repetition, either = Score(), Score(), Score()
+def stepwise_cases(data: Path) -> Iterator[tuple[dict[str, Any], str, dict[str, bool]]]:
+    """Each chain of reasoning as a case, the id of the step that people looked at, and what they said of it."""
     for record in rows(data / "roscoe_stepwise" / "data.jsonl.gz"):
         context, _, rest = record["instance"].partition("GENERATED RESPONSE:")
         chain, _, judged = rest.partition("JUDGE:")
         steps = [{"id": number, "type": "llm", "text": text} for number, text in _CHAIN_STEP.findall(chain)]
         wanted = _CHAIN_STEP.search(judged)
-        if not steps or wanted is None:
-            continue
-        _, labels, _ = study({"task": context.partition("CONTEXT:")[2], "trace": steps})
-        said = any(item.label != "necessary" for item in labels.steps if item.step == wanted.group(1))
-        truth = {key: value["majority_human"] == "yes" for key, value in record["labels"].items()}
+        if steps and wanted is not None:
+            truth = {key: value["majority_human"] == "yes" for key, value in record["labels"].items()}
+            yield {"task": context.partition("CONTEXT:")[2], "trace": steps}, wanted.group(1), truth
+
+
+def reasoning_steps(data: Path) -> None:
+    redundancy, repetition, either = Score(), Score(), Score()
+    for record, step, truth in stepwise_cases(data):
+        _, labels, _ = study(record)
+        said = any(item.label != "necessary" for item in labels.steps if item.step == step)
         redundancy.add(said, truth["Redundancy"])
         repetition.add(said, truth["Repetition"])
         either.add(said, truth["Redundancy"] or truth["Repetition"])

@@ -27,7 +27,7 @@ from krino.errors import KrinoError
 from krino.judges.citation.judge import CitationJudge
 from krino.judges.efficiency.judge import EfficiencyJudge
 from krino.judges.rag.judge import RagJudge
-from krino.labellers.llm.planted import Plants, squeeze
+from krino.labellers.llm.planted import PlantedAnswers, squeeze
 from krino.labellers.llm.prompt import neutralise
 from krino.labellers.llm.secrets import Secrets
 from krino.render.html import to_html
@@ -263,11 +263,13 @@ READERS: Mapping[str, Reader] = {
     "terminal text": lambda text: (clean(text), clean_line(text)),
     "prompt text": neutralise,
     "entities": unescape_html,
-    "keys in a reply": lambda text: SECRETS.strike(text.encode()),
-    "keys beside a key": lambda text: SECRETS.strike(f"{text} {KEY} {text}".encode()),
+    "keys in a reply": lambda text: SECRETS.redact(text.encode()),
+    "keys beside a key": lambda text: SECRETS.redact(f"{text} {KEY} {text}".encode()),
     "rag bounds": _rag_bounds,
     "planted squeeze": squeeze,
-    "planted answer": lambda text: Plants((f"claims sentence label uncertain supported {text}",), ()).hold(PLANTED),
+    "planted answer": lambda text: PlantedAnswers((f"claims sentence label uncertain supported {text}",), ()).contain(
+        PLANTED
+    ),
     "shown as HTML and Markdown": _shown,
 }
 

@@ -15,7 +15,7 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from krino.stats.moments import wilson
+from krino.stats.confidence_intervals import wilson_interval
 
 TESTS = Path(__file__).parents[1] / "tests"
 AUDIT = TESTS / "judges" / "rag" / "audit" / "ordinary"
@@ -44,7 +44,7 @@ def main() -> None:
     everything = [case for cases in told.values() for case in cases]
     for kind, cases in [*told.items(), ("all", everything)]:
         right = sum(not problems for problems in cases)
-        low, high = wilson(right, len(cases)) or (0.0, 0.0)
+        low, high = wilson_interval(right, len(cases)) or (0.0, 0.0)
         print(f"{kind:16} {right:4} of {len(cases):<4} {right / len(cases):.2f} [{low:.2f}, {high:.2f}]")
 
 

@@ -29,15 +29,15 @@ import krino
 from krino.cases import read_cases
 from krino.cases.item import CaseItem
 from krino.render.case import case_blocks
-from krino.render.embed import RecordedViews
-from krino.render.report import REPORT, write_report
+from krino.render.report import write_report
 from krino.render.summary import summary_blocks
 from krino.render.terminal import show
 from krino.results.summary import summarise
-from krino.results.verdict_schema import scales_of
+from krino.results.verdict_schema import declared_scales
 from krino.runs.inputs import with_cases
 from krino.runs.manifest import Counts, JudgeCard, Manifest, Plan
 from krino.runs.roll import RollWriter
+from krino.runs.views import StoredViews
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "tests"))
@@ -108,7 +108,7 @@ def make_run(judge: str, folder: Path, records: Sequence[Mapping[str, Any]] = ()
 def terminal_pages(base: Path) -> dict[str, str]:
     """What the two commands print, as pages."""
     run = krino.load_run(base / "krino-demo/rag")
-    rules, scales = run.manifest.about.rules, scales_of(run.manifest.about.verdict_schema)
+    rules, scales = run.manifest.about.rules, declared_scales(run.manifest.about.verdict_schema)
     summary = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
     with contextlib.chdir(base):  # so that paths read as they would for a user
         show(
@@ -119,7 +119,7 @@ def terminal_pages(base: Path) -> dict[str, str]:
         )
     one = Console(record=True, width=COLUMNS, file=io.StringIO(), force_terminal=True)
     judgement = run["half-supported"]
-    own = RecordedViews(run.folder / REPORT).of(judgement.model_dump())
+    own = StoredViews(run.folder).blocks_of(judgement.input_hash) or []
     show(one, case_blocks(judgement, rules, scales, own))
     return {
         "summary.png": terminal_page(summary, "krino show krino-demo/rag"),

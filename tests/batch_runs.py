@@ -15,7 +15,7 @@ from fake_llm import FakeServer, ReceivedRequest
 from krino.api.recorded_run import Run
 from krino.api.running import Running, RunSettings
 from krino.engine.batch import BatchFiles
-from krino.labellers.llm.batch.mailbox import Sizes
+from krino.labellers.llm.batch.queue import Sizes
 from krino.labellers.llm.labeller import LlmLabeller
 from krino.runs.inputs import inputs_of
 from toy_judge import ToyJudge

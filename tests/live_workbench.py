@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 import uvicorn
 
-from krino.web.server import config_of
+from krino.web.server import make_config
 from workbench_making import settings_of
 
 
@@ -23,7 +23,7 @@ def live(runs: Path, **changes: Any) -> Iterator[str]:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port = taken.getsockname()[1]
-        server = uvicorn.Server(config_of(settings_of(runs, port=port, **changes)))
+        server = uvicorn.Server(make_config(settings_of(runs, port=port, **changes)))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [taken]})
         thread.start()
         try:

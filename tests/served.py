@@ -18,10 +18,10 @@ import httpx2 as httpx
 _SERVER = """
 import sys, uvicorn
 from pathlib import Path
-from krino.web.server import config_of
+from krino.web.server import make_config
 from krino.web.settings import ServeSettings
 runs, port, database = sys.argv[1:]
-uvicorn.Server(config_of(ServeSettings(runs=Path(runs), port=int(port), database=database or None))).run()
+uvicorn.Server(make_config(ServeSettings(runs=Path(runs), port=int(port), database=database or None))).run()
 """
 """As the command starts it, but for the models, which nobody needs who only labels."""
 

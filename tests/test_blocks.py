@@ -36,7 +36,7 @@ from krino.blocks import (
     as_data,
     from_data,
 )
-from krino.render.html import for_notebook, to_html
+from krino.render.html import to_html, to_notebook_html
 from krino.render.markdown import to_markdown
 from krino.render.terminal import show
 from made_judgements import HOSTILE
@@ -131,7 +131,7 @@ def test_rows_beyond_the_first_are_told_by_their_number() -> None:
 
 
 def test_a_notebook_gets_the_blocks_with_their_styles() -> None:
-    text = for_notebook(every_kind(NASTY))
+    text = to_notebook_html(every_kind(NASTY))
     page = Page(text)
     ((_, style),) = page.blocks
     assert ".krino" in style and "@import" not in style and "url(" not in style

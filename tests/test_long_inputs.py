@@ -12,10 +12,10 @@ import pytest
 
 import krino
 from krino.judges.citation.judge import CitationJudge
-from krino.judges.citation.record_values import candidates_in_text, parsed_json
-from krino.judges.efficiency.finders.calls import spoken_action, without_marks
-from krino.judges.efficiency.finders.nearness import read_wording
-from krino.judges.efficiency.traces.text_actions import actions_in, closing_words, observations_in
+from krino.judges.citation.record.values import candidates_in_text, parsed_json
+from krino.judges.efficiency.finders.calls import drop_request_marks, find_code
+from krino.judges.efficiency.finders.similarity import read_wording
+from krino.judges.efficiency.traces.text_actions import find_actions, find_final_answer, find_observations
 from krino.judges.rag.judge import RagJudge
 
 LONG = 200_000
@@ -78,26 +78,26 @@ def test_identifiers_of_a_wording_are_what_they_were() -> None:
     ],
 )
 def test_actions_are_looked_for_in_one_pass(text: str) -> None:
-    assert len(actions_in(text, "Observation: x")) <= LONG
-    assert closing_words("\n" * LONG) == ""
+    assert len(find_actions(text, "Observation: x")) <= LONG
+    assert find_final_answer("\n" * LONG) == ""
 
 
 def test_responses_without_an_end_are_looked_for_once() -> None:
-    assert observations_in("<result>" * (LONG // 8), 2)[0] is None
-    assert observations_in("<result> a </result><output>b</output>", 2) == ["a", "b"]
-    assert observations_in(" " * LONG + "x", 1) == ["x"]
-    assert observations_in("The result: 5", 1) == ["The result: 5"]
-    assert observations_in(" Observation 2: 5", 1) == ["5"]
+    assert find_observations("<result>" * (LONG // 8), 2)[0] is None
+    assert find_observations("<result> a </result><output>b</output>", 2) == ["a", "b"]
+    assert find_observations(" " * LONG + "x", 1) == ["x"]
+    assert find_observations("The result: 5", 1) == ["The result: 5"]
+    assert find_observations(" Observation 2: 5", 1) == ["5"]
 
 
 def test_comments_are_taken_out_of_code_in_one_pass() -> None:
-    assert spoken_action("```python\nx = 1\n  # why\ny = 2\n```").split() == ["x", "=", "1", "y", "=", "2"]
-    assert spoken_action("```python\n" + "\n" * LONG + "```")
+    assert find_code("```python\nx = 1\n  # why\ny = 2\n```").split() == ["x", "=", "1", "y", "=", "2"]
+    assert find_code("```python\n" + "\n" * LONG + "```")
 
 
 def test_marks_of_requests_are_looked_for_in_one_pass() -> None:
     for letter in ("a", "1", "a1", "req ", "1-", "0x"):
-        assert without_marks(letter * LONG, ()) is not None
+        assert drop_request_marks(letter * LONG, ()) is not None
 
 
 @pytest.mark.parametrize("letter", ["_", "a_", "中"])

@@ -18,7 +18,7 @@ from starlette.routing import BaseRoute
 from starlette.testclient import TestClient
 
 from krino.web.app import create_app
-from krino.web.server import config_of
+from krino.web.server import make_config
 from krino.web.settings import ServeSettings
 
 TOKEN = "a-token-that-nobody-guesses"
@@ -74,7 +74,7 @@ def app_of(client: TestClient) -> FastAPI:
 def running(runs: Path, **changes: Any) -> Iterator[tuple[str, int]]:
     """A uvicorn server in a thread, as `krino serve` runs it."""
     port = free_port()
-    config = config_of(settings_of(runs, port=port, **changes))
+    config = make_config(settings_of(runs, port=port, **changes))
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()

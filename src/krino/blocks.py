@@ -1,7 +1,7 @@
-"""What is shown to people, as plain data: a terminal, Markdown and a web page each draw these blocks in their own way.
+"""Blocks: the content of reports and pages as plain data, independent of how it is drawn.
 
-A block says what is shown and never how. It holds no markup: every string is text, whatever it looks like, and the
-renderers (`krino.render`) escape it. `as_data` and `from_data` turn blocks into JSON values and back.
+`krino.render` draws blocks on a terminal, as Markdown and as HTML. Blocks contain no markup: every string is plain text
+that the renderers escape. `as_data` and `from_data` convert blocks to JSON values and back.
 """
 
 from __future__ import annotations
@@ -9,27 +9,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from functools import cache
-from typing import Any, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 Tone = Literal["good", "warn", "bad", "info", "plain"]
-"""What a colour would say. The text says the same, since a reader may see no colours."""
+"""The meaning of a colour. The text must carry the same meaning, since a reader may not see colours."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value in a table that needs more than its text."""
+    """A table value with more than a text."""
 
     text: str
     tone: Tone | None = None
     strong: bool = False
     below: str = ""
-    """Under it and smaller: the interval of a mean, say."""
+    """Smaller text below the value, such as the interval of a mean."""
     case: str | None = None
-    """The id of the case that it names: a page links to it."""
+    """The id of a case that a page links to."""
     code: bool = False
-    """A word of a formal language, such as the rule of a gate."""
+    """Code, such as the rule of a gate."""
     slice_of: str | None = None
-    """The column of metadata that has it as a value: a page may link to the cases."""
+    """The metadata column with this value, so that a page can link to its cases."""
 
 
 Value: TypeAlias = str | float | bool | Cell | None
@@ -37,7 +37,7 @@ Value: TypeAlias = str | float | bool | Cell | None
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """`mark` stands beside the text (a status, a score) in the colour of `tone`; `note` is quieter than both."""
+    """`mark` is shown beside the text (a status, a score) in the colour of `tone`; `note` is less prominent."""
 
     text: str
     mark: str = ""
@@ -49,7 +49,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Paragraph:
-    """`small`: a note on how to read what stands above it."""
+    """`small`: a note on how to read the block above."""
 
     text: str
     tone: Tone | None = None
@@ -68,7 +68,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """How a whole divides: so many `what`, and how many of them each part has."""
+    """A whole and its parts: the total number of `what`, and the count of each part."""
 
     what: str
     parts: Sequence[Part]
@@ -94,7 +94,7 @@ class KeyFigures:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A number over all cases. `counts` are those of equal bins from `low`, each `step` wide."""
+    """A number over all cases. `counts` has the counts of equal bins from `low`, each `step` wide."""
 
     name: str
     n: int
@@ -107,7 +107,7 @@ class Score:
     step: float
     counts: Sequence[int]
     whole: bool
-    """Every bin stands for one whole number."""
+    """Every bin is one whole number."""
     tone: Tone | None = None
 
     def edges(self, place: int) -> tuple[float, float]:
@@ -122,7 +122,7 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Category:
-    """How often each code was given, from the most frequent down; those of a closed list that never were count 0."""
+    """The count of each code, most frequent first; codes of a closed list that never occurred have 0."""
 
     name: str
     n: int
@@ -138,7 +138,7 @@ class Categories:
 
 @dataclass(frozen=True, slots=True)
 class ReliabilityBin:
-    """Cases of like confidence: how sure they say they are, and how often they are right."""
+    """Cases of similar confidence: their mean confidence and the share that is right."""
 
     low: float
     high: float
@@ -149,7 +149,7 @@ class ReliabilityBin:
 
 @dataclass(frozen=True, slots=True)
 class Reliability:
-    """Whether a confidence means what it says; from 0 to 1, or to 100 where `most` is that."""
+    """A reliability diagram of a confidence from 0 to `most`, which is 1 or 100."""
 
     title: str
     bins: Sequence[ReliabilityBin]
@@ -159,7 +159,7 @@ class Reliability:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of text. `mark` is its label, `title` explains it, `target` is the key of what it points at."""
+    """A piece of text. `mark` is its label, `title` explains it, `target` is the key of the item that it links to."""
 
     text: str
     mark: str | None = None
@@ -170,7 +170,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class MarkedText:
-    """Running text with labelled stretches; `tones` gives labels their colours, a legend names them."""
+    """Text with labelled segments; `tones` has the colours of labels."""
 
     title: str
     segments: Sequence[Segment]
@@ -189,7 +189,7 @@ class BulletList:
 
 @dataclass(frozen=True, slots=True)
 class DataTable:
-    """Rows of values; `tones` colours rows, in their order, which a row should also say in words."""
+    """Rows of values; `tones` has the colours of rows, whose meaning should also be in the text."""
 
     title: str
     columns: Sequence[str]
@@ -197,17 +197,17 @@ class DataTable:
     tones: Sequence[Tone | None] = ()
     key: str | None = None
     figures: Sequence[int] = ()
-    """The places of columns that hold numbers: they stand to the right and never break."""
+    """The indexes of number columns, which are right-aligned and never wrap."""
     names: int = 1
-    """The first so many columns say what a row is about: where a table must be split they stand in every part."""
+    """The number of leading columns that identify a row, which are repeated if a table is split."""
     most: int = 0
-    """Of more rows than these, terminal and Markdown show the first and say how many there are; 0: all."""
+    """The number of rows that terminal and Markdown show; 0 shows all."""
     kind: Literal["table"] = "table"
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A named value, who decided it, what it rests on, and what a reader should know before the value itself."""
+    """A named value, who decided it (`by`), its evidence (`notes`), and caveats shown before it (`first`)."""
 
     name: str
     value: str
@@ -227,7 +227,7 @@ class Fields:
 
 @dataclass(frozen=True, slots=True)
 class Verbatim:
-    """Text in which every blank and line break counts."""
+    """Preformatted text."""
 
     title: str
     text: str
@@ -236,7 +236,7 @@ class Verbatim:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Blocks under a heading of their own. `folded`: a page opens it on demand, the short forms leave it out."""
+    """Blocks under a heading. `folded`: collapsed on a page, and left out on the terminal and in Markdown."""
 
     title: str
     blocks: Sequence[Block]
@@ -266,45 +266,46 @@ _SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
 def as_data(blocks: Iterable[Block]) -> list[dict[str, Any]]:
-    """As JSON values; a field that has its default is left out, since reports hold many thousands of blocks."""
-    return [_plain(block) for block in blocks]
+    """Blocks as JSON values. Defaults are left out, since reports contain many thousands of blocks."""
+    return [_to_json(block) for block in blocks]
 
 
-def _plain(value: Any) -> Any:
-    if value.__class__ in _SCALARS:  # by far the most
+def _to_json(value: Any) -> Any:
+    if value.__class__ in _SCALARS:  # most values
         return value
     if is_dataclass(value):
         kind: Any = type(value)
         held = ((name, getattr(value, name), default) for name, default in _defaults(kind).items())
-        return {name: _plain(item) for name, item, default in held if name == "kind" or item != default}
+        return {name: _to_json(item) for name, item, default in held if name == "kind" or item != default}
     if isinstance(value, Mapping):
-        return {str(name): _plain(held) for name, held in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list | tuple | range) else value
+        return {str(name): _to_json(held) for name, held in value.items()}
+    return [_to_json(item) for item in value] if isinstance(value, list | tuple | range) else value
 
 
 @cache
 def _defaults(kind: Any) -> dict[str, Any]:
-    """Of each field; MISSING, which nothing equals, where it must be given."""
+    """The default of each field; MISSING, which equals nothing, if it is required."""
     return {
         item.name: item.default if item.default_factory is MISSING else item.default_factory() for item in fields(kind)
     }
 
 
 def from_data(data: Any) -> list[Block]:
-    """The blocks that were written by `as_data`. What is no block is left out: the data may come from anyone."""
+    """The blocks written by `as_data`. Invalid items are left out, since the data may come from anyone."""
     from pydantic import ValidationError
 
     found: list[Block] = []
     for item in data if isinstance(data, list) else ():
         try:
-            found.append(_reader().validate_python(item))
+            found.append(_block_validator().validate_python(item))
         except ValidationError:
             continue
     return found
 
 
 @cache
-def _reader() -> Any:
+def _block_validator() -> Any:
+    from pydantic import Field as PydanticField
     from pydantic import TypeAdapter
 
-    return TypeAdapter(Block)
+    return TypeAdapter(Annotated[Block, PydanticField(discriminator="kind")])

@@ -159,7 +159,7 @@ def test_words_are_read_by_values_and_the_headline_is_everywhere(krino: Run) -> 
     assert found["headline"].startswith(told)
     assert (found["fields"][0]["headline"], found["fields"][0]["standing"]) == (found["headline"], "one rater")
     code, _, err = krino("r", "l.csv", "--values", "fine=1,bad=0")
-    assert (code, "no label says so; the labels say 'bad', 'good'" in err) == (2, True)
+    assert (code, "no label has it; the labels have 'bad', 'good'" in err) == (2, True)
     code, _, err = krino("r", "l.csv", "--values", "good")
     assert (code, "write it as good=1,bad=0" in err) == (2, True)
 

@@ -11,7 +11,7 @@ import pytest
 
 import krino
 from krino.cli import main
-from krino.people.store import Event, LabelStore, Place, Subject
+from krino.people.store import CaseRef, Event, LabelStore, Subject
 from krino.runs.reading import load_run
 from label_making import make_toy_run
 from workbench_making import serving
@@ -24,7 +24,7 @@ def runs(tmp_path: Path) -> Path:
     run = load_run(make_toy_run(folder / "toy", 5, bad=[1]))
     store = LabelStore(folder)
     for entry, _ in zip(run.roll(), range(4), strict=False):
-        place = Place(Subject.of(run.manifest), entry.input_hash, entry.id, "toy")
+        place = CaseRef(Subject.of(run.manifest), entry.input_hash, entry.id, "toy")
         store.add(Event(place, "anna", "fields", "label", {"score": 1.0}, note="a note"))
     store.close()
     return folder
@@ -76,10 +76,10 @@ def test_a_run_that_is_served_by_itself_is_not_written_to_and_its_labels_are_tho
     [
         ((), "name a file of LABELS, or a workbench"),
         (("labels.csv", "--labels", "runs"), "one of the two"),
-        (("--labels", "nowhere"), "there is no workbench with labels"),
-        (("--labels", "mysql://x/y"), "no database of the kind"),
+        (("--labels", "nowhere"), "no workbench labels found"),
+        (("--labels", "mysql://x/y"), "are not supported"),
         (("--labels", "{runs}", "--depth", "labels"), "nobody has labelled"),
-        (("--labels", "{runs}", "--depth", "deep"), "there are fields, labels, both"),
+        (("--labels", "{runs}", "--depth", "deep"), "choose one of fields, labels, both"),
     ],
 )
 def test_what_cannot_be_read_is_told(

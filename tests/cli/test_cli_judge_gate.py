@@ -117,7 +117,7 @@ def test_the_rules_of_the_settings_file_hold(judge: Judged, tmp_path: Path) -> N
             ("--min", "scor=0.8"),
             "min scor=0.8: the verdicts of judge `toy` have no field `scor` (did you mean score?); they have",
         ),
-        (("--min", "pass=90%"), "judge `toy` rolls nothing up to pass, review or fail; name a field: score, note"),
+        (("--min", "pass=90%"), "judge `toy` has no roll-up (pass, review or fail); name a field: score, note"),
         (("--min", "score"), "write it as FIELD=NUMBER"),
         (("--point",), "--point says how a gate holds its rules: add --gate"),
         (("--bound",), "--bound says how a gate holds its rules: add --gate"),

@@ -139,7 +139,7 @@ def test_a_case_of_a_finished_run_is_shown_as_its_judge_shows_it(tmp_path: Path)
     for part in ("Citation as written read as", "Candidates decision court date number", "The matcher chose"):
         assert part in shown
     assert "The case number matches 2012/AH/0171. [CASE_NUMBER_FALSE_MATCH]" in shown
-    (tmp_path / "r" / "report.html").unlink()
+    (tmp_path / "r" / "views.jsonl").unlink()
     plain = " ".join(call("show", tmp_path / "r", "ranked-second").stdout.split())
     assert "citation Arbeidshof Antwerpen, afd. Hasselt" in plain and "Candidates" not in plain
 

@@ -14,11 +14,11 @@ import krino
 from krino import Ruling, Settlement, UsageProblem
 from krino.contract import Judgement
 from krino.contract.hooks import NoFigures
-from krino.exports.columns import columns_of
+from krino.exports.columns import find_columns
 from krino.render.case import case_blocks
 from krino.render.markdown import to_markdown
 from krino.results.gates.rules import parse_flags
-from krino.results.gates.validate import refuse_for
+from krino.results.gates.validate import refuse_for_judge
 from toy_judge import ToyCase, ToyJudge, ToyLabels
 
 
@@ -72,7 +72,7 @@ def test_summary_and_worst_and_exports_take_a_figure_like_a_field(run: krino.Run
     (risk,) = [item for item in run.summary().numbers if item.name == "risk"]
     assert (risk.n, risk.nulls, risk.mean) == (2, 1, 0.25)
     assert run.worst(1, by="risk").order.falling, "a figure says which end of it is bad"
-    assert columns_of(run.records())["figures_risk"] == "float"
+    assert find_columns(run.records())["figures_risk"] == "float"
 
 
 def test_a_gate_holds_a_figure_to_its_limit_and_a_case_without_one_does_not_pass(run: krino.Run) -> None:
@@ -90,9 +90,9 @@ def test_a_case_shows_its_figures_apart_from_the_verdict(run: krino.Run) -> None
 
 
 def test_a_rule_about_a_misspelt_figure_is_refused_before_anything_is_judged() -> None:
-    refuse_for(RiskyJudge(), parse_flags("max", ["risk=0.3"]))
+    refuse_for_judge(RiskyJudge(), parse_flags("max", ["risk=0.3"]))
     with pytest.raises(UsageProblem, match="no field `rixk`"):
-        refuse_for(RiskyJudge(), parse_flags("max", ["rixk=0.3"]))
+        refuse_for_judge(RiskyJudge(), parse_flags("max", ["rixk=0.3"]))
 
 
 @pytest.mark.parametrize("value", [2.0, "high", float("nan")])

@@ -95,8 +95,8 @@ def simple_cases(count: int) -> list[dict[str, Any]]:
 
 
 def many_passages(count: int = 45) -> dict[str, Any]:
-    passages = [f"Room {number} of the archive holds the maps of {1700 + number}." for number in range(count)]
-    answer = "Room 7 holds maps. Room 9 holds stamps."
+    passages = [f"LengthLimits {number} of the archive holds the maps of {1700 + number}." for number in range(count)]
+    answer = "LengthLimits 7 holds maps. LengthLimits 9 holds stamps."
     return {"id": "many-passages", "question": "What does room 7 hold?", "context": passages, "answer": answer}
 
 

@@ -109,7 +109,7 @@ class OllamaEmulator(ChatEmulator):
         return Served(served.payload, bill, served.finish, cut_from=size if cut else 0)
 
     def reply_limit(self, request: ReceivedRequest, prompt: int) -> int | None:
-        """Room left in the context ends a reply as a limit does."""
+        """LengthLimits left in the context ends a reply as a limit does."""
         size, context = count_tokens(prompt_text(request)), self._context_of(request)
         room = context - (context // 2 + 2 if size > context else size)
         stated = super().reply_limit(request, prompt)

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from batch_runs import DIALECTS, Dialect, assert_whole, batch_server, cases, expected, judged, model
-from krino.labellers.llm.batch.calling import Caller
+from krino.labellers.llm.batch.client import BatchClient
 from krino.labellers.llm.batch.ledger import Ledger
 from krino.runs.journal import Journal
 
@@ -57,8 +57,8 @@ def run_until(steps: int, url: str, dialect: Dialect, folder: Path, records: lis
     for owner, name, wrapped in (
         (Ledger, "commit", countdown.before),
         (Journal, "append", countdown.before),
-        (Caller, "_until_answered", countdown.before),
-        (Caller, "lines", countdown.before_lines),
+        (BatchClient, "_until_answered", countdown.before),
+        (BatchClient, "lines", countdown.before_lines),
     ):
         setattr(owner, name, wrapped(getattr(owner, name)))
     judged(model(url, dialect), folder, records, requests=1)

@@ -21,7 +21,7 @@ from krino.cases.item import CaseItem
 from krino.engine.batch import at_batch_price
 from krino.engine.protocol import Assignment, opened
 from krino.labellers.factory import jury, repeated
-from krino.labellers.llm.batch.courier import Courier
+from krino.labellers.llm.batch.jobs import BatchJobs
 from krino.labellers.llm.labeller import LlmLabeller
 from krino.runs.journal import Journal
 from krino.runs.manifest import Plan
@@ -230,13 +230,13 @@ def test_what_is_out_is_set_aside_once_though_both_passes_take_it_up(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held: list[int] = []
-    look_at_all = Courier.look_at_all
+    poll_all = BatchJobs.poll_all
 
-    async def watched(courier: Courier) -> list[int]:
-        held.append(set_aside(courier.mailbox.labeller)[0])
-        return await look_at_all(courier)
+    async def watched(jobs: BatchJobs) -> list[int]:
+        held.append(set_aside(jobs.queue.labeller)[0])
+        return await poll_all(jobs)
 
-    monkeypatch.setattr(Courier, "look_at_all", watched)
+    monkeypatch.setattr(BatchJobs, "poll_all", watched)
     with batch_server() as server:
         ended_in_error(server, tmp_path)
         for _ in range(2):  # the batch is sent, then taken up, and both times nobody says how it is

@@ -20,16 +20,17 @@ from krino.cases.item import CaseItem
 from krino.contract import Usage
 from krino.engine import sync
 from krino.engine.crew import Crew, WorkerLost, _Switchboard
-from krino.engine.desk import Kit
+from krino.engine.desk import Kit, Ready, Views
 from krino.engine.processes import AllCores, ProcessLink
 from krino.engine.protocol import Assignment, Finished, opened
 from krino.engine.ray_cluster import RayEngine
+from krino.engine.views import LONGEST_VIEW, ViewKeeper
 from krino.errors import UsageProblem
 from krino.judges.registry import load_judge
-from krino.labellers.llm.line import Letter, Outcome
+from krino.labellers.llm.gateway import ModelRequest, SendResult
 from krino.labellers.llm.wire import Reply
 from krino.labellers.local import LocalLabeller
-from krino.labellers.travel import Call
+from krino.labellers.remote import Call
 from receiving import one_by_one
 from toy_judge import ToyJudge
 from waiting import until
@@ -150,6 +151,36 @@ async def test_workers_that_die_before_they_can_begin_end_the_run_with_a_word() 
         await Crew(1, hire).run(Assignment(load_judge(DEADLY), LocalLabeller()), items, one_by_one(receive))
 
 
+@pytest.mark.parametrize("lines", [7, [b"two\nlines\n"], [b"no end"], [None], [b"x" * LONGEST_VIEW + b"\n"]])
+async def test_a_worker_that_sends_what_is_no_view_is_replaced_and_nothing_of_it_is_kept(lines: Any) -> None:
+    """A judge may write into the files of its worker."""
+
+    class Garbled(Silent):
+        async def receive(self) -> list[Any]:
+            return [Ready(), Views(lines)]
+
+        async def send(self, messages: list[Any]) -> None:
+            pass
+
+    hired: list[Any] = []
+
+    async def hire(kit: Kit) -> Any:
+        hired.append(ProcessLink(kit) if hired else Garbled())
+        return hired[-1]
+
+    found: list[int] = []
+
+    async def receive(item: CaseItem, judgement: Finished | None) -> None:
+        found.append(item.index)
+
+    kept: list[bytes] = []
+    assignment = Assignment(load_judge(DEADLY), LocalLabeller(), views=ViewKeeper(kept.append))
+    items = (CaseItem(place, str(place), {"text": "x"}) for place in range(3))
+    await Crew(1, hire).run(assignment, opened(items, lambda item, digest: True), one_by_one(receive))
+    assert sorted(found) == [0, 1, 2] and len(hired) > 1
+    assert kept and all(line.startswith(b'{"input_hash":"') for line in kept)
+
+
 async def test_without_ray_the_message_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
 
@@ -190,7 +221,7 @@ class while_running:
             raise self._fault
 
 
-class BrokenLine:
+class BrokenGateway:
     """A line of which everything fails, as when a key cannot be read again."""
 
     def __init__(self, fault: Exception) -> None:
@@ -199,36 +230,36 @@ class BrokenLine:
     async def send(self, letter: Any) -> Any:
         raise self.fault
 
-    known = keep = learnt = learn = give_up = send
+    cached_answer = cache_answer = load_abilities = save_abilities = give_up = send
 
 
 @pytest.mark.parametrize("fault", [UsageProblem("no key"), OSError("the disk is full"), RuntimeError("odd")])
 async def test_whatever_breaks_on_the_line_the_worker_hears_of_it(fault: Exception) -> None:
-    board = _Switchboard([BrokenLine(fault)])  # type: ignore[list-item]
-    call = Call(0, "send", (Letter(b"{}", 1, None, "case"),), "case")
+    board = _Switchboard([BrokenGateway(fault)])  # type: ignore[list-item]
+    call = Call(0, "send", (ModelRequest(b"{}", 1, None, "case"),), "case")
     answer = await asyncio.wait_for(board.answer(7, call), 5)
     assert (answer.number, answer.value) == (7, None)
     assert str(fault) in str(answer.fault)
     assert not board._letters["case"], "and it may be asked again"
 
 
-class RepeatingLine:
+class RepeatingGateway:
     """Gives each request that reaches it another reply."""
 
     def __init__(self) -> None:
         self.sent = 0
 
-    async def send(self, letter: Letter) -> Outcome:
+    async def send(self, letter: ModelRequest) -> SendResult:
         self.sent += 1
-        return Outcome(Usage(calls=1, cost=0.5), Reply(text=str(self.sent)))
+        return SendResult(Usage(calls=1, cost=0.5), Reply(text=str(self.sent)))
 
-    known = keep = learnt = learn = give_up = send
+    cached_answer = cache_answer = load_abilities = save_abilities = give_up = send
 
 
 async def test_the_same_words_asked_again_in_a_conversation_are_another_request() -> None:
-    line = RepeatingLine()
+    line = RepeatingGateway()
     board = _Switchboard([line])  # type: ignore[list-item]
-    calls = [Call(0, "send", (Letter(b"{}", 1, None, "case", turn),), "case") for turn in (0, 1, 0)]
+    calls = [Call(0, "send", (ModelRequest(b"{}", 1, None, "case", turn),), "case") for turn in (0, 1, 0)]
     replies = [(await board.answer(0, call)).value.reply.text for call in calls]
     assert replies == ["1", "2", "1"], "a worker that died asks the same again, and is not paid for twice"
     assert board.spent_on("case") == Usage(calls=2, cost=1.0)

@@ -65,7 +65,7 @@ class _Scripted(krino.Labeller):
     def __init__(self) -> None:
         self._stopped = asyncio.Event()
 
-    def unpacked(self, caller: Any) -> krino.Labeller:
+    def unpack(self, caller: Any) -> krino.Labeller:
         return self
 
     def describe(self) -> dict[str, Any]:

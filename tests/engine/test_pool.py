@@ -57,22 +57,22 @@ class Late(krino.Labeller):
         self.told_to_stop = True
 
 
-class _Line:
+class _Gateway:
     """Sends by a function of the test."""
 
     def __init__(self, send: Any) -> None:
         self.send = send
 
-    async def known(self, key: bytes) -> None:
+    async def cached_answer(self, key: bytes) -> None:
         return None
 
-    async def keep(self, key: bytes, answer: bytes) -> None:
+    async def cache_answer(self, key: bytes, answer: bytes) -> None:
         return None
 
-    async def learnt(self, key: bytes) -> None:
+    async def load_abilities(self, key: bytes) -> None:
         return None
 
-    async def learn(self, key: bytes, found: bytes) -> None:
+    async def save_abilities(self, key: bytes, found: bytes) -> None:
         return None
 
     async def give_up(self, tries: int, trouble: str) -> NoReturn:
@@ -201,7 +201,7 @@ async def test_a_reply_is_on_record_before_the_next_one_is_looked_at() -> None:
 
     with FakeServer(reply={"label": "good", "quote": "fine"}, latency=0.01) as server:
         async with krino.llm("m", base_url=server.url, cache="off", concurrency=16) as labeller:
-            send = labeller.line.send
+            send = labeller.gateway.send
 
             async def counted(letter: Any) -> Any:
                 nonlocal answered
@@ -209,7 +209,7 @@ async def test_a_reply_is_on_record_before_the_next_one_is_looked_at() -> None:
                 answered += 1
                 return outcome
 
-            labeller.line = _Line(counted)
+            labeller.gateway = _Gateway(counted)
             stream = opened(items(64), lambda item, digest: True)
             await LocalPool().run(Assignment(ToyJudge(), labeller), stream, one_by_one(receive))
     assert handed == 64

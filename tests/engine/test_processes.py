@@ -30,8 +30,8 @@ from krino.errors import RunStopped, UsageProblem
 from krino.judges.reference import JudgeReference
 from krino.judges.registry import load_judge
 from krino.labellers.local import LocalLabeller
+from krino.labellers.remote import key_variables_of, pack_labeller
 from krino.labellers.replay import ReplayLabeller
-from krino.labellers.travel import key_variables_of, packed
 from receiving import one_by_one
 from toy_judge import ToyJudge
 from waiting import children, ended, is_alive, until
@@ -157,7 +157,7 @@ async def test_a_worker_is_started_without_the_keys(deadly: Any, monkeypatch: py
     monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-mine")
     monkeypatch.setenv("ORDINARY", "stays-there")
     labeller = LocalLabeller()
-    kit = Kit(JudgeReference.of(deadly), packed(labeller)[0], key_variables_of(labeller))
+    kit = Kit(JudgeReference.of(deadly), pack_labeller(labeller)[0], key_variables_of(labeller))
     link = await ProcessLink.hire(kit)
     try:
         environment = Path(f"/proc/{link._process.pid}/environ")

@@ -196,8 +196,11 @@ def test_cases_that_take_for_ever_to_show_are_broken_off_once(tmp_path: Path) ->
 
 @pytest.mark.parametrize("what", ["no output", "close output"])
 def test_a_judge_that_takes_the_output_away_fails_no_gate(tmp_path: Path, what: str) -> None:
+    """Its worker takes the harm; without a time limit it is judged in the command's own process, which says so."""
     (tmp_path / "cases.jsonl").write_text(json.dumps({"text": f"study: {what}"}) + "\n")
-    done = command("judge", UNRULY, "cases.jsonl", "--run", "r", cwd=tmp_path)
+    done = command("judge", UNRULY, "cases.jsonl", "--run", "apart", cwd=tmp_path)
+    assert done.returncode == 0 and "1 ok" in done.stdout, (done.stdout, done.stderr)
+    done = command("judge", UNRULY, "cases.jsonl", "--run", "here", "--case-timeout", "0", cwd=tmp_path)
     assert done.returncode == 70, (done.stdout, done.stderr)
 
 

@@ -19,7 +19,7 @@ import pytest
 
 import krino
 from krino.contract import Ballot, Judgement
-from krino.exports.columns import FIRST, NESTED, cells_of, columns_of
+from krino.exports.columns import FIRST, NESTED, column_values, find_columns
 from krino.exports.csv_file import write_csv
 from krino.exports.parquet_file import ParquetBeside, write_parquet
 from krino.text.formulas import RUNS_AS_FORMULA
@@ -43,7 +43,7 @@ def parquet_rows(*judgements: dict[str, Any]) -> Any:
 
 def test_columns_begin_with_what_a_reader_looks_for_and_end_with_what_is_nested() -> None:
     asked = {"inputs": {"question": "How tall?", "answer": "99 m."}}
-    names = list(columns_of([{**ok(0, score=0.5), **asked}, failed(1)]))
+    names = list(find_columns([{**ok(0, score=0.5), **asked}, failed(1)]))
     assert names[:4] == [*FIRST, "inputs_question", "inputs_answer"]
     assert names[4:9] == ["roll_up", "verdict_score", "reason", "error", "notes"]
     assert tuple(names[-len(NESTED) :]) == NESTED
@@ -79,14 +79,14 @@ def test_the_ballots_of_a_panel_are_kept_and_none_is_null_however_written() -> N
     ballot = Ballot("a", labels={"label": "good"}, verdict={"score": 1.0})
     with_ballots = {**ok(0, score=1.0), "ballots": [asdict(ballot)]}
     unwritten = {name: value for name, value in ok(2, score=1.0).items() if name != "ballots"}
-    told, empty, left_out = cells_of([with_ballots, ok(1, score=1.0), unwritten], {"ballots": "text"})["ballots"]
+    told, empty, left_out = column_values([with_ballots, ok(1, score=1.0), unwritten], {"ballots": "text"})["ballots"]
     assert [(seat["member"], seat["verdict"]) for seat in json.loads(str(told))] == [("a", {"score": 1.0})]
     assert (empty, left_out) == (None, None)
 
 
 def test_verdict_fields_that_only_later_cases_have_stand_with_their_kin() -> None:
     first, second = ok(0, score=0.5), {**ok(1, score=0.5, extra="x"), "metadata": {"court": "CASS"}}
-    names = list(columns_of([first, second]))
+    names = list(find_columns([first, second]))
     assert names.index("verdict_extra") == names.index("verdict_score") + 1
     assert names.index("error") < names.index("metadata_court") < names.index("usage_seconds") < names.index("judge")
 
@@ -107,12 +107,12 @@ def test_verdict_fields_that_only_later_cases_have_stand_with_their_kin() -> Non
 )
 def test_a_column_has_the_one_kind_that_all_its_values_have(values: list[Any], kind: str) -> None:
     judgements = [ok(n, field=value) for n, value in enumerate(values)]
-    assert columns_of(judgements)["verdict_field"] == kind
+    assert find_columns(judgements)["verdict_field"] == kind
     assert parquet_rows(*judgements).num_rows == len(values)
 
 
 def test_our_own_columns_keep_their_kind_whatever_a_run_holds() -> None:
-    kinds = columns_of([failed(0)])
+    kinds = find_columns([failed(0)])
     assert kinds["usage_cost"] == "float" and kinds["error"] == "text" and kinds["index"] == "int"
 
 
@@ -259,7 +259,7 @@ def test_a_frame_has_a_row_for_every_case_and_keeps_nulls(run_folder: Path, kind
     frame = krino.frame(run_folder, kind)
     assert len(frame) == 2
     names = list(frame.column_names if kind == "arrow" else frame.columns)
-    assert names == list(columns_of(krino.load_run(run_folder).records()))
+    assert names == list(find_columns(krino.load_run(run_folder).records()))
     assert _values(frame, kind, "verdict_score") == [0.5, None]
     assert _values(frame, kind, "verdict_fine") == [True, None]
     assert _values(frame, kind, "status") == ["ok", "failed"]
@@ -281,7 +281,7 @@ def test_a_frame_is_made_of_judgements_at_hand_too() -> None:
     judgements: list[Judgement | dict[str, Any]] = [Judgement.model_validate(ok(0, score=0.5)), failed(1)]
     assert list(krino.frame(judgements, "polars")["id"]) == ["case-0", "case-1"]
     none = krino.frame([], "polars")
-    assert (none.columns, len(none)) == (list(columns_of([])), 0)
+    assert (none.columns, len(none)) == (list(find_columns([])), 0)
 
 
 def test_a_single_judgement_or_an_unknown_kind_is_refused() -> None:
@@ -314,7 +314,9 @@ def test_parquet_without_pyarrow_says_how_to_get_it(monkeypatch: pytest.MonkeyPa
 
 
 def test_the_row_of_a_judgement_has_usage_as_numbers() -> None:
-    row = {name: cells[0] for name, cells in cells_of([ok(0, score=0.5)], columns_of([ok(0, score=0.5)])).items()}
+    row = {
+        name: cells[0] for name, cells in column_values([ok(0, score=0.5)], find_columns([ok(0, score=0.5)])).items()
+    }
     assert (row["usage_calls"], row["usage_cost"]) == (1, 0.25)
 
 
@@ -338,7 +340,7 @@ LISTS: list[tuple[list[Any], str]] = [
 @pytest.mark.parametrize(("values", "kind"), LISTS)
 def test_lists_are_lists_in_parquet_and_in_every_kind_of_frame(values: list[Any], kind: str) -> None:
     run = [ok(place, found=value) for place, value in enumerate(values)]
-    assert columns_of(run)["verdict_found"] == kind
+    assert find_columns(run)["verdict_found"] == kind
     assert parquet_rows(*run)["verdict_found"].to_pylist() == values
     for frame in ("pandas", "polars", "arrow"):
         column = krino.frame(run, frame)["verdict_found"]
@@ -353,7 +355,7 @@ def test_lists_are_lists_in_parquet_and_in_every_kind_of_frame(values: list[Any]
 @pytest.mark.parametrize("values", [[["A", 1]], [["A"], "A"], [[{"a": 1}]], [[[1]]], [[2**70]], [["A"], 0.5], [[True]]])
 def test_lists_of_what_no_column_holds_are_json_text(values: list[Any]) -> None:
     run = [ok(place, found=value) for place, value in enumerate(values)]
-    assert columns_of(run)["verdict_found"] == "text"
+    assert find_columns(run)["verdict_found"] == "text"
     found = parquet_rows(*run)["verdict_found"].to_pylist()
     pairs = zip(found, values, strict=True)
     assert [value if isinstance(given, str) else json.loads(value) for value, given in pairs] == values

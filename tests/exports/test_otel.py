@@ -17,7 +17,7 @@ from opentelemetry.proto.logs.v1.logs_pb2 import LogsData
 
 from krino.errors import UsageProblem
 from krino.exports import otlp_send
-from krino.exports.otel import EVENT, NOWHERE, RECORDS, Origin, label_fields, origin_of, otel_lines
+from krino.exports.otel import EVENT, NOWHERE, RECORDS, Origin, find_origin, label_fields, otel_lines
 from krino.exports.otlp_send import headers_from, logs_address, send
 from krino.judges.registry import load_judge
 from krino.runs.manifest import JudgeCard
@@ -147,7 +147,7 @@ def test_hostile_text_stays_a_value() -> None:
     ids=["ids", "trace alone", "zeros", "nonsense", "otlp trace", "plain trace", "no case"],
 )  # fmt: skip
 def test_an_event_points_at_the_span_that_the_case_names(record: Any, origin: Origin) -> None:
-    assert origin_of(record) == origin
+    assert find_origin(record) == origin
 
 
 def test_ids_are_hex_in_the_record() -> None:

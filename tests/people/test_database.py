@@ -8,58 +8,101 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from alembic.autogenerate import compare_metadata
-from alembic.config import Config
-from alembic.migration import MigrationContext
-from alembic.script import ScriptDirectory
-from sqlalchemy import inspect, text
+from sqlalchemy import Engine, inspect, text
 
 from krino.errors import UsageProblem
-from krino.people.database import address_of, connect, migrate, refuse_other_version, writing
-from krino.people.store import LabelStore
-from krino.people.tables import HEAD, events, metadata
+from krino.people.database import connect, migrate, refuse_other_version, resolve_database_url, write_transaction
+from krino.people.store import CaseRef, Event, LabelStore, Subject
+from krino.people.tables import MIGRATIONS, latest_version
 from waiting import ended
 
-
-def test_the_migrations_make_the_tables_of_the_code(database: str) -> None:
-    engine = connect(address_of(database, create=True))
-    migrate(engine)
-    with engine.connect() as connection:
-        assert compare_metadata(MigrationContext.configure(connection), metadata) == []
-        made = inspect(connection)
-        assert {found["name"] for found in made.get_check_constraints("events")} >= {
-            constraint.name for constraint in events.constraints if str(constraint.name).startswith("events_")
-        }
-        assert {tuple(found["column_names"]) for found in made.get_unique_constraints("events")} == {
-            ("key",),
-            ("undoes",),
-        }
-    engine.dispose()
+WRITTEN_WITH_ALEMBIC = (Path(__file__).parent / "version_0001.sql").read_text(encoding="utf-8")
+"""What Alembic made of the first version of the tables, with one label."""
 
 
-def test_there_is_one_head_and_the_code_names_it() -> None:
-    config = Config()
-    config.set_main_option("script_location", "krino.people:migrations")
-    assert ScriptDirectory.from_config(config).get_heads() == [HEAD]
+def make_old_database(database: str) -> Engine:
+    engine = connect(resolve_database_url(database, create=True))
+    with write_transaction(engine) as connection:
+        for statement in WRITTEN_WITH_ALEMBIC.split(";\n"):
+            connection.exec_driver_sql(statement)
+    return engine
+
+
+def test_an_older_database_opens_with_its_labels(tmp_path: Path) -> None:
+    file = tmp_path / "labels.sqlite"
+    make_old_database(str(file)).dispose()
+    store = LabelStore(file)
+    (label,) = store.history()
+    assert (label.rater, label.fields) == ("anna", {"score": 0.5})
+    store.add(Event(CaseRef(Subject("toy", "0" * 32), "1" * 32), "ben", "fields", "label", {"score": 1.0}))
+    assert [event.rater for event in store.history()] == ["anna", "ben"]
+    store.close()
+
+
+def test_new_tables_are_those_of_an_older_database(tmp_path: Path) -> None:
+    old = make_old_database(str(tmp_path / "old.sqlite"))
+    new = connect(resolve_database_url(tmp_path / "new.sqlite", create=True))
+    migrate(old)
+    migrate(new)
+
+    def describe(engine: Engine) -> list[object]:
+        found = inspect(engine)
+        columns = [
+            (one["name"], str(one["type"]), one["nullable"])
+            for table in ("events", "alembic_version")
+            for one in found.get_columns(table)
+        ]
+        checks = sorted((str(one["name"]), one["sqltext"]) for one in found.get_check_constraints("events"))
+        unique = sorted(tuple(one["column_names"]) for one in found.get_unique_constraints("events"))
+        indexes = sorted((str(one["name"]), tuple(one["column_names"])) for one in found.get_indexes("events"))
+        return [columns, checks, unique, indexes, found.get_foreign_keys("events")]
+
+    assert describe(new) == describe(old)
+    assert describe(new)[2] == [("key",), ("undoes",)]
+    old.dispose()
+    new.dispose()
+
+
+def test_a_later_version_runs_its_migration_once_and_keeps_the_labels(
+    database: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    LabelStore(database).close()
+    monkeypatch.setitem(MIGRATIONS, "0002", ("ALTER TABLE events ADD COLUMN extra TEXT", "UPDATE events SET extra = 1"))
+    with pytest.raises(UsageProblem, match="older version"):
+        LabelStore(database, read_only=True)
+    for _ in range(2):
+        store = LabelStore(database)
+        assert "extra" in {column["name"] for column in inspect(store.engine).get_columns("events")}
+        store.close()
+    monkeypatch.delitem(MIGRATIONS, "0002")
+    with pytest.raises(UsageProblem, match="newer version"):
+        LabelStore(database)
+
+
+def test_a_migration_that_fails_half_way_changes_nothing(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    LabelStore(database).close()
+    with monkeypatch.context() as patch:
+        patch.setitem(MIGRATIONS, "0002", ("ALTER TABLE events ADD COLUMN extra TEXT", "SELECT * FROM nowhere"))
+        with pytest.raises(UsageProblem, match="cannot be used"):
+            LabelStore(database)
+    store = LabelStore(database)  # still the version of before
+    assert "extra" not in {column["name"] for column in inspect(store.engine).get_columns("events")}
+    store.close()
 
 
 def test_migrating_again_changes_nothing(database: str) -> None:
-    engine = connect(address_of(database, create=True))
+    engine = connect(resolve_database_url(database, create=True))
     for _ in range(2):
         migrate(engine)
     refuse_other_version(engine)
     engine.dispose()
 
 
-def test_a_migration_that_breaks_leaves_nothing_half_done(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = connect(address_of(database, create=True))
-
-    def breaks(*_: object) -> None:
-        raise RuntimeError("power cut")
-
+def test_creating_the_tables_is_all_or_nothing(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = connect(resolve_database_url(database, create=True))
     with monkeypatch.context() as patch:
-        patch.setattr("alembic.op.create_index", breaks)
-        with pytest.raises(RuntimeError, match="power cut"):
+        patch.setattr("krino.people.tables.VERSION_TABLE", "no table name")
+        with pytest.raises(UsageProblem, match="cannot be used"):
             migrate(engine)
     assert inspect(engine).get_table_names() == []
     migrate(engine)
@@ -80,28 +123,28 @@ def test_servers_that_start_at_once_make_the_tables_once(database: str) -> None:
     store.close()
 
 
-@pytest.mark.parametrize(("version", "told"), [("9999", "newer version"), ("0000", "older version")])
-def test_tables_of_another_version_are_not_read(database: str, version: str, told: str) -> None:
-    engine = connect(address_of(database, create=True))
+@pytest.mark.parametrize(("version", "message"), [("9999", "newer version"), ("0000", "older version")])
+def test_tables_of_another_version_are_not_read(database: str, version: str, message: str) -> None:
+    engine = connect(resolve_database_url(database, create=True))
     migrate(engine)
-    with writing(engine) as connection:
+    with write_transaction(engine) as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = :version"), {"version": version})
-    with pytest.raises(UsageProblem, match=told):
+    with pytest.raises(UsageProblem, match=message):
         refuse_other_version(engine)
-    if version > HEAD:
-        with pytest.raises(UsageProblem, match=told):
+    if version > latest_version():
+        with pytest.raises(UsageProblem, match=message):
             migrate(engine)
     engine.dispose()
 
 
-def test_a_database_of_something_else_is_told(database: str) -> None:
-    engine = connect(address_of(database, create=True))
-    with pytest.raises(UsageProblem, match="no database of a workbench"):
+def test_a_database_of_something_else_is_reported(database: str) -> None:
+    engine = connect(resolve_database_url(database, create=True))
+    with pytest.raises(UsageProblem, match="not a workbench database"):
         refuse_other_version(engine)
     engine.dispose()
 
 
-def test_a_file_that_is_no_database_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_no_database_is_reported(tmp_path: Path) -> None:
     file = tmp_path / "labels.sqlite"
     file.write_text("not a database, but long enough to be read as one" * 100)
     with pytest.raises(UsageProblem, match="cannot be used"):
@@ -111,7 +154,7 @@ def test_a_file_that_is_no_database_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize("address", ["mysql://host/labels", "nonsense://x", "://"])
 def test_other_kinds_of_database_are_refused(address: str) -> None:
     with pytest.raises(UsageProblem, match="postgresql"):
-        address_of(address)
+        resolve_database_url(address)
 
 
 def test_a_password_is_in_no_message(tmp_path: Path) -> None:
@@ -126,7 +169,7 @@ def test_a_folder_means_the_file_in_it(tmp_path: Path) -> None:
     LabelStore(tmp_path / ".workbench" / "labels.sqlite", read_only=True).close()
 
 
-def test_a_folder_that_cannot_hold_labels_is_told(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_hold_labels_is_reported(tmp_path: Path) -> None:
     (tmp_path / ".workbench").write_text("in the way")
     with pytest.raises(UsageProblem, match="--database"):
         LabelStore(tmp_path)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from krino.errors import UsageProblem
-from krino.people.store import Event, KeyUsed, LabelStore, Place, Subject, rater_name
+from krino.people.store import CaseRef, Event, KeyReused, LabelStore, Subject, normalise_rater
 
 SUBJECT = Subject("toy", "0" * 32, "1")
 
@@ -22,8 +22,8 @@ def store(database: str) -> Iterator[LabelStore]:
     opened.close()
 
 
-def place(case: int = 0, subject: Subject = SUBJECT) -> Place:
-    return Place(subject, f"{case:032x}", f"case-{case}", "run")
+def place(case: int = 0, subject: Subject = SUBJECT) -> CaseRef:
+    return CaseRef(subject, f"{case:032x}", f"case-{case}", "run")
 
 
 def label(case: int = 0, rater: str = "anna", score: float = 1.0, **more: object) -> Event:
@@ -100,7 +100,7 @@ def test_a_request_that_is_sent_twice_is_one_label(store: LabelStore) -> None:
         store.add(label(1), key="k")
     changed = (replace(label(), answer={"score": 0.125}), replace(label(), depth="labels"), replace(label(), note="n"))
     for other in changed:
-        with pytest.raises(KeyUsed):  # what was changed since is another label, and is not dropped in silence
+        with pytest.raises(KeyReused):  # what was changed since is another label, and is not dropped in silence
             store.add(other, key="k")
 
 
@@ -116,8 +116,8 @@ def test_a_database_behind_a_link_is_not_opened(tmp_path: Path) -> None:
 
 def test_a_label_after_the_verdict_was_shown_is_not_blind(store: LabelStore) -> None:
     assert store.add(label()).blind
-    store.see([place()], "anna")
-    store.see([place()], "anna")
+    store.mark_seen([place()], "anna")
+    store.mark_seen([place()], "anna")
     assert store.has_seen(place(), "anna")
     assert not store.add(label()).blind
     assert store.add(label(1)).blind
@@ -128,9 +128,9 @@ def test_labels_of_another_judge_or_of_other_options_are_not_mixed_in(store: Lab
     store.add(label())
     for other in (Subject("other", SUBJECT.options), Subject("toy", "1" * 32)):
         assert store.current(other) == []
-        assert store.edition(other) == 0
+        assert store.revision(other) == 0
         assert store.undo(other, "anna") is None
-    assert store.edition(SUBJECT) > 0
+    assert store.revision(SUBJECT) > 0
     assert len(store.current(replace(SUBJECT, version="2"))) == 1
 
 
@@ -145,22 +145,21 @@ def test_current_can_be_asked_of_one_rater_or_one_case(store: LabelStore) -> Non
     "hostile", ["\x00zero", "half \ud800", "<script>alert(1)</script>", "'; DROP TABLE events; --"]
 )
 def test_hostile_text_is_kept_as_text(store: LabelStore, hostile: str) -> None:
-    place_ = Place(SUBJECT, "0" * 32, hostile, "run")
+    place_ = CaseRef(SUBJECT, "0" * 32, hostile, "run")
     store.add(Event(place_, hostile, "fields", "label", {"score": 1.0}, note=hostile))
     (found,) = store.current(SUBJECT)
-    assert found.rater == rater_name(hostile)
+    assert found.rater == normalise_rater(hostile)
     assert "\x00" not in found.note
 
 
 @pytest.mark.parametrize("name", ["", "  ", "\u200b", "x" * 81])
 def test_a_rater_has_a_name_of_bounded_length(name: str) -> None:
     with pytest.raises(UsageProblem, match="name of the rater"):
-        rater_name(name)
+        normalise_rater(name)
 
 
 def test_a_name_is_the_same_however_its_letters_are_written() -> None:
-    assert rater_name(" Zoe\u0308  B ") == rater_name("Zoë B")
-    assert rater_name("Zoe\x00\u0308 B") == rater_name("Zoë B")  # composed once nothing stands between the two
+    assert normalise_rater(" Zoe\u0308  B ") == normalise_rater("Zoë B")
 
 
 def test_a_note_without_end_and_an_answer_that_is_no_json_are_refused(store: LabelStore) -> None:
@@ -185,15 +184,15 @@ def test_writers_at_the_same_time_lose_nothing(store: LabelStore, database: str)
     assert len(store.current(SUBJECT)) == 100
 
 
-def test_a_reader_of_a_database_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(UsageProblem, match="there is no workbench with labels"):
+def test_a_reader_of_a_database_that_is_not_there_is_reported(tmp_path: Path) -> None:
+    with pytest.raises(UsageProblem, match="no workbench labels found"):
         LabelStore(tmp_path, read_only=True)
     assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("odd", ["an\u00adna", "anna\u200b", "\u202eanna\u202c", "\ufeffanna", "a\x00nna"])
 def test_a_name_with_unseen_characters_is_no_second_rater(store: LabelStore, odd: str) -> None:
-    assert rater_name(odd) == "anna"
+    assert normalise_rater(odd) == "anna"
     store.add(label(score=1.0))
     store.add(label(rater=odd, score=0.0))
     assert [(event.rater, event.fields["score"]) for event in store.current(place().subject)] == [("anna", 0.0)]

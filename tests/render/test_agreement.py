@@ -14,7 +14,7 @@ from krino.render.agreement import agreement_blocks
 from krino.render.markdown import to_markdown
 from krino.render.terminal import show
 from krino.results.agreement.result import Agreement
-from krino.results.wording import interval_text
+from krino.results.formatting import format_interval
 from made_judgements import HOSTILE, failed, ok
 
 
@@ -76,12 +76,12 @@ def test_markdown_holds_the_same_figures(agreement: Agreement) -> None:
 def test_why_a_figure_is_missing_is_said() -> None:
     found = krino.agree([ok(0, match="a"), ok(1, match="a")], [{"id": f"case-{n}", "match": "a"} for n in (0, 1)])
     for text in (printed(found), to_markdown(agreement_blocks(found, "t"))):
-        assert "one and the same value" in " ".join(text.split())
+        assert "everything got the same value" in " ".join(text.split())
     assert "where all are alike, Wilson's" in " ".join(printed(found).split())
 
 
 def test_what_rounds_to_nought_has_no_sign() -> None:
-    assert interval_text((-1e-17, -0.25)) == "0.000 to -0.250"
+    assert format_interval((-1e-17, -0.25)) == "0.000 to -0.250"
 
 
 def test_hostile_labels_ids_and_raters_stay_plain_text() -> None:

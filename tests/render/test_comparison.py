@@ -7,11 +7,12 @@ from pathlib import Path
 
 from rich.console import Console
 
+import krino
 from krino.render.comparison import comparison_blocks
 from krino.render.markdown import to_markdown
 from krino.render.terminal import show
-from krino.results.comparison.changes import Comparison
 from krino.results.comparison.compare import compare
+from krino.results.comparison.result import Comparison
 from made_judgements import HOSTILE
 from made_runs import Row, failed_row, make_run, row
 
@@ -94,3 +95,12 @@ def test_at_eighty_columns_neither_names_nor_what_is_said_of_them_vanish(tmp_pat
     assert any(line.startswith("faithfulness 900 0.700 0.300 −0.400") and line.endswith("lower") for line in lines)
     assert any(line.endswith("−400 +0 <0.001") for line in lines)
     assert "McNemar" in printed(found, width=20), "a line too narrow for anything is no reason to stop"
+
+
+def test_a_comparison_shows_itself_in_a_notebook_with_hostile_ids_escaped(tmp_path: Path) -> None:
+    make_run(tmp_path / "a", [row(f"{HOSTILE}{n}", roll_up="pass") for n in range(3)])
+    make_run(tmp_path / "b", [row(f"{HOSTILE}{n}", roll_up="fail") for n in range(3)])
+    found = krino.compare(tmp_path / "a", tmp_path / "b")
+    page = str(found._repr_html_())
+    assert 'class="krino"' in page and "<script>alert" not in page
+    assert type(found) is Comparison is krino.Comparison

@@ -13,12 +13,15 @@ from typing import Any
 
 import pytest
 
+import krino
 from krino.blocks import Block, BulletList, DataTable, MarkedText, Score, Scores, Section, Segment, as_data
 from krino.contract import Judgement, Overview
+from krino.engine.views import CaseView, view_line
 from krino.render import embed
-from krino.render.embed import RecordedViews, script_json
+from krino.render.embed import script_json
 from krino.render.report import write_report
 from krino.runs.manifest import JudgeCard
+from krino.runs.views import ViewFile
 from made_judgements import HOSTILE, error, failed, manifest, many, ok
 from report_page import Page
 from toy_judge import ToyCase, ToyJudge
@@ -320,41 +323,37 @@ def test_a_judge_may_add_blocks_to_its_cases(tmp_path: Path) -> None:
     assert table["rows"] == [["search", 3], [None, True]]
 
 
-def recorded(report: Path, judgement: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return as_data(RecordedViews(report).of(judgement))
+def keep_view(folder: Path, input_hash: str, blocks: Sequence[Block], request: str | None = None) -> None:
+    views = ViewFile(folder)
+    views.append(view_line(input_hash, CaseView(as_data(blocks), request)))
+    views.close()
 
 
-def test_what_a_judge_showed_can_be_read_from_the_report_again(tmp_path: Path) -> None:
-    _page(tmp_path, SEEN, ok(1, score=0.1), judge=Viewed())
+def test_the_report_shows_the_view_that_was_kept_and_reads_no_case(tmp_path: Path) -> None:
     shown = Viewed().view(ToyCase(text="good"), 4, Judgement.model_validate(ok(0, score=0.5)))
-    report = tmp_path / "report.html"
-    assert recorded(report, ok(0, score=0.5)) == as_data(shown)
-    assert recorded(report, ok(1, score=0.1)) == recorded(tmp_path / "gone.html", SEEN) == []
-    other = {**ok(0, score=0.5), "input_hash": "f" * 32}
-    assert recorded(report, other) == [], "another case may have taken its place since"
+    keep_view(tmp_path, ok(0, score=0.5)["input_hash"], shown, "Is it good?")
+
+    class Unread(Viewed):
+        def read(self, record: Mapping[str, Any]) -> ToyCase:
+            raise AssertionError("the case was read again")
+
+    page = _page(tmp_path, SEEN, judge=Unread())
+    detail = dict(page.data("details"))[0]
+    assert detail["blocks"] == as_data(shown) and detail["own"] == 4
+    assert dict(page.data("requests"))[0] == "Is it good?"
 
 
-def test_a_report_written_again_without_the_cases_keeps_what_was_shown_of_them(tmp_path: Path) -> None:
-    before = dict(_page(tmp_path, SEEN, judge=Viewed()).data("details"))
-    after = dict(_page(tmp_path, ok(0, score=0.5)).data("details"))
-    assert after[0]["blocks"] == before[0]["blocks"] and after[0]["own"] == 4
+def test_a_kept_view_of_another_case_is_not_shown(tmp_path: Path) -> None:
+    keep_view(tmp_path, "f" * 32, [MarkedText("Another case", [Segment("x")])])
+    assert "blocks" not in dict(_page(tmp_path, ok(0, score=0.5)).data("details"))[0]
 
 
-@pytest.mark.parametrize(
-    "line",
-    ["[0,{", '[0,{"blocks": 7, "own": []}]', '[0,{"blocks": [7, {"kind": "x"}], "own": 2}]', '[0,{"own": 9}, []]'],
-)
-def test_a_report_that_was_tampered_with_shows_no_view(tmp_path: Path, line: str) -> None:
-    told = line.replace("[0,{", f'[0,{{"input_hash": "{0:032x}", ') if line != "[0,{" else line
-    (tmp_path / "report.html").write_text(f"<script>\n{told}\n</script>")
-    assert recorded(tmp_path / "report.html", ok(0, score=0.5)) == []
-
-
-def test_a_report_that_leads_out_of_its_folder_is_not_read(tmp_path: Path) -> None:
-    _page(tmp_path, SEEN, judge=Viewed())
-    (tmp_path / "run").mkdir()
-    (tmp_path / "run" / "report.html").symlink_to(tmp_path / "report.html")
-    assert recorded(tmp_path / "run" / "report.html", SEEN) == []
+def test_a_report_that_is_written_again_without_the_cases_keeps_what_was_shown_of_them(tmp_path: Path) -> None:
+    run = krino.run(Viewed, [{"id": "a", "text": "good"}], into=tmp_path / "run")
+    before = Page((run.folder / "report.html").read_text("utf-8")).data("details")
+    (run.folder / "report.html").write_text("[0,{" + "x" * 9)
+    after = Page(run.report().read_text("utf-8")).data("details")
+    assert after == before and after[0][1]["own"] == 4
 
 
 def test_a_view_that_fails_does_not_cost_the_report(tmp_path: Path) -> None:

@@ -144,7 +144,7 @@ def test_clean_keeps_ordinary_text() -> None:
 
 def test_ids_that_several_cases_share_are_told_with_one_of_them() -> None:
     shown = " ".join(_summary([ok(score=0.5)], repeated_ids=3, repeated_id=f"x{HOSTILE}").split())
-    assert "3 cases have an id that an earlier case with other content has, as `x" in shown
+    assert "3 cases have the id of an earlier case with different content, such as `x" in shown
     assert "\x1b" not in shown
     assert "an earlier case" not in _summary([ok(score=0.5)])
 

@@ -77,7 +77,7 @@ def test_of_a_large_run_only_the_cases_that_are_shown_in_full_are_looked_up(
     judgements = [ok(number, score=1.0) if number != 7 else failed(7) for number in range(10)]
     run = manifest()
     run.counts.ok, run.counts.failed = 9, 1
-    with Report(tmp_path, run, case_of=case_of) as report:
+    with Report(tmp_path, run, ToyJudge(), case_of) as report:
         report.write(collect(judgements, report))
     assert looked_up == [0, 1, 7]
 

@@ -12,11 +12,11 @@ from rich.console import Console
 import krino
 from krino.render.markdown import to_markdown
 from krino.render.report import write_report
-from krino.render.summary import slices_blocks
+from krino.render.summary import slice_blocks
 from krino.render.terminal import show
 from krino.results.slices import OTHERS, SliceTable, parse_columns, slice_by
 from krino.results.summary import collect
-from krino.stats.moments import Moments, mean_interval
+from krino.stats.confidence_intervals import Moments, mean_interval
 from made_judgements import HOSTILE, failed, manifest, ok
 
 
@@ -40,7 +40,7 @@ def few_valued(lines: list[dict[str, Any]]) -> list[SliceTable]:
 
 def printed(tables: list[SliceTable], width: int = 100) -> str:
     out = io.StringIO()
-    show(Console(file=out, width=width), slices_blocks(tables))
+    show(Console(file=out, width=width), slice_blocks(tables))
     return out.getvalue()
 
 
@@ -146,7 +146,7 @@ def test_without_metadata_the_report_has_no_slices(tmp_path: Path) -> None:
 
 
 def test_markdown_has_them_too() -> None:
-    text = to_markdown(slices_blocks(few_valued(MIXED)))
+    text = to_markdown(slice_blocks(few_valued(MIXED)))
     assert "| court | n | not ok | score |" in text
     assert "| cass | 2\\* | 1 | **1.000** |" in text
     assert "<script" not in text.replace("\\<", "")

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from krino.contract import Judgement
 from krino.labellers.panel import TIE
-from krino.render.case import case_blocks, votes_of
+from krino.render.case import case_blocks, votes_table
 from krino.render.markdown import to_markdown
 from krino.render.report import write_report
 from krino.render.summary import summary_blocks
@@ -110,7 +110,7 @@ def test_wording_rules_and_what_nobody_measured_are_no_measure_of_agreement() ->
 
 
 def test_the_votes_of_a_case_are_a_table_of_seats() -> None:
-    votes = votes_of(judged(0, seat("a", score=1.0, kind="x"), seat("a", 2, [2, 1], score=0.5, kind="x"), seat("b")))
+    votes = votes_table(judged(0, seat("a", score=1.0, kind="x"), seat("a", 2, [2, 1], score=0.5, kind="x"), seat("b")))
     assert votes is not None
     assert votes.columns == ("Field", "a", "a (2)", "b", "Seats")
     assert votes.rows == (
@@ -119,7 +119,7 @@ def test_the_votes_of_a_case_are_a_table_of_seats() -> None:
         ("order shown", "as given", "2 1", "as given", ""),
         ("problem", "", "", "no valid labels", ""),
     )
-    assert votes_of(ok(score=1.0)) is None
+    assert votes_table(ok(score=1.0)) is None
 
 
 def shown(draw: Callable[[Console], None]) -> str:

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from krino.contract import Usage
-from krino.results.numbers import NumberTally
+from krino.results.number_summary import NumberCounter
 from krino.results.slices import slice_by
-from krino.results.summary import Deciders, collect, pattern_of, spent, summarise
-from krino.stats.moments import Moments, careful_interval
+from krino.results.summary import Deciders, collect, message_pattern, summarise, total_usage
+from krino.stats.confidence_intervals import Moments, gate_interval
 from made_judgements import error, failed, manifest, many, ok
 
 
@@ -41,7 +41,7 @@ def test_mean_and_interval_of_numbers() -> None:
 
 def test_few_perfect_scores_are_not_certainty_and_the_interval_is_what_a_gate_goes_by() -> None:
     (score,) = summarise(ok(score=1.0) for _ in range(3)).numbers
-    assert score.interval == careful_interval(Moments.of([1.0] * 3))
+    assert score.interval == gate_interval(Moments.of([1.0] * 3))
     assert score.interval is not None
     assert score.interval[0] == pytest.approx(0.382, abs=0.001)
 
@@ -127,8 +127,8 @@ def test_only_the_ten_most_frequent_messages_are_kept() -> None:
 
 
 def test_an_apostrophe_opens_no_quotation() -> None:
-    assert pattern_of("it doesn't fit and can't fit") == "it doesn't fit and can't fit"
-    assert pattern_of("got 'x y' and `z`, 3.5") == "got ‹…› and ‹…›, #"
+    assert message_pattern("it doesn't fit and can't fit") == "it doesn't fit and can't fit"
+    assert message_pattern("got 'x y' and `z`, 3.5") == "got ‹…› and ‹…›, #"
 
 
 def test_usage_is_added_up() -> None:
@@ -138,12 +138,12 @@ def test_usage_is_added_up() -> None:
 
 def test_what_a_run_spent_includes_tries_that_were_replaced() -> None:
     summary = summarise([ok(score=1.0)])
-    assert spent(summary, manifest(usage=Usage(calls=3))).calls == 3
-    assert spent(summary, manifest()).calls == 1
+    assert total_usage(summary, manifest(usage=Usage(calls=3))).calls == 3
+    assert total_usage(summary, manifest()).calls == 1
 
 
 def _histogram(*values: float) -> tuple[float, float, tuple[int, ...]]:
-    tally = NumberTally()
+    tally = NumberCounter()
     for value in values:  # one at a time, as the worst that can come
         tally.add(np.array([value], np.float64))
     shape = tally.result("x", 0).histogram

@@ -17,7 +17,7 @@ from krino.engine.batch import _Piles
 from krino.engine.protocol import OpenCase
 from krino.labellers.llm.batch.ledger import Ledger
 from krino.labellers.llm.cache import ReplyCache
-from krino.people.database import address_of
+from krino.people.database import resolve_database_url
 from krino.render.report import Report
 from krino.writing import write_text
 from toy_judge import ToyJudge
@@ -37,9 +37,9 @@ def rights(path: Path) -> int:
 def test_a_run_is_for_its_owner(tmp_path: Path) -> None:
     run = krino.run(ToyJudge, [{"text": "a good text"}], into=tmp_path / "runs" / "r")
     assert rights(run.folder) == 0o700
-    assert {path.name: oct(rights(path)) for path in run.folder.iterdir()} == dict.fromkeys(
-        ("run.json", "judgements.jsonl", "roll.jsonl", "records.jsonl", "report.html", "judgements.parquet"), "0o600"
-    )
+    kept = ["run.json", "judgements.jsonl", "roll.jsonl", "views.jsonl", "records.jsonl"]
+    made = ["report.html", "judgements.parquet"]
+    assert {path.name: oct(rights(path)) for path in run.folder.iterdir()} == dict.fromkeys([*kept, *made], "0o600")
     assert rights(tmp_path / "runs") == 0o777  # a folder of the user's
 
 
@@ -57,7 +57,7 @@ def test_replies_labels_and_batches_are_for_their_owner(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     ledger = Ledger(tmp_path / "run" / "batches")
     (tmp_path / "runs").mkdir()
-    labels = Path(str(address_of(tmp_path / "runs", create=True).database))
+    labels = Path(str(resolve_database_url(tmp_path / "runs", create=True).database))
     made = [*files, tmp_path / "run" / "batches" / "ledger.sqlite", labels]
     assert {rights(path) for path in made if path.exists()} == {0o600}
     assert {rights(tmp_path / "krino"), rights(tmp_path / "run" / "batches"), rights(labels.parent)} == {0o700}

@@ -144,7 +144,7 @@ async def test_while_a_session_lasts_the_folder_is_an_unfinished_run_of_the_case
     held = session(tmp_path, one_by_one)
     held.plan = plan
     await held.run(watched)
-    files = ["judgements.jsonl", "roll.jsonl", "run.json"]
+    files = ["judgements.jsonl", "roll.jsonl", "run.json", "views.jsonl"]
     assert seen[0] == ("running", [], files, 0)
     assert seen[2] == ("running", ["c0", "c1"], files, 2)
     assert Manifest.load(tmp_path).plan.inputs == ["y"]
@@ -408,7 +408,7 @@ class Together:
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: ReceiveAny) -> None:
         found = []
         async for case in cases:
-            judgement, _ = await carry(assignment.judge, assignment.labeller, case.item, case.digest)
+            judgement, *_ = await carry(assignment.judge, assignment.labeller, case.item, case.digest)
             if case.number == 1:
                 judgement = judgement.model_copy(update={"id": f"{'long ' * 200}"})
             found.append((case, judgement))

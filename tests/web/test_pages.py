@@ -21,8 +21,9 @@ from krino.judges.registry import OURS
 from krino.runs.journal import JOURNAL, Journal
 from krino.runs.manifest import Manifest
 from krino.runs.reading import load_run
-from krino.web.index.book import Book
-from krino.web.pages.try_it import save
+from krino.runs.views import VIEWS
+from krino.web.index.run_index import RunIndex
+from krino.web.pages.try_it import append_case
 from made_runs import failed_row, make_run, row
 from workbench_making import csrf_of, serving
 
@@ -95,7 +96,7 @@ def test_an_address_narrows_the_cases_and_says_so(client: TestClient, query: str
     until_read(client, "rag")
     page = text_of(client, f"/runs/rag?{query}")
     assert len(re.findall("<tr data-row>", page)) == found
-    assert 'aria-label="Filters in force"' in page
+    assert 'aria-label="Active filters"' in page
 
 
 def test_codes_and_slices_of_the_summary_lead_to_their_cases(client: TestClient, runs: Path) -> None:
@@ -143,7 +144,7 @@ def test_a_stretch_of_text_leads_to_what_it_rests_on(client: TestClient) -> None
     assert f'id="{target.removeprefix("#")}"' in page
 
 
-def test_the_view_is_made_of_the_case_where_no_report_has_it(runs: Path, tmp_path: Path) -> None:
+def test_the_view_is_made_of_the_case_where_none_is_kept(runs: Path, tmp_path: Path) -> None:
     """Inputs that were kept in the folder, or lie in the folder that is served, may be read; others may not."""
     served = tmp_path / "served"
     records = [orjson.loads((EXAMPLES / "rag.jsonl").read_bytes().splitlines()[1])]
@@ -153,7 +154,7 @@ def test_the_view_is_made_of_the_case_where_no_report_has_it(runs: Path, tmp_pat
     (tmp_path / "elsewhere.jsonl").write_bytes(orjson.dumps(records[0]) + b"\n")
     krino.run("rag", str(tmp_path / "elsewhere.jsonl"), into=served / "outside")
     for folder in served.glob("*/"):
-        (folder / "report.html").unlink()
+        (folder / VIEWS).unlink()
     with serving(served) as client:
         shown = {name: text_of(client, f"/runs/{name}/cases/half-supported") for name in ("kept", "inside", "outside")}
     assert {name for name, page in shown.items() if "Passage 1" in page} == {"kept", "inside"}
@@ -241,13 +242,13 @@ def test_while_a_run_is_being_read_programs_are_told_that_there_may_be_more(
 ) -> None:
     make_run(tmp_path / "a", [row("one", score=0.5)])
     go_on = threading.Event()
-    extend = Book.extend
+    extend = RunIndex.extend
 
-    def waiting(book: Book, *args: Any) -> Any:
+    def waiting(index: RunIndex, *args: Any) -> Any:
         go_on.wait(60)
-        return extend(book, *args)
+        return extend(index, *args)
 
-    monkeypatch.setattr(Book, "extend", waiting)
+    monkeypatch.setattr(RunIndex, "extend", waiting)
     with serving(tmp_path) as client:
         try:
             found = client.get("/v1/runs/a/cases").json()
@@ -316,8 +317,8 @@ def test_a_case_can_be_written_field_by_field(client: TestClient) -> None:
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({"judge": "rag", "case": "{"}, "not JSON, line 1"),
-        ({"judge": "rag", "case": "[1]"}, "a JSON object is needed"),
+        ({"judge": "rag", "case": "{"}, "invalid JSON, line 1"),
+        ({"judge": "rag", "case": "[1]"}, "must be a JSON object"),
         ({"judge": "rag", "case": "{}", "options": '{"taste": 1}'}, "options of judge `rag`"),
         ({"judge": "citation", "case": "{}", "options": '{"aliases": "/etc/hosts"}'}, "options of judge `citation`"),
     ],
@@ -353,8 +354,8 @@ def test_a_case_that_is_saved_can_be_judged_by_the_command(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("name", ["", ".", "..", "../x", "a/b", ".hidden", "a\0b", "x" * 90, "a b", "ü"])
 def test_no_name_of_a_file_leads_out_of_the_folder_of_cases(tmp_path: Path, name: str) -> None:
-    with pytest.raises(UsageProblem, match="cannot be the name of a file"):
-        save(tmp_path, name, {"question": "?"})
+    with pytest.raises(UsageProblem, match="is not a valid file name"):
+        append_case(tmp_path, name, {"question": "?"})
 
 
 def test_a_link_in_the_folder_of_cases_is_not_followed(tmp_path: Path) -> None:
@@ -364,55 +365,55 @@ def test_a_link_in_the_folder_of_cases_is_not_followed(tmp_path: Path) -> None:
     (runs / "cases").mkdir(parents=True)
     (runs / "cases" / "mine.jsonl").symlink_to(outside)
     with pytest.raises(UsageProblem, match="cannot be written"):
-        save(runs, "mine", {"question": "?"})
+        append_case(runs, "mine", {"question": "?"})
     assert outside.read_text() == "kept\n"
     (runs / "cases" / "mine.jsonl").unlink()
     (runs / "cases").rmdir()
     (runs / "cases").symlink_to(tmp_path, target_is_directory=True)
     with pytest.raises(UsageProblem, match="leads elsewhere"):
-        save(runs, "mine", {"question": "?"})
+        append_case(runs, "mine", {"question": "?"})
 
 
 def test_a_saved_case_has_a_line_of_its_own_though_somebody_left_the_last_one_open(tmp_path: Path) -> None:
     (tmp_path / "cases").mkdir()
     file = tmp_path / "cases" / "mine.jsonl"
     file.write_text('{"question": "by hand"}')
-    save(tmp_path, "mine", {"question": "one"})
-    save(tmp_path, "mine", {"question": "two"})
+    append_case(tmp_path, "mine", {"question": "one"})
+    append_case(tmp_path, "mine", {"question": "two"})
     assert [orjson.loads(line)["question"] for line in file.read_bytes().splitlines()] == ["by hand", "one", "two"]
 
 
 def test_a_case_that_cannot_be_saved_is_told_and_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     resource = pytest.importorskip("resource")
-    save(tmp_path, "mine", {"question": "one"})
+    append_case(tmp_path, "mine", {"question": "one"})
     file = tmp_path / "cases" / "mine.jsonl"
     before = file.read_bytes()
     usual = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 9, usual[1]))  # as a disk with room for half a line
     try:
         with pytest.raises(UsageProblem, match=r"mine.jsonl cannot be written: No space"):
-            save(tmp_path, "mine", {"question": "two"})
+            append_case(tmp_path, "mine", {"question": "two"})
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, usual)
     with pytest.raises(UsageProblem, match="cannot be written as JSON"):
-        save(tmp_path, "mine", {"question": orjson.loads("[" * 500 + "]" * 500)})
+        append_case(tmp_path, "mine", {"question": orjson.loads("[" * 500 + "]" * 500)})
     os.mkfifo(tmp_path / "cases" / "pipe.jsonl")
-    with pytest.raises(UsageProblem, match="no plain file"):
-        save(tmp_path, "pipe", {"question": "two"})
+    with pytest.raises(UsageProblem, match="not a regular file"):
+        append_case(tmp_path, "pipe", {"question": "two"})
     assert file.read_bytes() == before
 
 
-def test_a_report_that_somebody_made_up_costs_its_own_blocks_and_not_the_page(tmp_path: Path) -> None:
+def test_a_view_that_somebody_made_up_costs_its_own_blocks_and_not_the_page(tmp_path: Path) -> None:
     folder = make_run(tmp_path / "odd", [row("a", score=0.125)])
     (first,) = load_run(folder).records()
     empty = {"name": "s", "n": 0, "nulls": 0, "mean": 0, "interval": None, "least": 0, "most": 0, "low": 0, "step": 0}
     blocks = [{"kind": "scores", "scores": [{**empty, "counts": [], "whole": False}]}]
-    detail = {"input_hash": first["input_hash"], "blocks": blocks, "own": 1}
-    (folder / "report.html").write_bytes(orjson.dumps([0, detail]) + b"\n")
+    line = {"input_hash": first["input_hash"], "blocks": blocks, "request": None}
+    (folder / VIEWS).write_bytes(orjson.dumps(line) + b"\n")
     with serving(tmp_path) as client:
         assert "0.125" in text_of(client, "/runs/odd/cases/a")
     blocks[0] = {"kind": "marked", "title": "t", "segments": [{"text": "x", "key": '"><b>', "target": "javascript:1"}]}
-    (folder / "report.html").write_bytes(orjson.dumps([0, detail]) + b"\n")
+    (folder / VIEWS).write_bytes(orjson.dumps(line) + b"\n")
     with serving(tmp_path) as client:
         page = text_of(client, "/runs/odd/cases/a")
         assert 'id="at-%22%3E%3Cb%3E"' in page
@@ -423,7 +424,7 @@ def test_a_manifest_with_odd_settings_costs_the_view_and_not_the_page(tmp_path: 
     record = orjson.loads((EXAMPLES / "rag.jsonl").read_bytes().splitlines()[0])
     folder = tmp_path / "odd"
     krino.run("rag", [record], into=folder)
-    (folder / "report.html").unlink()
+    (folder / VIEWS).unlink()
     manifest = Manifest.load(folder)
     manifest.plan.format, manifest.plan.split = "nonsense", {"context": "["}
     manifest.plan.judge["options"] = {"goal": ["?"]}
@@ -441,13 +442,13 @@ def test_a_search_for_nothing_that_can_be_typed_is_no_fault(client: TestClient, 
 
 ODD = {
     "status=bogus": "ok, failed, error",
-    "min.faithfulness=abc": "no number",
-    "max.faithfulness=nan": "no number",
+    "min.faithfulness=abc": "is not a number",
+    "max.faithfulness=nan": "is not a number",
     "is.roll_up=maybe": "pass",
     "down=yes": "neither 1 nor 0",
     "stat=failed": "is.FIELD",
     "is=fail": "is.FIELD",
-    "&".join(["status=ok"] * 61): "more than 60 parts",
+    "&".join(["status=ok"] * 61): "at most 60 parts",
     f"q={'a' * 401}": "more than 400 characters",
 }
 ABSENT = ("min.nothing=1", "is.nothing=x", "in.nowhere=x", "sort=nothing")
@@ -464,7 +465,7 @@ def test_a_filter_that_cannot_be_read_is_refused_by_the_api_and_told_on_pages(
     assert refused.json()["where"] == f"query.{query.partition('=')[0]}"
     for address in (f"/runs/rag?{query}", f"/runs/rag/cases/supported?{query}"):
         page = text_of(client, address)
-        assert "Left out of the address" in page
+        assert "Ignored in the address" in page
         assert told in page
 
 
@@ -486,13 +487,13 @@ def test_what_a_form_leaves_empty_asks_nothing_and_a_program_is_told(client: Tes
 @pytest.mark.parametrize(
     ("address", "told"),
     [
-        ("/?page=1&qq=x", "`qq` means nothing here"),
-        ("/compare?a=one&c=two", "`c` means nothing here"),
+        ("/?page=1&qq=x", "unknown parameter `qq`"),
+        ("/compare?a=one&c=two", "unknown parameter `c`"),
         ("/try?juge=rag", "did you mean judge?"),
-        ("/v1/runs?status=ok", "it takes none"),
-        ("/v1/runs/one?most=3", "`most` means nothing here"),
+        ("/v1/runs?status=ok", "there are no parameters"),
+        ("/v1/runs/one?most=3", "unknown parameter `most`"),
         ("/v1/labels/next?run=one&rater=anna&dept=labels", "did you mean depth?"),
-        ("/v1/judges?x", "`x` means nothing here"),
+        ("/v1/judges?x", "unknown parameter `x`"),
     ],
 )
 def test_a_name_that_means_nothing_is_refused_by_every_route(client: TestClient, address: str, told: str) -> None:
@@ -506,7 +507,7 @@ def test_probes_may_ask_with_anything(client: TestClient) -> None:
 
 @pytest.mark.parametrize("query", ["size=7", "page=0", "page=x", "size=x"])
 def test_a_page_that_there_is_not_is_told(client: TestClient, query: str) -> None:
-    assert "Left out of the address" in text_of(client, f"/runs/rag?{query}")
+    assert "Ignored in the address" in text_of(client, f"/runs/rag?{query}")
     assert "Left out" not in text_of(client, "/runs/rag?size=25&page=1&q=a&down=1&sort=id")
 
 

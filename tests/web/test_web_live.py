@@ -21,7 +21,7 @@ import orjson
 import pytest
 
 from krino.web import server as web_server
-from krino.web.bench import BenchHere
+from krino.web.judging.workers import ThreadWorker
 from made_runs import make_run, row
 from waiting import children, ended, is_alive
 from workbench_making import TOKEN, free_port, running, until
@@ -159,8 +159,8 @@ def test_a_websocket_is_refused(address: tuple[str, int]) -> None:
 
 
 def test_a_client_that_goes_away_leaves_nothing_waiting(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    go, judged = threading.Event(), BenchHere.judged
-    monkeypatch.setattr(BenchHere, "judged", lambda bench, cases: judged(bench, cases) if go.wait(90) else [])
+    go, judged = threading.Event(), ThreadWorker.judge
+    monkeypatch.setattr(ThreadWorker, "judge", lambda worker, cases: judged(worker, cases) if go.wait(90) else [])
     body = orjson.dumps({"cases": [CASE] * 60})
     with running(tmp_path) as address:
         with socket.create_connection(address) as line:
@@ -170,12 +170,12 @@ def test_a_client_that_goes_away_leaves_nothing_waiting(tmp_path: Path, monkeypa
         go.set()
         with httpx2.Client(base_url=f"http://{address[0]}:{address[1]}") as client:
             assert client.post("/v1/judge/rag", json={"case": CASE}).status_code == 200
-            assert 'krino_cases_total{judge="rag",status="ok"} 1\n' in client.get("/metrics").text
+            assert 'krino_cases_total{judge="rag",status="ok"} 1.0\n' in client.get("/metrics").text
 
 
 def under_way(address: tuple[str, int]) -> int:
     text = httpx2.get(f"http://{address[0]}:{address[1]}/metrics").text
-    return int(text.rpartition("krino_cases_under_way ")[2])
+    return int(float(text.rpartition("krino_cases_under_way ")[2]))
 
 
 async def test_many_clients_at_once_each_get_their_own_verdict(address: tuple[str, int]) -> None:
@@ -257,7 +257,7 @@ def test_the_command_says_when_the_port_or_the_folder_is_not_to_be_had(tmp_path:
     command = [sys.executable, "-m", "krino", "serve", str(tmp_path / "none")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     assert done.returncode == 2
-    assert "no folder of runs" in done.stderr
+    assert "is not a folder" in done.stderr
 
 
 def test_without_the_extra_the_command_says_what_to_install() -> None:

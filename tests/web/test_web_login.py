@@ -29,7 +29,7 @@ def test_a_wrong_token_is_told_and_opens_nothing(tmp_path: Path) -> None:
         page = client.get("/login", headers=PAGE)
         sent = client.post("/login", data={"token": TOKEN + "x", "csrf": csrf_of(page.text)})
         assert sent.status_code == 401
-        assert "not the token" in sent.text
+        assert "Wrong token" in sent.text
         assert "krino_session_8321" not in client.cookies
 
 

@@ -62,7 +62,7 @@ def test_every_operation_has_an_example_or_needs_none_and_says_how_it_refuses(ur
             assert operation.get("summary"), (path, method)
             if path != "/metrics":  # which takes nothing
                 refused = operation["responses"]["422"]["content"]["application/json"]["schema"]["$ref"]
-                assert refused.endswith("/Told"), (path, method)
+                assert refused.endswith("/ErrorBody"), (path, method)
     assert told["components"]["schemas"]["RagCase"]["properties"]["case"]["examples"]
 
 

@@ -16,7 +16,7 @@ import orjson
 from krino.cases import CaseItem, read_cases
 from krino.errors import UsageProblem
 from krino.judges.registry import our_judge
-from krino.results.verdict_schema import scales_of
+from krino.results.verdict_schema import declared_scales
 from krino.runs.inputs import identify_by, kept_inputs, with_cases
 from krino.runs.reading import StoredRun
 from krino.writing import writing
@@ -72,7 +72,7 @@ def write_run(
     elif to == "xlsx":
         from krino.exports.excel_file import write_excel
 
-        scales = scales_of(run.manifest.about.fields_schema)
+        scales = declared_scales(run.manifest.about.fields_schema)
         write_excel(sink, records, every_column=every_column, scales=scales)
     elif to == "parquet":
         from krino.exports.parquet_file import write_parquet

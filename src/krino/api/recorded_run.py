@@ -14,7 +14,7 @@ from krino.contract import Judgement
 from krino.errors import UsageProblem
 from krino.exports.frame import FrameKind, frame
 from krino.judges.registry import our_judge
-from krino.people import FILE, FOLDER, home_of
+from krino.people import FILE, FOLDER, find_runs_folder
 from krino.render import html
 from krino.render.agreement import agreement_blocks
 from krino.render.comparison import comparison_blocks
@@ -23,21 +23,21 @@ from krino.render.summary import summary_blocks
 from krino.render.terminal import to_text
 from krino.results.agreement.agree import agree as hold_against
 from krino.results.agreement.labels import Labels
-from krino.results.agreement.result import Agreement as AgreementResult
-from krino.results.comparison.changes import Comparison as ComparisonResult
+from krino.results.agreement.result import Agreement as Agreement
 from krino.results.comparison.compare import SHOWN
 from krino.results.comparison.compare import compare as compare_folders
+from krino.results.comparison.result import Comparison as Comparison
+from krino.results.explanations import DEFAULT_WORST
+from krino.results.formatting import format_count, format_outcomes, judge_name, run_labeller_name
 from krino.results.gates.gate import Gate, check_run
 from krino.results.gates.result import GateResult
 from krino.results.gates.rules import Kind, Rule, parse_table
-from krino.results.named_cases import WORST
 from krino.results.slices import SliceTable, parse_columns, slice_by
 from krino.results.summary import Summary, collect
-from krino.results.wording import counted, endings, judge_of, labeller_of
-from krino.results.worst import Worst, worst
+from krino.results.worst_cases import WorstCases, rank_worst
 from krino.runs import reading
-from krino.stats.moments import FEW
-from krino.stats.resample import DRAWS
+from krino.stats.bootstrap import DRAWS
+from krino.stats.confidence_intervals import FEW
 from krino.text.clean import clean_line
 
 Rules = Mapping[str, float | str]
@@ -62,12 +62,12 @@ class Run(reading.StoredRun):
         """The outcome by columns of metadata: `court,language`, or `court*language` for both together."""
         return slice_by(self.records(), parse_columns(by), self.manifest.about.fields_schema)
 
-    def worst(self, most: int = WORST, by: str | None = None) -> Worst[Judgement]:
+    def worst(self, most: int = DEFAULT_WORST, by: str | None = None) -> WorstCases[Judgement]:
         """The worst cases, those that were not judged apart. `by`: `faithfulness`, `seconds:high` or `match:exact`."""
-        found = worst(self.found().records, most, by, self.manifest.about.fields_schema)
+        found = rank_worst(self.found().records, most, by, self.manifest.about.fields_schema)
         judged: list[Judgement] = [Judgement.model_validate(record) for record in found.judged]
         not_judged: list[Judgement] = [Judgement.model_validate(record) for record in found.not_judged]
-        return Worst(found.order, judged, found.ranked, found.nulls, not_judged, found.all_not_judged)
+        return WorstCases(found.order, judged, found.ranked, found.nulls, not_judged, found.all_not_judged)
 
     def frame(self, kind: FrameKind = "pandas") -> Any:
         """One row a case, as a data frame of pandas, polars or Arrow."""
@@ -111,14 +111,16 @@ class Run(reading.StoredRun):
         return summary_blocks(self.summary(), self.manifest, self.folder)
 
     def _repr_html_(self) -> str:
-        return html.for_notebook(self.blocks())
+        return html.to_notebook_html(self.blocks())
 
     def __str__(self) -> str:
         """One line; `summary()` says more."""
         manifest = self.manifest
-        who = f"{judge_of(manifest)} ({labeller_of(manifest)})"
+        who = f"{judge_name(manifest)} ({run_labeller_name(manifest)})"
         counts = manifest.counts
-        return clean_line(f"{self.folder}: {who}, {manifest.state}, {counted(counts.total)}: {endings(counts)}")
+        return clean_line(
+            f"{self.folder}: {who}, {manifest.state}, {format_count(counts.total)}: {format_outcomes(counts)}"
+        )
 
     def __repr__(self) -> str:
         return f"<Run {self}>"
@@ -132,24 +134,15 @@ def load_run(folder: AnyRun) -> Run:
     return Run(found.folder, found.manifest)
 
 
-class Agreement(AgreementResult):
-    """How far judgements agree with people; shows itself in a notebook."""
-
-    def _repr_html_(self) -> str:
-        return html.for_notebook(agreement_blocks(self, "Agreement with people"))
-
-    def __str__(self) -> str:
-        return to_text(agreement_blocks(self, "Agreement with people", short=True))
-
-
-class Comparison(ComparisonResult):
-    """Two runs, case by case; shows itself in a notebook."""
-
-    def _repr_html_(self) -> str:
-        return html.for_notebook(comparison_blocks(self))
-
-    def __str__(self) -> str:
-        return to_text(comparison_blocks(self))
+_AGREEMENT = "Agreement with people"
+Agreement.draw_with(
+    to_text=lambda found: to_text(agreement_blocks(found, _AGREEMENT, short=True)),
+    to_html=lambda found: html.to_notebook_html(agreement_blocks(found, _AGREEMENT)),
+)
+Comparison.draw_with(
+    to_text=lambda found: to_text(comparison_blocks(found)),
+    to_html=lambda found: html.to_notebook_html(comparison_blocks(found)),
+)
 
 
 def is_workbench(labels: object) -> bool:
@@ -157,16 +150,16 @@ def is_workbench(labels: object) -> bool:
     if not isinstance(labels, str | PathLike):
         return False
     path = Path(labels)
-    return "://" in str(labels) or path.suffix == ".sqlite" or (home_of(path) / FOLDER / FILE).is_file()
+    return "://" in str(labels) or path.suffix == ".sqlite" or (find_runs_folder(path) / FOLDER / FILE).is_file()
 
 
 def labels_from(workbench: str | PathLike[str], run: str | PathLike[str], depth: str = "both") -> Rows:
     """What people said of the cases of a run, one row a case and rater, as `agree` takes it."""
     try:
-        from krino.people.rows import plain, rows_for_run
+        from krino.people.rows import drop_provenance, load_rows
     except ModuleNotFoundError as missing:
         raise UsageProblem(f"labels of a workbench need {missing.name}: pip install 'krino[web]'") from None
-    return plain(rows_for_run(workbench, reading.load_run(run), depth))
+    return drop_provenance(load_rows(workbench, reading.load_run(run), depth))
 
 
 def agree(
@@ -176,7 +169,7 @@ def agree(
     fields: Collection[str] | None = None,
     confidence: Mapping[str, str] | None = None,
     cluster: str | None = None,
-    worst: int = WORST,
+    worst: int = DEFAULT_WORST,
     values: Mapping[str, Any] | None = None,
     draws: int = DRAWS,
     seed: int = 0,
@@ -194,7 +187,7 @@ def agree(
         if not isinstance(given, str | PathLike):
             raise UsageProblem("labels of a workbench belong to a run: give the run, not its judgements")
         labels = labels_from(labels, given)  # type: ignore[arg-type]
-    found = hold_against(
+    return hold_against(
         given,
         labels,
         fields=fields,
@@ -205,7 +198,6 @@ def agree(
         draws=draws,
         seed=seed,
     )
-    return Agreement.model_construct(**dict(found))
 
 
 def compare(a: AnyRun, b: AnyRun, *, shown: int = SHOWN, cluster: str | None = None) -> Comparison:
@@ -213,8 +205,7 @@ def compare(a: AnyRun, b: AnyRun, *, shown: int = SHOWN, cluster: str | None = N
 
     `shown`: ids named for each kind of change. `cluster`: a column of metadata whose cases hang together.
     """
-    found = compare_folders(load_run(a).folder, load_run(b).folder, shown=shown, cluster=cluster)
-    return Comparison.model_construct(**dict(found))
+    return compare_folders(load_run(a).folder, load_run(b).folder, shown=shown, cluster=cluster)
 
 
 def gate_rules(
@@ -227,7 +218,7 @@ def gate_rules(
     by: str | None = None,
     point: bool = False,
     few: int = FEW,
-    worst: int = WORST,
+    worst: int = DEFAULT_WORST,
 ) -> Gate:
     """Rules for `krino.run(gate=...)` and `Run.gate`, as `krino gate` takes them.
 
@@ -244,7 +235,7 @@ def gate_rules(
 
 def made_gate(rules: Sequence[Rule], base: Path | None, *, by: str | None, point: bool, few: int, worst: int) -> Gate:
     """A gate whose rules and run to compare with belong together."""
-    paired = any(rule.paired for rule in rules)
+    paired = any(rule.compares_runs for rule in rules)
     if base is None and paired:
         raise UsageProblem("--may-fall and --may-rise compare with another run: name it with --not-worse-than RUN")
     if base is not None and not paired:

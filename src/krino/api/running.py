@@ -8,10 +8,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import shlex
+from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -39,11 +39,11 @@ from krino.labellers.factory import labeller_from
 from krino.labellers.replay import PanelReplay, Unasked
 from krino.render.report import REPORT, Report
 from krino.results.gates.gate import Gate, check_run
-from krino.results.gates.validate import refuse_for
+from krino.results.gates.validate import refuse_for_judge
 from krino.results.summary import Summary, collect
 from krino.runs.contents import Contents
 from krino.runs.folder import RunLocation, find_location, trying, was_killed
-from krino.runs.inputs import CasesBeside, Inputs, Source, identify_by, inputs_of, kept_inputs
+from krino.runs.inputs import CasesBeside, Inputs, Source, identify_by, inputs_of, kept_inputs, opened_once
 from krino.runs.manifest import Manifest, Plan, in_part
 from krino.runs.reading import RecordedLabels
 from krino.runs.session import CaseSource, Session, Tally
@@ -90,7 +90,7 @@ def run(
     ready = ready_judge(judge, options, prompt)
     address = judge if isinstance(judge, str) else address_of(type(ready))
     if gate is not None:
-        refuse_for(ready, gate.rules)
+        refuse_for_judge(ready, gate.rules)
     folder, seconds = None if into is None else Path(into), seconds_of(case_timeout)
     settings = RunSettings(folder, None, format, mapping or {}, split or {}, fresh, case_seconds=seconds)
 
@@ -195,7 +195,7 @@ class Running:
             mapping=dict(self.settings.mapping),
             split=dict(self.settings.split),
         )
-        return in_part(plan, heads) if (heads := heads_of(self.inputs.paths)) else plan
+        return in_part(plan, heads) if (heads := heads_of(self.inputs.paths, self.inputs.files)) else plan
 
     def estimate(self) -> Estimate:
         """What asking about the cases would take. Studies every case; asks nobody, and refuses what a run would refuse
@@ -300,34 +300,35 @@ class Running:
     def cases(self) -> Iterator[CaseItem]:
         """The cases from the first on, as often as this is called."""
         how = self.settings
-        return read_cases(self.inputs.paths, format=how.format, mapping=how.mapping, split=how.split, judge=self.judge)
+        reading: Any = {"format": how.format, "mapping": how.mapping, "split": how.split}
+        return read_cases(self.inputs.paths, **reading, judge=self.judge, files=self.inputs.files)
 
     def _first_look(self, folder: Path) -> Iterator[CaseItem]:
         """The cases, the first of which is there; a judge that breaks on them is told before anything is claimed. Where
         the last command was killed, perhaps by one of the cases, they are left to workers unseen."""
         killed = self.settings.may_kill or was_killed(folder)
+        items = _Begun(self.cases())
+        # A pipe may hand over one case now and the next in an hour: nothing waits for more of it than the first case.
         if not killed and all(Path(name).is_file() or Path(name).is_dir() for name in self.inputs.paths):
-            with trying(folder):  # what can be read twice
-                self._rehearse()
-        items = self.cases()
-        for first in items:
-            begun = chain([first], items)
+            with trying(folder):
+                self._rehearse(items)
+        if next(items.start(), None) is not None:
             unseen = killed or self._goes_to_workers()
-            return begun if unseen else rehearsed(begun, self.judge, self.settings.case_seconds)
-        if heads_of(self.inputs.paths):  # of a few cases in many shards some have none, and are judged all the same
-            return items
+            return items.rest() if unseen else rehearsed(items.rest(), self.judge, self.settings.case_seconds)
+        if heads_of(self.inputs.paths, self.inputs.files):  # some of many shards have no cases, and are runs as well
+            return items.rest()
         raise UsageProblem(f"{', '.join(self.inputs.given)}: there are no cases in it")
 
     def _goes_to_workers(self) -> bool:
         return goes_to_workers(self.make_engine(), self.judge, self.settings.case_seconds)
 
-    def _rehearse(self) -> None:
+    def _rehearse(self, items: _Begun) -> None:
         seconds = self.settings.case_seconds
         if self._goes_to_workers():
-            rehearse_apart(self.judge, self.labeller, self.cases(), seconds)
+            rehearse_apart(self.judge, self.labeller, items.start(), seconds)
             return
-        rehearse_first(self.judge, self.cases(), seconds)
-        refuse_without_labeller(self.judge, self.labeller, self.cases(), seconds)
+        rehearse_first(self.judge, items.start(), seconds)
+        refuse_without_labeller(self.judge, self.labeller, items.start(), seconds)
 
     def _watched(self, items: Iterator[CaseItem]) -> Iterator[CaseItem]:
         """The cases, with what is odd about their fields told on the way."""
@@ -346,6 +347,27 @@ class Running:
         for line in left_unread(self.inputs.paths):
             self.tell(line)
         self.tell(f"{'continuing' if location.continued else 'run folder'} {location.folder}")
+
+
+class _Begun:
+    """Cases whose start is looked at, as often as need be, before all of them are used; it is kept until then."""
+
+    def __init__(self, items: Iterator[CaseItem]) -> None:
+        self._items = items
+        self._read: deque[CaseItem] = deque()
+
+    def start(self) -> Iterator[CaseItem]:
+        """From the first case on. Each that is looked at stays in memory: only a few may be asked for."""
+        yield from tuple(self._read)
+        for item in self._items:
+            self._read.append(item)
+            yield item
+
+    def rest(self) -> Iterator[CaseItem]:
+        """All of them, once."""
+        while self._read:
+            yield self._read.popleft()
+        yield from self._items
 
 
 # --- what it would cost ----------------------------------------------------------------------------
@@ -458,7 +480,7 @@ def _judge_of(run: Run, trust: bool, command: str) -> str:
 def _kept(run: Run, command: str) -> contextlib.AbstractContextManager[Inputs]:
     """The inputs that lie in the folder of a run."""
     if (inputs := kept_inputs(run.folder, run.manifest.plan.inputs)) is not None:
-        return contextlib.nullcontext(inputs)
+        return opened_once(inputs)
     names = " ".join(shlex.quote(clean_line(name)) for name in run.manifest.plan.inputs)
     raise UsageProblem(
         f"name the files that {run.folder} was made of: they do not lie in it, and what a run folder names is not "

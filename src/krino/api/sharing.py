@@ -40,7 +40,8 @@ def shard(
     with inputs_of(source) as inputs:
         names = [as_text(name) for name in inputs.names]
         whole = Whole(inputs=names, format=format, mapping=dict(mapping or {}), split=dict(split or {}))
-        items = read_cases(inputs.paths, format=format, mapping=mapping, split=split, judge=ready)
+        reading: Any = {"format": format, "mapping": mapping, "split": split, "files": inputs.files}
+        items = read_cases(inputs.paths, **reading, judge=ready)
         return Cutter(Path(into), shards).write(((item, input_hash(item, ready)) for item in items), whole)
 
 

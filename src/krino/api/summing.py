@@ -14,7 +14,7 @@ from typing import Any, Self
 
 from krino.engine.started import follow_the_starter
 from krino.exports.parquet_file import ParquetBeside
-from krino.results.summary import Collected, Taker, collect
+from krino.results.summary import Collected, JudgementSink, collect
 from krino.runs.reading import Found, StoredRun, load_run
 
 LARGE_RUN = 5_000
@@ -23,7 +23,7 @@ LARGE_RUN = 5_000
 Records = Callable[[], Iterable[Mapping[str, Any]]]
 
 
-def sum_up(run: StoredRun, records: Records, *takers: Taker) -> Collected:
+def sum_up(run: StoredRun, records: Records, *takers: JudgementSink) -> Collected:
     """What the run comes to, from one reading, of which others may take what they need too."""
     with ParquetBeside(run.folder, records) as table:
         found = collect(records(), *takers, table, schema=run.manifest.about.fields_schema)

@@ -15,6 +15,7 @@ from krino.cases import csv_table, json_array, jsonl, parquet, shard
 from krino.cases.content import names_read, spelling_of
 from krino.cases.item import CaseItem, case_id
 from krino.cases.mapping import EACH, FieldMap, FieldMissing, field_map, find_present, told_nowhere
+from krino.cases.open_files import OpenFiles
 from krino.cases.origin import Format, Origin, find_origins
 from krino.cases.row import Row, bad_row
 from krino.cases.splitting import split_items
@@ -33,28 +34,41 @@ def read_cases(
     split: Mapping[str, str] | None = None,
     stdin: BinaryIO | None = None,
     judge: AnyJudge | None = None,
+    files: OpenFiles | None = None,
 ) -> Iterator[CaseItem]:
     """The cases of all inputs in order. Raises `UsageProblem` at once for an input that cannot be read.
 
     `mapping` gives fields other names, `split` names fields whose text is several with a separator between them
-    (`{"context": "|||"}`). `judge` knows which lists are one case, and which records hold several.
+    (`{"context": "|||"}`). `judge` knows which lists are one case, and which records hold several. `files`: opened by
+    whoever reads the same inputs more than once.
     """
+    opener = _Opener(stdin, files or OpenFiles())
     if not inputs:
         raise UsageProblem("no input: name at least one file or folder of cases, or - for stdin")
     origins = list(find_origins(inputs, format))
     if shards := [origin.path for origin in origins if origin.format == "shard" and origin.path is not None]:
-        return _shards(shards, [os.fspath(name) for name in inputs], mapped=bool(mapping or split))
+        return _shards(shards, [os.fspath(name) for name in inputs], opener.files, mapped=bool(mapping or split))
     for origin in origins:
         if origin.is_regular and not origin.in_folder:
-            _check_start(origin)
-    fields = _checked(field_map(mapping, split), origins, judge)
-    items = _items(origins, fields, stdin, judge)
+            _check_start(origin, opener.files)
+    fields = _checked(field_map(mapping, split), origins, judge, opener)
+    items = _items(origins, fields, opener, judge)
     if judge is None:
         return items
-    return split_items(items, judge, ahead=_items([item for item in origins if item.is_regular], fields, None, judge))
+    readable_twice = [item for item in origins if item.is_regular]
+    return split_items(items, judge, ahead=_items(readable_twice, fields, opener, judge))
 
 
-def _checked(fields: FieldMap | None, origins: list[Origin], judge: AnyJudge | None) -> FieldMap | None:
+class _Opener(NamedTuple):
+    """Where the bytes of an input come from."""
+
+    stdin: BinaryIO | None
+    files: OpenFiles
+
+
+def _checked(
+    fields: FieldMap | None, origins: list[Origin], judge: AnyJudge | None, opener: _Opener
+) -> FieldMap | None:
     """The mapping with what is known of the records: a source that some record has may be absent in others.
 
     Raises `UsageProblem` for a source that no record has. What can be read only once is not looked at beforehand.
@@ -65,7 +79,7 @@ def _checked(fields: FieldMap | None, origins: list[Origin], judge: AnyJudge | N
     if not all(origin.is_regular for origin in origins):
         return fields
     columns = _columns(fields, judge)
-    rows = (row for origin in origins for row in _rows(origin, None, judge, columns))
+    rows = (row for origin in origins for row in _rows(origin, opener, judge, columns))
     try:
         present, first = find_present(fields, (record for _, record, _, _ in rows if record is not None))
     except UsageProblem:  # it is reported in its place, after the cases before it
@@ -102,16 +116,16 @@ def other_names(fields: FieldMap, judge: AnyJudge | None) -> Iterator[str]:
             yield from (name for name in names if name not in targets)
 
 
-def _shards(shards: list[Path], inputs: list[str], *, mapped: bool) -> Iterator[CaseItem]:
+def _shards(shards: list[Path], inputs: list[str], files: OpenFiles, *, mapped: bool) -> Iterator[CaseItem]:
     if mapped:
         raise UsageProblem(
             f"{shards[0]}: fields were mapped and split when the shard was cut; leave out --map, --split"
         )
-    shard.heads_of(inputs)
-    return shard.read_shards(shards)
+    shard.heads_of(inputs, files)
+    return shard.read_shards(shards, files)
 
 
-def _check_start(origin: Origin) -> None:
+def _check_start(origin: Origin, files: OpenFiles) -> None:
     """Find out before the first case what can be known of a file from its start."""
     if origin.path is None:
         return
@@ -120,12 +134,12 @@ def _check_start(origin: Origin) -> None:
         if origin.format == "parquet":
             parquet.check_table(origin.path, shown)
             return
-        with open_bytes(origin.path) as stream:
+        with open_bytes(origin.path, files) as stream:
             check_not_empty(stream, shown)
             if origin.format == "json":
                 json_array.check_start(stream.peek(1)[:1], shown)
         if origin.format == "csv":
-            with open_bytes(origin.path) as stream:
+            with open_bytes(origin.path, files) as stream:
                 csv_table.check_header(stream, shown, origin.delimiter)
     except READ_ERRORS as error:
         reason = getattr(error, "strerror", None) or str(error)
@@ -133,13 +147,13 @@ def _check_start(origin: Origin) -> None:
 
 
 def _items(
-    origins: list[Origin], fields: FieldMap | None, stdin: BinaryIO | None, judge: AnyJudge | None
+    origins: list[Origin], fields: FieldMap | None, opener: _Opener, judge: AnyJudge | None
 ) -> Iterator[CaseItem]:
     index = 0
     columns = _columns(fields, judge)
     for origin in origins:
         given, name, shown = origin.given, origin.name, origin.shown
-        for number, record, problem, raw in _rows(origin, stdin, judge, columns):
+        for number, record, problem, raw in _rows(origin, opener, judge, columns):
             own_id = None
             if record is not None:
                 own_id = case_id(record)
@@ -182,28 +196,28 @@ def _columns(fields: FieldMap | None, judge: AnyJudge | None) -> Columns:
     )
 
 
-def _rows(origin: Origin, stdin: BinaryIO | None, judge: AnyJudge | None, columns: Columns) -> Iterator[Row]:
+def _rows(origin: Origin, opener: _Opener, judge: AnyJudge | None, columns: Columns) -> Iterator[Row]:
     if not origin.in_folder:
-        return _rows_of_file(origin, stdin, judge, columns)
-    return _rows_of_member(origin, judge, columns)
+        return _rows_of_file(origin, opener, judge, columns)
+    return _rows_of_member(origin, opener, judge, columns)
 
 
-def _rows_of_member(origin: Origin, judge: AnyJudge | None, columns: Columns) -> Iterator[Row]:
+def _rows_of_member(origin: Origin, opener: _Opener, judge: AnyJudge | None, columns: Columns) -> Iterator[Row]:
     """One bad file among the many of a folder is a problem of its own, it does not end the reading."""
     if not origin.is_regular:
         yield bad_row(1, f"{origin.shown}: no plain file but a pipe, a device or a broken link; name it by itself")
         return
     try:
-        yield from _rows_of_file(origin, None, judge, columns)
+        yield from _rows_of_file(origin, opener, judge, columns)
     except UsageProblem as problem:
         yield bad_row(1, str(problem))
 
 
-def _rows_of_file(origin: Origin, stdin: BinaryIO | None, judge: AnyJudge | None, columns: Columns) -> Iterator[Row]:
+def _rows_of_file(origin: Origin, opener: _Opener, judge: AnyJudge | None, columns: Columns) -> Iterator[Row]:
     if origin.format == "parquet" and origin.path is not None:
         yield from parquet.rows(origin.path, origin.shown)
         return
-    with _opened(origin, stdin) as stream:
+    with _opened(origin, opener) as stream:
         if origin.format == "csv":
             yield from csv_table.rows(stream, origin.shown, origin.delimiter, columns.texts, columns.lists)
         elif origin.format == "json":
@@ -227,13 +241,13 @@ def _rows_by_first_byte(stream: io.BufferedReader, shown: str, judge: AnyJudge |
 
 
 @contextmanager
-def _opened(origin: Origin, stdin: BinaryIO | None) -> Iterator[io.BufferedReader]:
+def _opened(origin: Origin, opener: _Opener) -> Iterator[io.BufferedReader]:
     if origin.path is None:
-        with _borrowed(stdin or sys.stdin.buffer) as stream:
+        with _borrowed(opener.stdin or sys.stdin.buffer) as stream:
             yield stream
         return
     try:
-        stream = open_bytes(origin.path)
+        stream = open_bytes(origin.path, opener.files)
     except OSError as error:
         raise UsageProblem(f"{origin.shown}: the file cannot be read: {error.strerror}") from None
     with stream:
@@ -257,15 +271,16 @@ _MAX_COUNTED_BYTES = 200_000_000
 _CHUNK_BYTES = 1 << 20
 
 
-def count_hint(inputs: Sequence[str | os.PathLike[str]]) -> int | None:
+def count_hint(inputs: Sequence[str | os.PathLike[str]], files: OpenFiles | None = None) -> int | None:
     """How many cases there are, or None where counting would mean reading everything.
 
     Parquet says it in its metadata; the lines of a JSONL file are counted, blank ones included.
     """
+    files = files or OpenFiles()
     total = 0
     try:
         for origin in find_origins(inputs, "auto"):
-            count = _count(origin)
+            count = _count(origin, files)
             if count is None:
                 return None
             total += count
@@ -274,21 +289,21 @@ def count_hint(inputs: Sequence[str | os.PathLike[str]]) -> int | None:
     return total
 
 
-def _count(origin: Origin) -> int | None:
+def _count(origin: Origin, files: OpenFiles) -> int | None:
     if origin.path is None or not origin.is_regular:
         return None
     if origin.format == "parquet":
         return parquet.row_count(origin.path, origin.shown)
     packed = origin.path.suffix.lower() == ".gz"
     if origin.format == "jsonl" and not packed and origin.path.stat().st_size < _MAX_COUNTED_BYTES:
-        return _count_lines(origin.path)
+        return _count_lines(origin.path, files)
     return None
 
 
-def _count_lines(path: Path) -> int:
+def _count_lines(path: Path, files: OpenFiles) -> int:
     lines = 0
     last = b"\n"
-    with path.open("rb", buffering=0) as stream:
+    with files.open(path) as stream:
         while chunk := stream.read(_CHUNK_BYTES):
             lines += chunk.count(b"\n")
             last = chunk[-1:]

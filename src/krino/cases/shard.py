@@ -7,6 +7,7 @@ nothing is paid twice; which one it is depends on the content alone, so that cut
 from __future__ import annotations
 
 import hashlib
+import io
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack
@@ -18,6 +19,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from krino.cases.item import CaseItem, as_text
+from krino.cases.open_files import OpenFiles
 from krino.cases.stream import MAX_CASE_BYTES
 from krino.contract import Source, describe_validation
 from krino.errors import UsageProblem
@@ -140,29 +142,29 @@ def is_shard(path: str | Path) -> bool:
     return Path(path).suffix == SUFFIX
 
 
-def heads_of(paths: Sequence[str]) -> list[Head]:
+def heads_of(paths: Sequence[str], files: OpenFiles | None = None) -> list[Head]:
     """Of inputs that are shards of one whole; empty where none is a shard. Other mixtures are refused."""
     shards = [path for path in paths if is_shard(path)]
     if not shards:
         return []
     if len(shards) < len(paths):
         raise UsageProblem(f"{shards[0]} is a shard, and other inputs are not: judge them in runs of their own")
-    heads = [read_head(Path(path)) for path in shards]
+    heads = [read_head(Path(path), files) for path in shards]
     if any((head.whole, head.of) != (heads[0].whole, heads[0].of) for head in heads):
         raise UsageProblem(f"{', '.join(shards)} are shards of different wholes: judge them in runs of their own")
     return heads
 
 
-def read_head(path: Path) -> Head:
-    with _opened(path) as lines:
+def read_head(path: Path, files: OpenFiles | None = None) -> Head:
+    with _opened(path, files) as lines:
         return _head(lines, path)
 
 
-def read_shards(paths: Sequence[Path]) -> Iterator[CaseItem]:
+def read_shards(paths: Sequence[Path], files: OpenFiles | None = None) -> Iterator[CaseItem]:
     """The cases of all of them. A line that is none is not passed over: a case would be missing in the whole."""
     index = 0
     for path in paths:
-        with _opened(path) as lines:
+        with _opened(path, files) as lines:
             _head(lines, path)
             for number, text in enumerate(iter(lambda lines=lines: lines.readline(LONGEST), b""), 2):  # type: ignore[misc]
                 line = _parsed(_Line, text, f"{path}:{number}")
@@ -170,9 +172,9 @@ def read_shards(paths: Sequence[Path]) -> Iterator[CaseItem]:
                 index += 1
 
 
-def _opened(path: Path) -> BinaryIO:
+def _opened(path: Path, files: OpenFiles | None) -> BinaryIO:
     try:
-        return path.open("rb")
+        return io.BufferedReader((files or OpenFiles()).open(path))
     except OSError as error:
         raise UsageProblem(f"{path}: the shard cannot be read: {error.strerror}") from None
 

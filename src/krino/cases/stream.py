@@ -8,6 +8,7 @@ import zlib
 from pathlib import Path
 from typing import cast
 
+from krino.cases.open_files import OpenFiles
 from krino.errors import UsageProblem
 
 MAX_CASE_BYTES = 64 * 1024 * 1024
@@ -21,12 +22,26 @@ _BUFFER_BYTES = 1 << 18
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
-def open_bytes(path: Path) -> io.BufferedReader:
+def open_bytes(path: Path, files: OpenFiles) -> io.BufferedReader:
     """The file's bytes, unpacked when its name ends in .gz."""
+    raw = files.open(path)
     if path.suffix.lower() == ".gz":
         # GzipFile reads lines in Python; a C buffer around it makes JSONL several times faster.
-        return io.BufferedReader(cast(io.RawIOBase, gzip.open(path)), _BUFFER_BYTES)
-    return io.BufferedReader(io.FileIO(path), _BUFFER_BYTES)
+        unpacked = _Unpacked(io.BufferedReader(raw, _BUFFER_BYTES))
+        return io.BufferedReader(cast(io.RawIOBase, unpacked), _BUFFER_BYTES)
+    return io.BufferedReader(raw, _BUFFER_BYTES)
+
+
+class _Unpacked(gzip.GzipFile):
+    """Closes the file that it unpacks, which is opened for it alone."""
+
+    def __init__(self, packed: io.BufferedReader) -> None:
+        self._packed = packed
+        super().__init__(mode="rb", fileobj=packed)
+
+    def close(self) -> None:
+        super().close()
+        self._packed.close()
 
 
 def skip_mark_and_blanks(stream: io.BufferedReader) -> tuple[bytes, int]:

@@ -81,7 +81,7 @@ def agree(
     from krino.render.agreement import agreement_blocks
     from krino.results.agreement.agree import agree as hold_against
     from krino.results.agreement.labels import Labels, parse_values, read_labels
-    from krino.results.wording import judge_of, labeller_of
+    from krino.results.formatting import judge_name, run_labeller_name
     from krino.runs.manifest import Manifest
 
     manifest = Manifest.load(run)
@@ -102,7 +102,8 @@ def agree(
         values=parse_values(values or ()),
         draws=draws,
     )
-    title = f"{judge_of(manifest)} ({labeller_of(manifest)}) against {Path(labels).name if labels else 'the workbench'}"
+    people = Path(labels).name if labels else "the workbench"
+    title = f"{judge_name(manifest)} ({run_labeller_name(manifest)}) against {people}"
     as_markdown(markdown, agreement_blocks(found, title))
     typer.echo(found.model_dump_json()) if json else on_screen(agreement_blocks(found, title, short=True))
     raise typer.Exit(exit_code(found))

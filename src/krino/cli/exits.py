@@ -82,7 +82,7 @@ def _nudge_after_signals() -> None:
     threading.Thread(target=nudge, name="nudge", daemon=True).start()
 
 
-LONGEST_END = 10.0
+_LONGEST_END = 10.0
 """Seconds after which the command ends although a judge has left a thread running, or something to do at the end."""
 
 
@@ -90,7 +90,8 @@ def end_with(code: int) -> NoReturn:
     """Ends this process, whatever a judge has left behind in it: all that counts is written by now."""
 
     def end() -> None:
-        time.sleep(LONGEST_END)
+        threading.main_thread().join()  # until then a program that called the command itself may go on
+        time.sleep(_LONGEST_END)
         os._exit(code)
 
     threading.Thread(target=end, name="krino-end", daemon=True).start()

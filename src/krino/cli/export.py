@@ -92,9 +92,9 @@ def _send(run: Run, endpoint: str, inputs: list[str] | None) -> int:
 
 def _tell(run: Run, file: str | None) -> None:
     """How complete the export is, on stderr: a run with failures or without its end must not pass for a whole one."""
-    from krino.results.wording import endings
+    from krino.results.formatting import format_outcomes
 
     counts = run.counts()
-    say(f"{counts.total:,} cases{f' in {file}' if file else ''}: {endings(counts)}")
+    say(f"{counts.total:,} cases{f' in {file}' if file else ''}: {format_outcomes(counts)}")
     if run.manifest.state != "finished":
         say(f"the run is not finished ({run.manifest.state}): the export holds what is judged so far")

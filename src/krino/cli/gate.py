@@ -105,8 +105,7 @@ class Gating:
 
     def check(self, folder: Path) -> GateResult:
         """Hold a run against the gate, and write the files."""
-        from krino.render.gate import gate_blocks
-        from krino.render.junit import to_junit
+        from krino.render.gate import gate_blocks, to_junit
         from krino.results.gates.gate import check_run
         from krino.writing import writing
 
@@ -133,7 +132,7 @@ def gating_of_judge(
     run: Path | None,
 ) -> Gating | None:
     """For `krino judge --gate`: whatever is wrong with the rules is said before anything is judged or paid."""
-    from krino.results.gates.validate import refuse_for
+    from krino.results.gates.validate import refuse_for_judge
     from krino.runs.manifest import Manifest
 
     given = {name: path for name, path in files.items() if path is not None}
@@ -147,7 +146,7 @@ def gating_of_judge(
             )
         return None
     gating = Gating(read_gate(flags, point=point), **files)
-    refuse_for(judge, gating.gate.rules)
+    refuse_for_judge(judge, gating.gate.rules)
     for name, path in given.items():
         if not path.absolute().parent.is_dir():
             raise UsageProblem(f"--{name} {path}: there is no folder {path.parent}")
@@ -170,8 +169,8 @@ def read_gate(
     """What the flags say, and where they say nothing, krino.toml."""
     from krino.api.recorded_run import made_gate
     from krino.cli.settings import load_settings
-    from krino.results.named_cases import WORST
-    from krino.stats.moments import FEW
+    from krino.results.explanations import DEFAULT_WORST
+    from krino.stats.confidence_intervals import FEW
 
     settings = load_settings()
     stored = _checked(settings.gate, f"{settings.path}: [gate]")
@@ -184,15 +183,15 @@ def read_gate(
         by=by if by is not None else stored.get("by"),
         point=bool(stored.get("point")) if point is None else point,
         few=few or stored.get("few", FEW),
-        worst=stored.get("worst", WORST) if worst is None else worst,
+        worst=stored.get("worst", DEFAULT_WORST) if worst is None else worst,
     )
 
 
 def _rules(flags: Mapping[str, RuleList], stored: Mapping[str, Any], where: str) -> list[Rule]:
-    from krino.results.gates.rules import KINDS, joined, parse_flags, parse_table
+    from krino.results.gates.rules import KINDS, merge_rules, parse_flags, parse_table
 
     from_file = [rule for kind in KINDS for rule in parse_table(kind, stored.get(kind, {}), f"{where}.{kind}]")]
-    return joined(from_file, [rule for kind in KINDS for rule in parse_flags(kind, flags.get(kind) or [])])
+    return merge_rules(from_file, [rule for kind in KINDS for rule in parse_flags(kind, flags.get(kind) or [])])
 
 
 def _checked(section: Mapping[str, Any], where: str) -> Mapping[str, Any]:

@@ -64,7 +64,7 @@ def carry_out(running: Running, as_json: bool, gating: Gating | None = None, eve
     console = screen(stderr=True)
 
     async def conduct(session: Session, cases: CaseSource) -> Manifest:
-        total = count_hint(running.inputs.paths)
+        total = count_hint(running.inputs.paths, running.inputs.files)
         try:
             with shown(session.tally, total, console, running.labeller, every):
                 return await Interruptible(session, console).run(cases)

@@ -67,7 +67,7 @@ def serve(
 ) -> None:
     """Look at runs, label and compare them in a browser; judge cases over HTTP (POST /v1/judge/JUDGE)."""
     try:
-        from krino.people import FOLDER, home_of
+        from krino.people import FOLDER, find_runs_folder
         from krino.web.server import serve as serve_until_ended
         from krino.web.settings import ServeSettings
     except ModuleNotFoundError as missing:
@@ -81,15 +81,15 @@ def serve(
         allow_hosts=tuple(allow_host or ()),
         judges=tuple(judge or ()),
         max_case_bytes=max_case_bytes,
-        apart=True,
+        in_processes=True,
         labellers={} if labeller is None else {labeller: _asked(ctx, labeller, api_key_env, llm)},
     )
     address = f"http://{'localhost' if host in ('127.0.0.1', '::1') else host}:{port}/"
 
     def listening() -> None:
         say(f"the workbench is at {address} (Ctrl-C ends it)")
-        if database is None and home_of(runs) != runs:
-            kept = f"what people say of it is kept beside it, in {home_of(runs) / FOLDER}"
+        if database is None and find_runs_folder(runs) != runs:
+            kept = f"what people say of it is kept beside it, in {find_runs_folder(runs) / FOLDER}"
             say(f"{runs} is one run: {kept} (--database names another place)")
         if open:
             typer.launch(address)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from krino.cli import options
-from krino.cli.printing import as_json, on_screen
+from krino.cli.printing import as_json, on_screen, say
 from krino.errors import UsageProblem
 from krino.text.guessing import guessed
 
@@ -70,24 +70,24 @@ def show(
 
 def _worst(run: StoredRun, most: int, by: str | None, json: bool) -> None:
     from krino.render.case import worst_blocks
-    from krino.results.verdict_schema import scales_of
-    from krino.results.worst import worst
+    from krino.results.verdict_schema import declared_scales
+    from krino.results.worst_cases import rank_worst
 
     about = run.manifest.about
-    found = worst(run.found().records, most, by, about.fields_schema)
+    found = rank_worst(run.found().records, most, by, about.fields_schema)
     if json:
         for judgement in (*found.not_judged, *found.judged):
             as_json(judgement)
     else:
-        on_screen(worst_blocks(found, about.rules, scales_of(about.fields_schema), run.folder))
+        on_screen(worst_blocks(found, about.rules, declared_scales(about.fields_schema), run.folder))
 
 
 def _slices(judgements: Iterable[dict[str, Any]], schema: Mapping[str, Any], by: str, json: bool) -> None:
-    from krino.render.summary import slices_blocks
+    from krino.render.summary import slice_blocks
     from krino.results.slices import parse_columns, slice_by
 
     tables = slice_by(judgements, parse_columns(by), schema)
-    as_json([table.model_dump(mode="json") for table in tables]) if json else on_screen(slices_blocks(tables))
+    as_json([table.model_dump(mode="json") for table in tables]) if json else on_screen(slice_blocks(tables))
 
 
 def _summary(run: StoredRun) -> None:
@@ -101,11 +101,14 @@ def _summary(run: StoredRun) -> None:
 def _one(judgement: dict[str, Any], run: StoredRun, labels: bool) -> None:
     from krino.contract import Judgement
     from krino.render.case import case_blocks
-    from krino.render.embed import RecordedViews
-    from krino.render.report import REPORT
-    from krino.results.verdict_schema import scales_of
+    from krino.render.terminal import can_be_shown
+    from krino.results.verdict_schema import declared_scales
+    from krino.runs.views import StoredViews, why_no_view
 
     about = run.manifest.about
-    own = RecordedViews(run.folder / REPORT).of(judgement)
+    stored = StoredViews(run.folder).blocks_of(judgement["input_hash"])
+    own = stored if stored is not None and can_be_shown(stored) else []
     shown = Judgement.model_validate(judgement)
-    on_screen(case_blocks(shown, about.rules, scales_of(about.fields_schema), own, labels=labels))
+    on_screen(case_blocks(shown, about.rules, declared_scales(about.fields_schema), own, labels=labels))
+    if stored is None and (why := why_no_view(judgement)):
+        say(why)

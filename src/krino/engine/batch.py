@@ -20,10 +20,10 @@ from krino.engine.case import Judged, carry
 from krino.engine.desk import bare_case, case_of
 from krino.engine.protocol import BREATH, Assignment, OpenCase, Receive
 from krino.errors import RunStopped, UsageProblem, Waiting
-from krino.labellers.llm.batch.courier import Courier
+from krino.labellers.llm.batch.jobs import BatchJobs
 from krino.labellers.llm.batch.ledger import FOLDER, Ledger
-from krino.labellers.llm.batch.mailbox import LATER, Sizes
 from krino.labellers.llm.batch.providers import refuse_without_batches
+from krino.labellers.llm.batch.queue import LATER, Sizes
 from krino.labellers.llm.labeller import LlmLabeller
 from krino.labellers.panel import Panel
 from krino.writing import unwritten
@@ -58,12 +58,12 @@ class BatchFiles:
                 await self._ask_first(assignment, cases, receive)
             pause = min(FIRST_LOOK, self._longest_pause)
             settle = min(SETTLE, 4 * self._longest_pause)
-            couriers = [Courier(model, ledger, self._sizes, pause, settle) for model in models]
+            batch_jobs = [BatchJobs(model, ledger, self._sizes, pause, settle) for model in models]
             try:
-                await _Round(self, assignment, couriers, piles, receive).run(cases)
+                await _Round(self, assignment, batch_jobs, piles, receive).run(cases)
             finally:
-                for courier in couriers:
-                    await courier.aclose()
+                for jobs in batch_jobs:
+                    await jobs.aclose()
         finally:
             try:
                 for case in piles.all():
@@ -98,28 +98,29 @@ class BatchFiles:
             if case is None:
                 return
             try:
-                judgement, stop = await _carried(assignment, case)
+                judged = await _carried(assignment, case)
             except RunStopped:
                 await receive([(case, None)])
                 raise
-            await receive([(case, judgement)])
-            if stop is not None:
-                raise stop
+            await receive([(case, judged.judgement)])
+            judged.keep_view(assignment.judge, assignment.views, assignment.case_seconds)
+            if judged.stop is not None:
+                raise judged.stop
 
 
 class _Round:
     """The work of one session."""
 
     def __init__(
-        self, engine: BatchFiles, assignment: Assignment, couriers: list[Courier], piles: _Piles, receive: Receive
+        self, engine: BatchFiles, assignment: Assignment, batch_jobs: list[BatchJobs], piles: _Piles, receive: Receive
     ) -> None:
         self._engine, self._assignment, self._receive = engine, assignment, receive
-        self._couriers, self._piles = couriers, piles
-        self._ledger = couriers[0].ledger
+        self._jobs, self._piles = batch_jobs, piles
+        self._ledger = batch_jobs[0].ledger
 
     async def run(self, cases: AsyncIterator[OpenCase]) -> None:
-        for courier in self._couriers:
-            courier.take_up()
+        for jobs in self._jobs:
+            jobs.resume()
         number = 0
         async for case in cases:
             number += 1
@@ -136,9 +137,9 @@ class _Round:
             if self._engine.stopping:
                 self._stop()
             await self._send(whole=False)
-            back = [number for courier in self._couriers for number in await courier.look_at_all()]
+            back = [number for jobs in self._jobs for number in await jobs.poll_all()]
             looks = 0 if back else looks + 1
-            out = any(courier.outstanding() for courier in self._couriers)
+            out = any(jobs.outstanding() for jobs in self._jobs)
             for number in [*back, *([LATER] if back or not out else [])]:
                 for case in self._piles.take(number):
                     await self._carry(case)
@@ -148,23 +149,25 @@ class _Round:
     async def _carry(self, case: OpenCase) -> None:
         """As far as the case goes: to its judgement, or onto the pile of the file that it waits for."""
         assignment = self._assignment
-        for courier in self._couriers:
-            courier.mailbox.read.clear()
+        for jobs in self._jobs:
+            jobs.queue.used_replies.clear()
         try:
-            judgement, stop = await _carried(assignment, case)
+            judged = await _carried(assignment, case)
         except Waiting as waiting:
             self._piles.add(waiting.batch, case)
             await self._send(whole=True)
             return
         except RunStopped:
             for key, turn in self._read():
-                self._ledger.ask_again(key, turn)
+                self._ledger.allow_again(key, turn)
             await self._receive([(case, None)])
             raise
+        stop = judged.stop
         try:
-            await self._receive([(case, judgement)])
+            await self._receive([(case, judged.judgement)])
         except RunStopped as reason:  # the judgement is on record all the same
             stop = reason
+        judged.keep_view(assignment.judge, assignment.views, assignment.case_seconds)
         for key, turn in self._read():
             self._ledger.use(key, turn)
         if stop is not None:
@@ -172,19 +175,19 @@ class _Round:
 
     def _read(self) -> Iterator[tuple[bytes, int]]:
         """The replies that the case at hand was carried by."""
-        return (letter for courier in self._couriers for letter in courier.mailbox.read)
+        return (letter for jobs in self._jobs for letter in jobs.queue.used_replies)
 
     async def _send(self, *, whole: bool) -> None:
         """Send the files that are written; `whole`: only those that are full."""
-        for courier in self._couriers:
+        for jobs in self._jobs:
             if not whole:
-                courier.mailbox.close_file()
-            if not whole or courier.mailbox.has_full:
-                courier.mailbox.has_full = False
-                await courier.send_all()
+                jobs.queue.close_file()
+            if not whole or jobs.queue.has_full_file:
+                jobs.queue.has_full_file = False
+                await jobs.submit_all()
 
     def _stop(self) -> None:
-        out = [batch for courier in self._couriers for batch in courier.outstanding() if batch.state != "ready"]
+        out = [batch for jobs in self._jobs for batch in jobs.outstanding() if batch.state != "ready"]
         requests = sum(batch.requests for batch in out)
         files = "1 batch" if len(out) == 1 else f"{len(out)} batches"
         told = f"; {requests:,} requests in {files} are at the provider, and this command collects them"
@@ -264,7 +267,7 @@ class _Pile:
 def at_batch_price(labeller: Labeller) -> None:
     """For an estimate: what the models of a labeller cost in batch files."""
     for model in models_of(labeller):
-        model.at_price(model.settings["batch_price"])
+        model.use_price_factor(model.settings["batch_price"])
 
 
 def models_of(labeller: Labeller) -> list[LlmLabeller]:

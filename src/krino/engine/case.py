@@ -33,6 +33,7 @@ from krino.contract.in_step import ALONE, Turns
 from krino.contract.return_checks import BrokenContract, check_questions, figures_of, settle_case, verdict_of
 from krino.contract.rivals import find_rival_fields
 from krino.contract.source_lines import locate_fault
+from krino.engine.views import StudiedCase, ViewKeeper
 from krino.errors import CannotJudge, LabelFailed, RunStopped, Undecided, UsageProblem, Waiting
 from krino.text.clean import cut, sound
 from krino.text.faults import named, words_of
@@ -46,6 +47,13 @@ class Judged(NamedTuple):
 
     judgement: Judgement
     stop: RunStopped | None = None
+    studied: StudiedCase | None = None
+    """For whoever makes its view; None where the judge could not read or study it."""
+
+    def keep_view(self, judge: AnyJudge, views: ViewKeeper | None, seconds: float = CASE_SECONDS) -> None:
+        """Once the judgement is on record: a view is never what a paid judgement waits for."""
+        if views is not None:
+            views.keep(judge, self.studied, self.judgement, seconds)
 
 
 class Written(NamedTuple):
@@ -116,7 +124,7 @@ async def carry(
     limit = CodeLimit(seconds)
     known = _Known(judge, item, digest or input_hash(item, judge), seconds)
     if item.record is None:
-        return Judged(known.without_verdict("failed", item.problem or "the case could not be read"))
+        return known.judged(known.without_verdict("failed", item.problem or "the case could not be read"))
     try:
         await turns.take()
         with limit:
@@ -125,9 +133,11 @@ async def carry(
         await turns.take()
         with limit:
             facts = known.facts = judge.study(known.case)
+        known.is_studied = True
         await turns.take()
         with limit:
-            questions = open_questions(judge, labeller, known.case, facts)
+            questions = known.questions = open_questions(judge, labeller, known.case, facts)
+            known.has_questions = labeller.reads_questions
         if questions is not None:
             task = Task(judge, known.case, facts, questions, item.index, known.digest, seconds=seconds)
             known.labelled = await labeller.label(task)
@@ -143,23 +153,23 @@ async def carry(
             known.figures = figures_of(judge, settlement) if judge.figures_model.model_fields else {}
         await turns.finish()
         with limit:
-            return Judged(known.judgement(settlement))
+            return known.judged(known.judgement(settlement))
     except Undecided as tie:
-        return Judged(known.without_verdict("failed", words_of(tie), **_asked(labeller, tie)))
+        return known.judged(known.without_verdict("failed", words_of(tie), **_asked(labeller, tie)))
     except CannotJudge as reason:
-        return Judged(known.without_verdict("failed", words_of(reason) or "the judge gave no reason"))
+        return known.judged(known.without_verdict("failed", words_of(reason) or "the judge gave no reason"))
     except LabelFailed as failure:
         asked = {"raw_reply": failure.raw_reply, **_asked(labeller, failure)}
-        return Judged(known.without_verdict("error", words_of(failure), **asked), failure.stopped)
+        return known.judged(known.without_verdict("error", words_of(failure), **asked), failure.stopped)
     except (RunStopped, UsageProblem, Waiting):
         raise
     except Exception as fault:
-        return Judged(known.without_verdict("error", describe_fault(fault, judge)))
+        return known.judged(known.without_verdict("error", describe_fault(fault, judge)))
     except (asyncio.CancelledError, KeyboardInterrupt, GeneratorExit):
         raise
     except BaseException as fault:  # of a labeller's own code, or in between two steps
         limit.stop()
-        return Judged(known.without_verdict("error", describe_fault(fault, judge)))
+        return known.judged(known.without_verdict("error", describe_fault(fault, judge)))
 
 
 def open_questions(judge: AnyJudge, labeller: Labeller, case: Any, facts: Any) -> Questions | None:
@@ -213,10 +223,18 @@ class _Known:
     seconds: float = CASE_SECONDS
     case: Any = None
     facts: Any = None
+    is_studied: bool = False
+    questions: Questions | None = None
+    has_questions: bool = False
+    """Whether `questions` are what a labeller read; for one that reads none they were not written."""
     inputs: dict[str, str] = field(default_factory=dict)
     labelled: Labelled[Any] | None = None
     verdict: dict[str, Any] = field(default_factory=dict)
     figures: dict[str, Any] = field(default_factory=dict)
+
+    def judged(self, judgement: Judgement, stop: RunStopped | None = None) -> Judged:
+        studied = StudiedCase(self.case, self.facts, self.questions, self.has_questions) if self.is_studied else None
+        return Judged(judgement, stop, studied)
 
     def rivals(self) -> Iterator[Finding]:
         return find_rival_fields(self.judge, self.item.record or {})

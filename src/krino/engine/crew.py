@@ -34,18 +34,20 @@ from krino.engine.desk import (
     Ready,
     Stop,
     ToWorker,
+    Views,
     opened,
     packed_lot,
 )
 from krino.engine.protocol import Assignment, Finished, OpenCase, ReceiveAny, Returned
+from krino.engine.views import is_view_line
 from krino.errors import LabelFailed, RunStopped, UsageProblem
 from krino.judges.reference import JudgeReference
 from krino.labellers.local import LocalLabeller
-from krino.labellers.travel import Call, answered, key_variables_of, packed
+from krino.labellers.remote import Call, answer_call, key_variables_of, pack_labeller
 from krino.text.faults import named
 
 if TYPE_CHECKING:
-    from krino.labellers.llm.line import Line
+    from krino.labellers.llm.gateway import Gateway
 
 IN_HAND = 3
 """So many times the work that is done between two messages: a worker never waits for the next cases, few are lost with
@@ -115,9 +117,11 @@ class Crew:
 
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: ReceiveAny) -> None:
         self._assignment = assignment
-        labeller, lines = packed(assignment.labeller)
+        labeller, lines = pack_labeller(assignment.labeller)
         keys_in = key_variables_of(assignment.labeller)
-        kit = Kit(JudgeReference.of(assignment.judge), labeller, keys_in, self._gather, assignment.case_seconds)
+        with_views = assignment.views is not None
+        judge, seconds = JudgeReference.of(assignment.judge), assignment.case_seconds
+        kit = Kit(judge, labeller, keys_in, self._gather, seconds, with_views)
         switchboard = _Switchboard(lines)
         reading = asyncio.Lock()  # a stream can be asked for one case at a time
         self._places = [_Place(self, kit, switchboard, cases, reading, receive) for _ in range(self._workers)]
@@ -166,7 +170,7 @@ class Crew:
 class _Switchboard:
     """Answers what labellers in other processes want of their lines, each reply once and for all."""
 
-    lines: list[Line]
+    lines: list[Gateway]
     _letters: dict[str, dict[Call, asyncio.Task[Any]]] = field(default_factory=lambda: defaultdict(dict))
     """By the case that they are about: the requests of cases that are not done, answered or under way."""
 
@@ -197,10 +201,10 @@ class _Switchboard:
 
     async def _value(self, call: Call) -> Any:
         if call.case is None:
-            return await answered(call, self.lines)
+            return await answer_call(call, self.lines)
         letters = self._letters[call.case]
         if call not in letters:
-            letters[call] = asyncio.create_task(answered(call, self.lines))
+            letters[call] = asyncio.create_task(answer_call(call, self.lines))
         try:
             outcome = await asyncio.shield(letters[call])  # its worker may die; the reply is paid for all the same
         except Exception:
@@ -375,6 +379,8 @@ class _Place:
         if isinstance(message, Done):
             done = _read_done(message, self.hand)
             await self._hand_back([self._taken_back(place, judgement) for place, judgement in done])
+        elif isinstance(message, Views):
+            self._keep(message)
         elif isinstance(message, Calling):
             answering = asyncio.create_task(self._answer(message))
             self._answering.add(answering)
@@ -387,6 +393,13 @@ class _Place:
 
     async def _answer(self, calling: Calling) -> None:
         self.post(await self.switchboard.answer(calling.number, calling.call))
+
+    def _keep(self, views: Views) -> None:
+        if not isinstance(views.lines, list) or not all(is_view_line(line) for line in views.lines):
+            raise WorkerLost("what it says cannot be read: a view is no line")  # the judge may write into its files
+        if (keeper := self.crew.assignment.views) is not None:
+            for line in views.lines:
+                keeper.take(line)
 
     def _taken_back(self, place: int, judgement: Written | None) -> tuple[Sent, Written | None]:
         case = self.hand.pop(place)

@@ -25,9 +25,10 @@ from krino.contract.code_limit import CASE_SECONDS, end_if_stuck, is_alive
 from krino.engine.case import Written, written
 from krino.engine.pool import LocalPool
 from krino.engine.protocol import Assignment, OpenCase, Returned
+from krino.engine.views import ViewKeeper
 from krino.errors import LabelFailed, RunStopped, UsageProblem
 from krino.judges.reference import JudgeReference
-from krino.labellers.travel import Call, Packed
+from krino.labellers.remote import Call, PortableLabeller
 from krino.text.faults import named
 
 GATHER = 0.1
@@ -63,11 +64,13 @@ class Kit:
     """All that a worker needs to begin. Loading it runs the judge's code: it goes only to workers of one's own."""
 
     judge: JudgeReference
-    labeller: Packed
+    labeller: PortableLabeller
     keys_in: frozenset[str] = frozenset()
     """Variables of the starter's environment that hold keys."""
     gather: float = GATHER
     case_seconds: float = CASE_SECONDS
+    with_views: bool = False
+    """Whether the views of cases are wanted."""
 
     def forget_keys(self) -> None:
         """For a process that was started for the work: it has inherited keys that a worker never needs, and the judge's
@@ -149,6 +152,12 @@ def _bare_line(line: Written) -> tuple[Any, ...]:
     return line.line, line.input_hash, line.status, _FIGURES(line.usage), line.error, line.labels
 
 
+class Views(NamedTuple):
+    """From a worker: views of cases that it has sent back, as the lines in which they are kept."""
+
+    lines: list[bytes]
+
+
 class Calling(NamedTuple):
     """From a worker: its labeller wants something of its line."""
 
@@ -163,7 +172,7 @@ class Ended(NamedTuple):
 
 
 ToWorker = Cases | Answer | Stop
-FromWorker = Ready | Done | Calling | Ended
+FromWorker = Ready | Done | Views | Calling | Ended
 
 
 class Desk:
@@ -184,6 +193,7 @@ class Desk:
         self._pool = LocalPool()
         self._done: list[tuple[int, Written | None]] = []
         self._calling: list[Calling] = []
+        self._views: list[bytes] = []
         self._going_out: asyncio.TimerHandle | None = None
 
     def take(self, messages: list[ToWorker]) -> None:
@@ -227,8 +237,9 @@ class Desk:
         self._forget_timer()
         done, self._done = self._done, []
         calling, self._calling = self._calling, []
-        if done or calling:
-            self._say([Done.of(done), *calling])
+        views, self._views = self._views, []
+        if done or calling or views:
+            self._say([Done.of(done), *([Views(views)] if views else []), *calling])
 
     def _forget_timer(self) -> None:
         if self._going_out is not None:
@@ -238,7 +249,7 @@ class Desk:
     # --- what it does --------------------------------------------------------------------------------
 
     async def _judge_all(self) -> None:
-        judge, labeller = self._kit.judge.load(), self._kit.labeller.unpacked(self._call)
+        judge, labeller = self._kit.judge.load(), self._kit.labeller.unpack(self._call)
         self._say([Ready()])
         self._began = True
         seconds = self._kit.case_seconds
@@ -253,9 +264,14 @@ class Desk:
             self._gather(paid=any(judgement and judgement.usage.calls for _, judgement in cases))
 
         try:
-            await self._pool.run(Assignment(judge, labeller, case_seconds=seconds), self._stream(), receive)
+            work = Assignment(judge, labeller, case_seconds=seconds, views=self._view_keeper())
+            await self._pool.run(work, self._stream(), receive)
         finally:
             await labeller.aclose()
+
+    def _view_keeper(self) -> ViewKeeper | None:
+        """Views go out with the next news, which a view alone does not hurry."""
+        return ViewKeeper(lambda line: self._views.append(line)) if self._kit.with_views else None
 
     def _show_life(self) -> None:
         is_alive()

@@ -51,18 +51,20 @@ class LocalPool:
                 return
             turns = Turns()
             try:
-                judgement, stop = await carry(
+                judged = await carry(
                     assignment.judge, assignment.labeller, case.item, case.digest, turns, assignment.case_seconds
                 )
             except RunStopped as reason:
                 self._end(reason)
                 await receive([(case, None)])
                 return
+            stop = judged.stop
             try:
                 await turns.finish()
-                await receive([(case, judgement)])
+                await receive([(case, judged.judgement)])
             except RunStopped as reason:
                 stop = stop or reason
+            judged.keep_view(assignment.judge, assignment.views, assignment.case_seconds)
             if stop is not None:
                 self._end(stop)
             turns.end()

@@ -1,7 +1,7 @@
 """What an engine is: it carries the cases of a run through a judge and hands every judgement back as it is finished.
 
 The pool of this process (`engine.pool`) is one. A crew (`engine.crew`) sends the work elsewhere: a judge travels as its
-reference (`judges.reference`), a labeller without what is secret (`labellers.travel`), a case as its record.
+reference (`judges.reference`), a labeller without what is secret (`labellers.remote`), a case as its record.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from krino.contract import AnyJudge, Judgement, Labeller
 from krino.contract.code_limit import CASE_SECONDS
 from krino.engine.case import Written, input_hash
 from krino.engine.rehearsal import Trial
+from krino.engine.views import ViewKeeper
 
 BREATH = 64
 """Cases that are passed over, or judged by facts alone, in a row before other tasks get a turn."""
@@ -56,6 +57,8 @@ class Assignment:
     may_kill: bool = False
     """Whether one of these cases may kill its process: they ended in error before, or the session was killed that had
     them."""
+    views: ViewKeeper | None = None
+    """Takes the views of the cases, for a run; whoever judges for nobody to look at makes none."""
 
 
 Finished = Judgement | Written

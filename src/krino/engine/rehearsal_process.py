@@ -25,7 +25,7 @@ from krino.engine.started import environment_without, follow_the_starter
 from krino.errors import UsageProblem
 from krino.judges.reference import JudgeReference
 from krino.labellers.local import LocalLabeller
-from krino.labellers.travel import key_variables_of
+from krino.labellers.remote import key_variables_of
 
 START = 60.0
 """Seconds that a process and its judge may take to be there; after them nobody waits for the rehearsal."""

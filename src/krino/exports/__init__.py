@@ -1,1 +1,1 @@
-"""Exports: a run as CSV, Parquet, JSON lines, OpenTelemetry events, or a data frame in Python."""
+"""Writes runs for other tools: CSV, Excel, Parquet, data frames, OpenTelemetry."""

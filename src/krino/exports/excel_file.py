@@ -1,7 +1,7 @@
-"""A run as an Excel workbook, for those who have XlsxWriter (`pip install 'krino[excel]'`): no cell of it is a formula.
+"""Writes a run as an Excel workbook without formulas; needs XlsxWriter (`pip install 'krino[excel]'`).
 
-Text is written as text, whatever it begins with; what looks like a formula is also marked as quoted, so that it stays
-text when somebody edits the cell. Rows go to disk as they are made: memory does not grow with the run.
+All text is written as text; what looks like a formula is also marked as quoted, so that it stays text when the cell is
+edited. Rows are written to disk one by one: memory does not grow with the run.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import IO, Any
 
 from krino.errors import UsageProblem
-from krino.exports.columns import LISTS, Kind, Record, Value, columns_of, for_people, rows_of
+from krino.exports.columns import LISTS, Kind, Record, Value, find_columns, readable_columns, table_rows
 from krino.text.clean import clean
 from krino.text.formulas import RUNS_AS_FORMULA
 
 MOST_ROWS = 1_048_576
 MOST_COLUMNS = 16_384
 LONGEST_CELL = 32_767
-"""What a sheet and a cell can hold, the heading's row included; a cell is measured in UTF-16."""
-_EXACT = 2**53  # larger whole numbers would be rounded
+"""Excel's limits; the rows include the heading, and a cell is measured in UTF-16 units."""
+_EXACT = 2**53  # larger integers would be rounded
 _WIDTHS: Mapping[Kind, int] = {"bool": 10, "int": 10, "float": 12, "text": 30}
 _WIDE = 50
-_ROW_HEIGHT = 62  # four lines: longer text is whole in its cell, and does not push the next case off the screen
+_ROW_HEIGHT = 62  # four lines, so that long texts do not push the next case off the screen
 
 
 def write_excel(
@@ -32,21 +32,21 @@ def write_excel(
     every_column: bool = False,
     scales: Mapping[str, tuple[float, float]] | None = None,
 ) -> None:
-    """Read twice: first for the columns, then to write the rows.
+    """Write the columns for people, or every one. Judgements are read twice: for the columns, then for the rows.
 
-    `scales` has the worst and the best value of verdict fields: their columns are coloured by it.
+    `scales` has the worst and the best value of verdict fields, by which their columns are coloured.
     """
     try:
         import xlsxwriter
     except ImportError:
         raise UsageProblem("Excel files need XlsxWriter: pip install 'krino[excel]'") from None
-    kinds = columns_of(judgements())
-    kinds = kinds if every_column else for_people(kinds)
+    kinds = find_columns(judgements())
+    kinds = kinds if every_column else readable_columns(kinds)
     if len(kinds) > MOST_COLUMNS:
         raise UsageProblem(f"an Excel sheet holds {MOST_COLUMNS:,} columns, the run has {len(kinds):,}: write csv")
     with xlsxwriter.Workbook(sink, {"constant_memory": True}) as book:
         sheet = _Sheet(book, kinds)
-        for row in rows_of(judgements(), kinds):
+        for row in table_rows(judgements(), kinds):
             sheet.add(row)
         sheet.finish(scales or {})
 
@@ -67,7 +67,7 @@ class _Sheet:
         for place, (name, kind) in enumerate(kinds.items()):
             own = _WIDTHS["text" if kind in LISTS else kind]
             self._sheet.set_column(place, place, _WIDE if name.startswith("inputs_") else own)
-            self._sheet.write_string(0, place, _fitting(clean(name)), heading)
+            self._sheet.write_string(0, place, _fit_cell(clean(name)), heading)
 
     def add(self, row: Sequence[Value]) -> None:
         self.rows += 1
@@ -81,7 +81,7 @@ class _Sheet:
             self._sheet.autofilter(0, 0, self.rows, len(self.kinds) - 1)
         for place, name in enumerate(self.kinds):
             if self.rows and (scale := scales.get(name.removeprefix("verdict_"))) and name.startswith("verdict_"):
-                self._sheet.conditional_format(1, place, self.rows, place, _coloured(*scale))
+                self._sheet.conditional_format(1, place, self.rows, place, _colour_scale(*scale))
 
     def _write(self, place: int, value: Value) -> None:
         if value is None:
@@ -91,14 +91,14 @@ class _Sheet:
         elif isinstance(value, int | float) and math.isfinite(value) and abs(value) <= _EXACT:
             self._sheet.write_number(self.rows, place, value, self._plain)
         else:
-            text = _fitting(clean(str(value)))
+            text = _fit_cell(clean(str(value)))
             formula = text.startswith(RUNS_AS_FORMULA) or text.lstrip().startswith(RUNS_AS_FORMULA)
             style = self._quoted if formula else self._plain
             self._sheet.write_string(self.rows, place, text, style)
 
 
-def _coloured(worst: float, best: float) -> dict[str, Any]:
-    """Red at the worst end, white in the middle, green at the best; the number stands in the cell either way."""
+def _colour_scale(worst: float, best: float) -> dict[str, Any]:
+    """Red at the worst end, white in the middle, green at the best; the number is shown in any case."""
     low, high = min(worst, best), max(worst, best)
     colours = ("#F8C9C9", "#FFFFFF", "#CDE8D5") if worst < best else ("#CDE8D5", "#FFFFFF", "#F8C9C9")
     ends = {"min_value": low, "mid_value": (low + high) / 2, "max_value": high}
@@ -106,8 +106,8 @@ def _coloured(worst: float, best: float) -> dict[str, Any]:
     return {"type": "3_color_scale", "min_type": "num", "mid_type": "num", "max_type": "num", **ends, **names}
 
 
-def _fitting(text: str) -> str:
-    """What a cell can hold; what is longer says that it was cut."""
+def _fit_cell(text: str) -> str:
+    """The text, cut with a note if it is longer than a cell."""
     if len(text) <= LONGEST_CELL // 2:
         return text
     units = text.encode("utf-16-le", "replace")

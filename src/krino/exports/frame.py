@@ -1,4 +1,4 @@
-"""A run, or judgements at hand, as a data frame of pandas, polars or Arrow; each is imported only when asked for."""
+"""A run or judgements as a data frame of pandas, Polars or Arrow, each imported only when requested."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from krino.contract import Judgement
 from krino.errors import UsageProblem
-from krino.exports.columns import Kind, Record, as_column, cells_of, columns_of
+from krino.exports.columns import Kind, Record, column_values, convert_column, find_columns
 from krino.runs.reading import StoredRun, load_run
 
 FrameKind = Literal["pandas", "polars", "arrow"]
@@ -18,17 +18,17 @@ PACKAGES: Mapping[str, tuple[str, str]] = {
     "polars": ("polars", "pip install polars"),
     "arrow": ("pyarrow", "pip install 'krino[parquet]'"),
 }
-# Types that hold a null as a null: a missing score is neither 0 nor false.
+# Nullable types: a missing score is neither 0 nor false.
 _PANDAS: Mapping[Kind, str] = {"bool": "boolean", "int": "Int64", "float": "Float64", "text": "string"}
-"""Others are lists, which pandas keeps as objects."""
+"""Other kinds are lists, which pandas keeps as objects."""
 
 
 def frame(
     judgements: str | PathLike[str] | StoredRun | Iterable[Judgement | Record], kind: FrameKind = "pandas"
 ) -> Any:
-    """One row a judgement, the columns of `krino export --all`. `judgements`: a run folder, a run, or judgements.
+    """One row for each judgement, with the columns of `krino export --all`.
 
-    A case that was not judged is a row too, with its status and reason and without numbers.
+    `judgements` is a run folder, a run, or judgements. A case that was not judged has a row with status and reason.
     """
     if kind not in PACKAGES:
         raise UsageProblem(f"krino.frame has no kind `{kind}`; there are {', '.join(PACKAGES)}")
@@ -38,8 +38,8 @@ def frame(
     except ImportError:
         raise UsageProblem(f"krino.frame(..., kind={kind!r}) needs {package}: {how}") from None
     records = list(_records(judgements))
-    kinds = columns_of(records)
-    columns = {name: as_column(kinds[name], values) for name, values in cells_of(records, kinds).items()}
+    kinds = find_columns(records)
+    columns = {name: convert_column(kinds[name], values) for name, values in column_values(records, kinds).items()}
     if kind == "pandas":
         return library.DataFrame(
             {name: library.Series(columns[name], dtype=_PANDAS.get(kinds[name], "object")) for name in columns}

@@ -1,8 +1,8 @@
 """A run as OpenTelemetry events: one `gen_ai.evaluation.result` for each score and label, as OTLP/JSON log records.
 
-After the GenAI semantic conventions: `gen_ai.evaluation.name` (`judge.field`), `.score.value`, `.score.label`,
-`.explanation`, `gen_ai.response.id`, and `error.type` for a case that was not judged: it has neither score nor label.
-What only Krino knows stands under `krino.*`. Each line of the file is one `LogsData` object (OTLP file format).
+Attributes follow the GenAI semantic conventions: `gen_ai.evaluation.name` (`judge.field`), `.score.value`,
+`.score.label`, `.explanation`, `gen_ai.response.id`; a case that was not judged has `error.type` instead of a score or
+label. Other attributes begin with `krino.`. Each line of the file is one `LogsData` object (OTLP file format).
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ import orjson
 
 from krino import __version__
 from krino.exports.columns import Record
-from krino.judges.efficiency.case import TRACE_NAMES, EfficiencyCase
-from krino.judges.efficiency.traces.spans import spans_of
-from krino.results.kinds import as_number
-from krino.results.named_cases import explanation as explained
+from krino.judges.efficiency.case import EfficiencyCase
+from krino.judges.efficiency.traces.spans import read_spans
+from krino.judges.efficiency.traces.steps import TRACE_NAMES
+from krino.results.explanations import find_explanation as explained
+from krino.results.field_kinds import as_number
 from krino.results.verdict_schema import Schema, closed_labels
 from krino.runs.fields import own_fields
 from krino.runs.manifest import Manifest
@@ -37,20 +38,20 @@ Attribute = dict[str, Any]
 
 
 def otel_lines(manifest: Manifest, run: str, judgements: Iterable[Record], labels: Sequence[str]) -> Iterator[bytes]:
-    """The run as lines of OTLP/JSON. `labels` names the verdict fields whose values are labels of a closed list."""
+    """The run as lines of OTLP/JSON. `labels` has the verdict fields whose values are labels of a closed list."""
     resource = _resource(manifest, run)
     records = (
         record
         for judgement in judgements
-        for record in events_of(judgement, labels, _finished(judgement) or manifest.updated)
+        for record in judgement_events(judgement, labels, _finish_time(judgement) or manifest.updated)
     )
     while batch := list(islice(records, RECORDS)):
         scope = {"scope": {"name": "krino", "version": __version__}, "logRecords": batch}
         yield orjson.dumps({"resourceLogs": [{"resource": resource, "scopeLogs": [scope]}]})
 
 
-def _finished(judgement: Record) -> datetime | None:
-    """When the case was finished; runs made before times were kept say nothing, and have the run's last write."""
+def _finish_time(judgement: Record) -> datetime | None:
+    """When the case was finished; None in runs made before times were recorded."""
     try:
         time = datetime.fromisoformat(judgement.get("time") or "")
     except (TypeError, ValueError):
@@ -58,10 +59,10 @@ def _finished(judgement: Record) -> datetime | None:
     return time if time.tzinfo is not None else None
 
 
-def events_of(judgement: Record, labels: Sequence[str], time: datetime) -> Iterator[dict[str, Any]]:
-    """Of an ok judgement one event a score or label; of any other a single one that says why there is none."""
+def judgement_events(judgement: Record, labels: Sequence[str], time: datetime) -> Iterator[dict[str, Any]]:
+    """One event for each score or label; for a case without a verdict, a single event with the reason."""
     nanoseconds = (time - _EPOCH) // timedelta(microseconds=1) * 1_000
-    event = partial(_event, judgement, origin_of(judgement.get("case")), str(nanoseconds))
+    event = partial(_event, judgement, find_origin(judgement.get("case")), str(nanoseconds))
     if judgement["status"] != "ok":
         message = judgement.get("reason") or judgement.get("error")
         yield event("", {"error.type": ERROR_TYPES[judgement["status"]]}, explanation=message)
@@ -73,7 +74,9 @@ def events_of(judgement: Record, labels: Sequence[str], time: datetime) -> Itera
         if score is not None:
             yield event(name, {"gen_ai.evaluation.score.value": score}, explanation=explained(judgement, name))
         elif name in labels and value is not None:
-            yield event(name, {"gen_ai.evaluation.score.label": _label(value)}, explanation=explained(judgement, name))
+            yield event(
+                name, {"gen_ai.evaluation.score.label": _label_text(value)}, explanation=explained(judgement, name)
+            )
 
 
 def _event(
@@ -110,7 +113,7 @@ def _event(
     return record
 
 
-def _label(value: Any) -> str:
+def _label_text(value: Any) -> str:
     if isinstance(value, bool):
         return "true" if value else "false"
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
@@ -130,10 +133,10 @@ def _resource(manifest: Manifest, run: str) -> dict[str, Any]:
 
 
 def _attributes(values: Mapping[str, Any]) -> list[Attribute]:
-    return [{"key": key, "value": _value(value)} for key, value in values.items() if value is not None]
+    return [{"key": key, "value": _attribute_value(value)} for key, value in values.items() if value is not None]
 
 
-def _value(value: Any) -> dict[str, Any]:
+def _attribute_value(value: Any) -> dict[str, Any]:
     return {"doubleValue": value} if isinstance(value, float) else {"stringValue": str(value)}
 
 
@@ -141,8 +144,7 @@ def _value(value: Any) -> dict[str, Any]:
 
 
 def label_fields(schema: Schema, judgements: Callable[[], Iterable[Record]]) -> list[str]:
-    """Verdict fields with values from a closed list, as the schema of the verdict says; where the run keeps none,
-    those whose values look like it."""
+    """The verdict fields with a closed list of labels by their schema; for a run without a schema, by their values."""
     from krino.results.summary import summarise
 
     properties = schema.get("properties")
@@ -153,7 +155,7 @@ def label_fields(schema: Schema, judgements: Callable[[], Iterable[Record]]) -> 
 
 _TRACE = re.compile(r"(?!0{32})[0-9a-f]{32}")
 _SPAN = re.compile(r"(?!0{16})[0-9a-f]{16}")
-_HOLD_SPANS = frozenset({*TRACE_NAMES, "resourceSpans", "resource_spans", "spans"})
+_SPAN_FIELDS = frozenset({*TRACE_NAMES, "resourceSpans", "resource_spans", "spans"})
 _LONGEST_RESPONSE_ID = 200
 
 
@@ -166,34 +168,34 @@ class Origin(NamedTuple):
 NOWHERE = Origin()
 
 
-def origin_of(record: Any) -> Origin:
-    """`trace_id`, `span_id` and `response_id` of the record itself, or the root span of a trace of spans in it.
+def find_origin(record: Any) -> Origin:
+    """The `trace_id`, `span_id` and `response_id` of a record, or those of the root span of its trace.
 
-    What is no valid id is left out: a wrong link is worse than none.
+    Invalid ids are left out: a wrong link is worse than none.
     """
     if not isinstance(record, Mapping):
         return NOWHERE
     response = _text(record, "response_id", "responseId", "gen_ai.response.id")
-    trace = _matching(_TRACE, _text(record, "trace_id", "traceId"))
+    trace = _match_id(_TRACE, _text(record, "trace_id", "traceId"))
     if trace is not None:
-        return Origin(trace, _matching(_SPAN, _text(record, "span_id", "spanId")), response)
-    if record.keys().isdisjoint(_HOLD_SPANS):
+        return Origin(trace, _match_id(_SPAN, _text(record, "span_id", "spanId")), response)
+    if record.keys().isdisjoint(_SPAN_FIELDS):
         return Origin(response_id=response)
     return _root_span(record, response)
 
 
 def _root_span(record: Mapping[str, Any], response: str | None) -> Origin:
     try:
-        spans = spans_of(EfficiencyCase.model_validate(record).trace)
-    except Exception:  # no trace, or one that no reader takes: then it names no span
+        spans = read_spans(EfficiencyCase.model_validate(record).trace)
+    except Exception:  # no trace, or one in an unknown format
         return Origin(response_id=response)
     root = next((span for span in spans if not span.parent), None)
-    if root is None or (trace := _matching(_TRACE, root.trace)) is None:
+    if root is None or (trace := _match_id(_TRACE, root.trace)) is None:
         return Origin(response_id=response)
-    return Origin(trace, _matching(_SPAN, root.id), response)
+    return Origin(trace, _match_id(_SPAN, root.id), response)
 
 
-def _matching(pattern: re.Pattern[str], text: str | None) -> str | None:
+def _match_id(pattern: re.Pattern[str], text: str | None) -> str | None:
     found = (text or "").lower().removeprefix("0x")
     return found if pattern.fullmatch(found) else None
 

@@ -1,4 +1,4 @@
-"""Sends OTLP/JSON log records to the one endpoint that the user names (OTLP over HTTP)."""
+"""Sends OTLP/JSON log records to an endpoint (OTLP over HTTP)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from krino.labellers.llm.endpoint import clean_address
 from krino.labellers.llm.wire import retry_after
 from krino.text.clean import clean_line
 
-RETRIED = frozenset({429, 502, 503, 504})  # the statuses that OTLP calls retryable
+RETRIED = frozenset({429, 502, 503, 504})  # statuses that OTLP defines as retryable
 TRIES = 5
 LONGEST_WAIT = 30.0
 TIMEOUT = 30.0
@@ -25,7 +25,7 @@ HEADERS = "OTEL_EXPORTER_OTLP_HEADERS"
 
 @dataclass(slots=True)
 class Sent:
-    """What the endpoint took: requests, and records it says it has rejected."""
+    """Requests that the endpoint accepted, and records that it reported as rejected."""
 
     requests: int = 0
     rejected: int = 0
@@ -33,7 +33,7 @@ class Sent:
 
 
 def logs_address(endpoint: str) -> str:
-    """`http://collector:4318` means its `/v1/logs`, as for every OTLP exporter."""
+    """The full address: `http://collector:4318` means its `/v1/logs`, as for every OTLP exporter."""
     parts = urlsplit(endpoint)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
         raise UsageProblem(f"--endpoint {endpoint!r}: write it as http://HOST:4318 or https://HOST/v1/logs")
@@ -42,7 +42,7 @@ def logs_address(endpoint: str) -> str:
 
 
 def headers_from(environment: Mapping[str, str]) -> dict[str, str]:
-    """`OTEL_EXPORTER_OTLP_HEADERS=name=value,name=value`, so that no key needs to stand on the command line."""
+    """Headers from `OTEL_EXPORTER_OTLP_HEADERS=name=value,name=value`, so that no key is on the command line."""
     found = {}
     for pair in filter(None, (part.strip() for part in environment.get(HEADERS, "").split(","))):
         name, equals, value = pair.partition("=")
@@ -53,40 +53,40 @@ def headers_from(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 async def send(endpoint: str, lines: Iterable[bytes], backoff: float = 0.5) -> Sent:
-    """One request a line, in order. A refusal ends it: what was sent before is at the endpoint."""
+    """Send one request for each line, in order. A refusal stops the upload; earlier lines stay at the endpoint."""
     address, sent = logs_address(endpoint), Sent()
     headers = {"Content-Type": "application/json", **headers_from(os.environ)}
     timeout = aiohttp.ClientTimeout(total=TIMEOUT)
     async with aiohttp.ClientSession(headers=headers, timeout=timeout) as session:
         for line in lines:
-            _note(sent, await _post(session, address, line, backoff))
+            _record_reply(sent, await _post(session, address, line, backoff))
     return sent
 
 
 async def _post(session: aiohttp.ClientSession, address: str, line: bytes, backoff: float) -> bytes:
     for attempt in range(1, TRIES + 1):
-        asked = None
+        wait = None
         try:
             async with session.post(address, data=line, allow_redirects=False) as reply:
                 body = await reply.content.read(65_536)
                 if reply.status == 200:
                     return body
-                trouble = f"HTTP {reply.status} {clean_line(body.decode('utf-8', 'replace'), 200)}".strip()
-                asked = retry_after({key.lower(): value for key, value in reply.headers.items()})
+                problem = f"HTTP {reply.status} {clean_line(body.decode('utf-8', 'replace'), 200)}".strip()
+                wait = retry_after({key.lower(): value for key, value in reply.headers.items()})
                 if reply.status not in RETRIED:
                     break
         except (aiohttp.ClientError, TimeoutError) as fault:
-            trouble = f"{type(fault).__name__}: {fault}"
+            problem = f"{type(fault).__name__}: {fault}"
         if attempt < TRIES:
-            await asyncio.sleep(min(backoff * 2**attempt if asked is None else asked, LONGEST_WAIT))
-    raise UsageProblem(f"{clean_address(address)} did not take the events: {trouble}")
+            await asyncio.sleep(min(backoff * 2**attempt if wait is None else wait, LONGEST_WAIT))
+    raise UsageProblem(f"{clean_address(address)} did not take the events: {problem}")
 
 
-def _note(sent: Sent, body: bytes) -> None:
+def _record_reply(sent: Sent, body: bytes) -> None:
     sent.requests += 1
     try:
         partial = orjson.loads(body).get("partialSuccess") or {}
         sent.rejected += int(partial.get("rejectedLogRecords") or 0)
         sent.message = sent.message or clean_line(str(partial.get("errorMessage") or ""), 200)
-    except (ValueError, AttributeError, TypeError):  # an empty or odd body: 200 is what counts
+    except (ValueError, AttributeError, TypeError):  # an empty or unexpected body: status 200 is enough
         return

@@ -1,4 +1,4 @@
-"""A run as a Parquet table, for those who have pyarrow (`pip install 'krino[parquet]'`)."""
+"""Writes a run as a Parquet table; needs pyarrow (`pip install 'krino[parquet]'`)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from shutil import copyfileobj
 from typing import IO, Any, Self
 
 from krino.errors import UsageProblem
-from krino.exports.columns import AT_ONCE, Columns, Kind, Record, Value, as_column, cells_of, columns_of
+from krino.exports.columns import AT_ONCE, Columns, Kind, Record, Value, column_values, convert_column, find_columns
 from krino.writing import replacing
 
 ROWS = 5_000
@@ -21,23 +21,23 @@ Kinds = Mapping[str, Kind]
 
 
 class ParquetBeside(ExitStack):
-    """`judgements.parquet` in the run's own folder, made while the run is read for other things too.
+    """Writes `judgements.parquet` into the run's folder, while the run is read for other purposes too.
 
-    What its columns hold is known for sure only at the end. So the first rows say what they hold, and where later ones
-    turn out to hold something else, the judgements are read once more. Leaving it closes its scratch file.
+    The kinds of columns are certain only at the end. They are taken from the first rows, and if later rows need others,
+    the judgements are read again. Leaving the context closes the temporary file.
     """
 
     def __init__(self, folder: Path, again: Callable[[], Iterable[Record]]) -> None:
-        """Does nothing without pyarrow. `again` reads the judgements anew."""
+        """Does nothing without pyarrow. `again` reads the judgements again."""
         super().__init__()
         self._target, self._again = folder / TABLE, again
-        self._able = _is_installed()
+        self._has_pyarrow = _is_installed()
         self._columns = Columns()
         self._waiting: list[Record] = []
-        self._rows: _Rows | None = None
+        self._rows: _RowWriter | None = None
 
     def add(self, judgement: Record) -> None:
-        if self._able:
+        if self._has_pyarrow:
             self._columns.add(judgement)
             self._waiting.append(judgement)
             if len(self._waiting) == AT_ONCE:
@@ -50,7 +50,7 @@ class ParquetBeside(ExitStack):
             return None
         kinds = self._columns.kinds()
         with replacing(self._target) as sink:
-            if self._rows.holds(kinds):
+            if self._rows.accepts(kinds):
                 self._rows.close()
                 self._draft.seek(0)
                 copyfileobj(self._draft, sink)
@@ -62,18 +62,18 @@ class ParquetBeside(ExitStack):
         if self._waiting and self._rows is None:
             draft = tempfile.TemporaryFile(dir=self._target.parent)  # noqa: SIM115 - closed with the rest
             self._draft = self.enter_context(draft)
-            self._rows = self.enter_context(_Rows(self._draft))
+            self._rows = self.enter_context(_RowWriter(self._draft))
         kinds = self._columns.kinds()
-        if self._rows is not None and self._rows.holds(kinds):
+        if self._rows is not None and self._rows.accepts(kinds):
             self._rows.add(self._waiting, kinds)
         self._waiting = []
 
 
 def write_parquet(sink: IO[bytes], judgements: Callable[[], Iterable[Record]]) -> None:
-    """Read twice: first for what each column holds, then to write it."""
+    """Write a Parquet file. Judgements are read twice: for the columns, then for the rows."""
     if not _is_installed():
         raise UsageProblem("Parquet needs pyarrow: pip install 'krino[parquet]'")
-    _write(sink, judgements(), columns_of(judgements()))
+    _write(sink, judgements(), find_columns(judgements()))
 
 
 def arrow_schema(kinds: Kinds) -> Any:
@@ -86,7 +86,7 @@ def arrow_schema(kinds: Kinds) -> Any:
 
 def _is_installed() -> bool:
     try:
-        import pyarrow.parquet  # noqa: F401 - only whether it is there
+        import pyarrow.parquet  # noqa: F401 - only a test for its presence
     except ImportError:
         return False
     return True
@@ -94,30 +94,30 @@ def _is_installed() -> bool:
 
 def _write(sink: IO[bytes], judgements: Iterable[Record], kinds: Kinds) -> None:
     remaining = iter(judgements)
-    with _Rows(sink, kinds) as rows:
+    with _RowWriter(sink, kinds) as rows:
         while some := list(islice(remaining, AT_ONCE)):
             rows.add(some, kinds)
         rows.close()
 
 
-class _Rows:
-    """A Parquet file, written some thousand rows at a time; the first of them say what its columns hold."""
+class _RowWriter:
+    """Writes a Parquet file some thousand rows at a time; the first ones determine the kinds of columns."""
 
     def __init__(self, sink: IO[bytes], kinds: Kinds | None = None) -> None:
-        """`kinds`: of the columns of a file without rows."""
+        """`kinds`: the columns of a file without rows."""
         self._sink = sink
         self._kinds: Kinds = kinds or {}
         self._cells: dict[str, list[Value]] = {}
         self._count = 0
         self._writer: Any = None
 
-    def holds(self, kinds: Kinds) -> bool:
+    def accepts(self, kinds: Kinds) -> bool:
         """Whether columns of these kinds can still be written."""
         return self._writer is None or self._kinds == kinds
 
     def add(self, judgements: Sequence[Record], kinds: Kinds) -> None:
         self._kinds = kinds
-        for name, values in cells_of(judgements, kinds).items():
+        for name, values in column_values(judgements, kinds).items():
             self._cells.setdefault(name, [None] * self._count).extend(values)
         self._count += len(judgements)
         if self._count >= ROWS:
@@ -141,6 +141,6 @@ class _Rows:
 
         schema = arrow_schema(self._kinds)
         self._writer = self._writer or pq.ParquetWriter(self._sink, schema)
-        columns = {name: as_column(kind, self._cells.get(name, ())) for name, kind in self._kinds.items()}
+        columns = {name: convert_column(kind, self._cells.get(name, ())) for name, kind in self._kinds.items()}
         self._writer.write_table(pa.table(columns, schema=schema))
         self._cells, self._count = {}, 0

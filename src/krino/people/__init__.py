@@ -1,4 +1,4 @@
-"""What people said of cases, in a database: every label, skip and undo is a line that is never changed."""
+"""Labels that people give, in a database. Every label, skip and undo is a row that is never changed."""
 
 from pathlib import Path
 
@@ -6,10 +6,13 @@ from krino.runs.manifest import MANIFEST
 
 FOLDER = ".workbench"
 FILE = "labels.sqlite"
-"""Where a folder of runs keeps them, unless another database is named."""
+"""Default place of the labels inside a folder of runs."""
 
 
-def home_of(folder: Path) -> Path:
-    """The folder of runs whose labels are meant. A run by itself may be anyone's and nothing is written into it: its
-    labels are with those of the runs beside it, whichever way the workbench was started."""
+def find_runs_folder(folder: Path) -> Path:
+    """The folder of runs that keeps the labels: the parent if `folder` is itself a run.
+
+    Nothing is written into a run folder, which may come from anyone. So a run served alone and the folder around it
+    share one set of labels.
+    """
     return folder.resolve().parent if (folder / MANIFEST).is_file() else folder

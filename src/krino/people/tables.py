@@ -1,4 +1,4 @@
-"""The one table of the labels of people. A change here needs a migration beside it: a test holds the two together."""
+"""The table of people's labels, and the migrations that bring an older database up to date."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from sqlalchemy import (
     Boolean,
     CheckConstraint,
     Column,
+    Connection,
     ForeignKey,
     Index,
     Integer,
@@ -13,10 +14,9 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    inspect,
+    text,
 )
-
-HEAD = "0001"
-"""The migration that makes the table as it stands here."""
 
 metadata = MetaData()
 
@@ -24,9 +24,9 @@ events = Table(
     "events",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("key", String(64), nullable=False, unique=True),  # of the request: one that is sent twice counts once
+    Column("key", String(64), nullable=False, unique=True),  # idempotency key of the request
     Column("judge", Text, nullable=False),
-    Column("options", String(32), nullable=False),  # a hash of the judge's options
+    Column("options", String(32), nullable=False),  # hash of the judge's options
     Column("input_hash", String(32), nullable=False),
     Column("case_id", Text, nullable=False),
     Column("run", Text, nullable=False),  # where the person saw the case
@@ -34,12 +34,12 @@ events = Table(
     Column("depth", String(8), nullable=False),
     Column("action", String(8), nullable=False),
     Column("answer", Text),  # JSON: the fields of the verdict, or the labels
-    Column("verdict", Text),  # JSON: what the judge's rules make of the labels
+    Column("verdict", Text),  # JSON: the verdict that the judge's rules derive from the labels
     Column("judge_version", Text, nullable=False),
     Column("note", Text, nullable=False),
-    Column("why", String(8), nullable=False),  # why the queue brought the case
-    Column("random", Boolean, nullable=False),  # whether it came by the random share
-    Column("blind", Boolean, nullable=False),  # whether the person had not been shown the verdict
+    Column("why", String(8), nullable=False),  # why the queue offered the case
+    Column("random", Boolean, nullable=False),  # whether the case belongs to the random sample
+    Column("blind", Boolean, nullable=False),  # whether the person had not seen the verdict
     Column("undoes", Integer, ForeignKey("events.id"), unique=True),
     Column("created", String(32), nullable=False),  # UTC, ISO 8601
     CheckConstraint("depth IN ('fields', 'labels')", name="events_depth"),
@@ -48,3 +48,37 @@ events = Table(
     CheckConstraint("(action = 'label') = (answer IS NOT NULL)", name="events_answer"),
     Index("events_subject", "judge", "options", "input_hash", "rater", "depth"),
 )
+
+MIGRATIONS: dict[str, tuple[str, ...]] = {"0001": ()}
+"""Each version of the tables, oldest first, with the SQL that leads to it from the version before.
+
+A new database gets the tables as they are above, so the first version needs no SQL. Never edit a published entry: add
+the next one, and change the table above in the same commit.
+"""
+VERSION_TABLE = "alembic_version"
+"""Earlier versions of Krino used Alembic. Its table keeps its name, so that their databases still open."""
+
+
+def latest_version() -> str:
+    return max(MIGRATIONS)
+
+
+def read_version(connection: Connection) -> str | None:
+    """The version of the tables in this database; None if there are none."""
+    if not inspect(connection).has_table(VERSION_TABLE):
+        return None
+    return connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()  # noqa: S608 - our constant
+
+
+def upgrade(connection: Connection, known: str | None) -> None:
+    """Create the tables, or run the migrations that are missing, inside the caller's transaction."""
+    if known is None:
+        metadata.create_all(connection)
+        connection.execute(text(f"CREATE TABLE {VERSION_TABLE} (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"))
+        statement = f"INSERT INTO {VERSION_TABLE} VALUES (:version)"  # noqa: S608 - our constant
+    else:
+        for version in sorted(MIGRATIONS):
+            for sql in MIGRATIONS[version] if version > known else ():
+                connection.execute(text(sql))
+        statement = f"UPDATE {VERSION_TABLE} SET version_num = :version"  # noqa: S608 - our constant
+    connection.execute(text(statement), {"version": latest_version()})

@@ -16,7 +16,7 @@ from krino.contract import AnyJudge, Judgement, Labeller, Usage
 from krino.engine import sync as portal
 from krino.errors import UsageProblem
 from krino.judges.registry import judge_names
-from krino.results.wording import counted, spend_text
+from krino.results.formatting import format_count, format_usage
 from krino.text.clean import clean_line
 from krino.text.guessing import guessed
 
@@ -102,8 +102,8 @@ class Tally:
         ended = ", ".join(f"{count:,} {status}" for status, count in self.statuses.items())
         more = self.unexpected - len(self.listed)
         return [
-            f"{counted(self.judged)} judged: {ended}; {self.unexpected:,} not as expected",
-            spend_text(self.usage),
+            f"{format_count(self.judged)} judged: {ended}; {self.unexpected:,} not as expected",
+            format_usage(self.usage),
             *self.listed,
             *([f"and {more:,} more"] if more else []),
         ]

@@ -1,1 +1,1 @@
-"""How results are shown: on a terminal, as Markdown, as a page."""
+"""Shows results: functions that turn them into blocks, and renderers for terminal, Markdown and HTML."""

@@ -1,14 +1,13 @@
-"""What is said of how far a run agrees with people: first a sentence, then where it disagrees, then the figures."""
+"""Shows the agreement of a run with people: a sentence first, then the largest disagreements, then the figures."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import islice
 
 from krino import blocks as b
-from krino.results.agreement.result import Agreement, CalibrationResult, Confusion, FieldAgreement, Figure
-from krino.results.wording import figure, interval_text
-from krino.stats.moments import FEW
+from krino.results.agreement.result import Agreement, CalibrationResult, Confusion, Disagreement, FieldAgreement, Figure
+from krino.results.formatting import format_interval, format_number, join_first
+from krino.stats.confidence_intervals import FEW
 from krino.text.clean import clean_line
 
 _KINDS = {"category": "classes", "order": "classes in order", "scale": "steps of a scale", "number": "numbers"}
@@ -31,59 +30,59 @@ _FIGURES = {
     "mean_kappa_quadratic": "squared kappa, by rater",
     "mean_spearman": "Spearman, by rater",
 }
-"""In the order in which they are shown."""
-_MOST_CLASSES = 12  # a matrix of more is not read by anybody
+"""Names of figures, in display order."""
+_MOST_CLASSES = 12  # a larger matrix is unreadable
 _SHOWN_LABELS = 6
 _SHOWN_SKIPPED = 12
 _SHOWN_RATERS = 6
 _FEW_CLUSTERS = 20
 _SHOWN_MISSING = 6
-_WORST_IN_SHORT = 3
+_WORST_IN_LIST = 3
 _LONGEST_LINE = 200
-_ALL_OF_IT = (
+_MORE_DETAIL = (
     "--field FIELD shows more cases of one field, what is confused and the figures of each class; --markdown FILE "
     "writes everything, --json gives it as data."
 )
 
 
 def agreement_blocks(agreement: Agreement, title: str, *, short: bool = False) -> Iterator[b.Block]:
-    """`short`: for a screen, where of several fields each names only a few cases; a file has room for all."""
+    """`short`: for a screen; if there are several fields, each lists only a few cases."""
     yield b.Heading(title)
     yield b.Paragraph(agreement.headline, strong=True)
     counts = agreement.counts
     parts = [b.Part("judged", counts.judged, "good"), b.Part("failed", counts.failed, "warn")]
     yield b.Parts("labelled", [*parts, b.Part("error", counts.error, "bad")])
-    yield from (b.Paragraph(line, tone="warn") for line in _rest(agreement))
+    yield from (b.Paragraph(line, tone="warn") for line in _unmatched(agreement))
     for field in agreement.fields:
         yield from _field(field, alone=len(agreement.fields) == 1, short=short)
     for calibration in agreement.calibration:
         yield from _calibration(calibration)
     yield from (b.Paragraph(line, small=True) for line in _footnotes(agreement))
     if short and len(agreement.fields) > 1:
-        yield b.Paragraph(_ALL_OF_IT, tone="plain")
+        yield b.Paragraph(_MORE_DETAIL, tone="plain")
 
 
 def _field(field: FieldAgreement, *, alone: bool, short: bool) -> Iterator[b.Block]:
-    """`alone`: what is said of it has just been said of the whole."""
+    """`alone`: the only field, whose headline has just been shown."""
     yield b.Heading(field.field, note=f"{_KINDS[field.kind]}, {_raters(field)}", level=3)
     if not alone:
         yield b.Paragraph(field.headline, strong=True)
     if field.worst:
-        yield _worst_in_short(field, len(field.worst) if alone else _WORST_IN_SHORT) if short else _worst(field)
+        yield _worst_list(field, len(field.worst) if alone else _WORST_IN_LIST) if short else _worst_table(field)
     yield b.Paragraph(f"{_counts(field)}.", "warn" if field.counts.without_verdict else "plain")
     if field.figures:
-        yield b.Paragraph(_basis(field), small=True)
+        yield b.Paragraph(_describe_basis(field), small=True)
         yield _figures(field)
     if field.classes and (alone or not short):
         yield _classes(field)
     if field.confusion is not None and len(field.confusion.values) <= _MOST_CLASSES and (alone or not short):
         yield _confusion(field.confusion)
-    if notes := [*_missing(field), *(f"{note}." for note in field.notes)]:
+    if notes := [*_explain_missing(field), *(f"{note}." for note in field.notes)]:
         yield b.BulletList("", notes)
 
 
 def _figure_rows(field: FieldAgreement) -> Iterator[tuple[str, Figure, Figure | None]]:
-    """Name, the judge against people, people among themselves."""
+    """Name, figure of the judge, figure of people among themselves."""
     for name, words in _FIGURES.items():
         if name in field.figures:
             yield words, field.figures[name], field.people.get(name)
@@ -93,8 +92,10 @@ def _figures(field: FieldAgreement) -> b.DataTable:
     heads = ("Judge and people", "n", "value", "95 % interval", "people", "95 % interval")
     rows: list[Sequence[b.Value]] = []
     for words, ours, theirs in _figure_rows(field):
-        beside = ("", "") if theirs is None else (_text(theirs), interval_text(theirs.interval))
-        rows.append((words, f"{ours.n:,}", b.Cell(_text(ours), strong=True), interval_text(ours.interval), *beside))
+        beside = ("", "") if theirs is None else (_figure_text(theirs), format_interval(theirs.interval))
+        rows.append(
+            (words, f"{ours.n:,}", b.Cell(_figure_text(ours), strong=True), format_interval(ours.interval), *beside)
+        )
     width = 6 if field.people else 4
     return b.DataTable("", heads[:width], [row[:width] for row in rows], figures=range(1, width))
 
@@ -106,8 +107,8 @@ def _classes(field: FieldAgreement) -> b.DataTable:
             item.value,
             f"{item.people:,}",
             f"{item.judge:,}",
-            *(_text(each) for each in (item.precision, item.recall, item.f1)),
-            interval_text(item.f1.interval),
+            *(_figure_text(each) for each in (item.precision, item.recall, item.f1)),
+            format_interval(item.f1.interval),
         )
         for item in field.classes
     ]
@@ -129,27 +130,30 @@ def _confusion(found: Confusion) -> b.DataTable:
     return b.DataTable("", heads, rows, figures=range(1, len(heads)))
 
 
-def _worst(field: FieldAgreement) -> b.DataTable:
+def _worst_table(field: FieldAgreement) -> b.DataTable:
     rows: list[Sequence[b.Value]] = []
     for case in field.worst:
-        said = [f"{rater}: {label}" for rater, label in case.people.items()]
-        shown = ", ".join([*said[:_SHOWN_LABELS], *(["…"] if len(said) > _SHOWN_LABELS else [])])
-        rows.append((b.Cell(case.id, case=case.id), figure(case.distance), case.judge, shown, case.reason))
+        distance, people = format_number(case.distance), _format_labels(case)
+        rows.append((b.Cell(case.id, case=case.id), distance, case.judge, people, case.reason))
     if more := field.disagreeing - len(field.worst):
         rows.append((b.Cell(f"and {more:,} more", "plain"), "", "", "", ""))
     return b.DataTable("", ("Disagrees most", "apart", "judge", "people", "why the judge says so"), rows, figures=(1,))
 
 
-def _worst_in_short(field: FieldAgreement, most: int) -> b.BulletList:
-    """A line or two a case: a table would press the reasons into a narrow column."""
+def _worst_list(field: FieldAgreement, most: int) -> b.BulletList:
+    """One or two lines for each case: a table would squeeze the reasons into a narrow column."""
     items = []
     for case in field.worst[:most]:
-        said = [f"{rater}: {label}" for rater, label in islice(case.people.items(), _SHOWN_LABELS + 1)]
-        people = ", ".join([*said[:_SHOWN_LABELS], *(["…"] if len(said) > _SHOWN_LABELS else [])])
-        apart = f"{figure(case.distance)} apart"
+        people = _format_labels(case)
+        apart = f"{format_number(case.distance)} apart"
         items.append(clean_line(f"{case.id} ({apart}): judge {case.judge}; {people}. {case.reason}", _LONGEST_LINE))
     more = f", {len(items):,} of {field.disagreeing:,}" if field.disagreeing > len(items) else ""
     return b.BulletList(f"Disagrees most{more}", items)
+
+
+def _format_labels(case: Disagreement) -> str:
+    labels = (f"{rater}: {label}" for rater, label in case.people.items())
+    return join_first(labels, _SHOWN_LABELS, len(case.people))
 
 
 def _calibration(found: CalibrationResult) -> Iterator[b.Block]:
@@ -160,7 +164,8 @@ def _calibration(found: CalibrationResult) -> Iterator[b.Block]:
         small=True,
     )
     yield b.Paragraph(
-        f"expected calibration error {_text(found.error)} ({interval_text(found.error.interval)}).", strong=True
+        f"expected calibration error {_figure_text(found.error)} ({format_interval(found.error.interval)}).",
+        strong=True,
     )
     bins = [
         b.ReliabilityBin(item.low, item.high, item.n, item.confidence, item.right)
@@ -172,15 +177,15 @@ def _calibration(found: CalibrationResult) -> Iterator[b.Block]:
         yield b.BulletList("", [f"{note}." for note in found.notes])
 
 
-def _text(item: Figure) -> str:
-    return "–" if item.value is None else figure(item.value)
+def _figure_text(item: Figure) -> str:
+    return "–" if item.value is None else format_number(item.value)
 
 
 def _raters(field: FieldAgreement) -> str:
     if len(field.raters) == 1:
         return f"one label a case ({field.raters[0]})"
-    shown = [*field.raters[:_SHOWN_RATERS], "…"] if len(field.raters) > _SHOWN_RATERS else list(field.raters)
-    return f"{len(field.raters)} raters ({', '.join(shown)})"
+    shown = join_first(field.raters, _SHOWN_RATERS, len(field.raters))
+    return f"{len(field.raters)} raters ({shown})"
 
 
 def _counts(field: FieldAgreement) -> str:
@@ -196,23 +201,23 @@ def _counts(field: FieldAgreement) -> str:
     return text
 
 
-def _basis(field: FieldAgreement) -> str:
-    """Against what the figures hold the judge."""
+def _describe_basis(field: FieldAgreement) -> str:
+    """What the judge is compared with."""
     if len(field.raters) == 1:
         return "The judge against the label of each case."
     ties = f" (without the {field.counts.ties:,} where there is none)" if field.counts.ties else ""
     majority = f"the majority of the raters{ties}"
-    held = {
+    basis = {
         "category": f"The judge against {majority}",
         "order": f"The judge against {majority}",
         "scale": f"Agreement, kappa and F1 against {majority}, correlations and errors against their mean",
         "number": "The judge against the mean of the raters",
     }[field.kind]
     rest = " By rater: the mean over pairs of judge and rater, beside it over pairs of raters." if field.people else ""
-    return f"{held}; Krippendorff's alpha takes the judge as one more rater.{rest}"
+    return f"{basis}; Krippendorff's alpha treats the judge as one more rater.{rest}"
 
 
-def _missing(field: FieldAgreement) -> Iterator[str]:
+def _explain_missing(field: FieldAgreement) -> Iterator[str]:
     """Why figures have no value or no interval, each reason once."""
     by_reason: dict[tuple[str, str], list[str]] = {}
     for words, ours, theirs in _figure_rows(field):
@@ -247,8 +252,8 @@ def _footnotes(agreement: Agreement) -> Iterator[str]:
         yield f"Not compared: {', '.join(shown)}{more}."
 
 
-def _rest(agreement: Agreement) -> Iterator[str]:
-    """Labels without a case, and cases without a label."""
+def _unmatched(agreement: Agreement) -> Iterator[str]:
+    """Warnings about labels without a case, and cases without a label."""
     counts = agreement.counts
     if not agreement.fields:
         yield "no case of the run has a verdict: nothing can be compared"

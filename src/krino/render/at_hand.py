@@ -1,14 +1,19 @@
-"""What only a judge at hand can say: how it shows a case, what a labeller was asked, and its overview of a run."""
+"""What only a judge at hand can say: its prompt, its overview of a run, and how it shows a case that has no view yet.
+
+A case gets its view when it is judged (`krino.engine.views`). Here views are made of cases that were judged before
+there were any, or that nobody keeps a run of: they are read and studied again for it.
+"""
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
-from typing import Any
 
-from krino.blocks import Block, Paragraph, as_data, from_data
-from krino.contract import AnyJudge, Judgement, Overview, Questions
+from krino.blocks import Block, as_data, from_data
+from krino.contract import AnyJudge, Judgement, Overview
 from krino.contract.code_limit import CASE_SECONDS, CodeLimit, TookTooLong
-from krino.labellers.llm.prompt import TAG_SLOT, shown_texts, system_text, user_text
+from krino.engine.views import StudiedCase, blocks_of, broke_unlabelled, problem_with, request_of
+from krino.labellers.llm.prompt import system_text
 from krino.render.html import to_html
 from krino.results.table import Record
 
@@ -21,7 +26,7 @@ class AtHand:
     seconds: float = CASE_SECONDS
     """What the judge's code may take to show a case; one that took longer is not asked to show any other."""
     _is_too_slow: bool = False
-    _studied_last: tuple[Record, Any, Any] | None = None
+    _studied_last: tuple[Record, StudiedCase] | None = None
     """A record with its case and facts: whoever shows a case asks for its request next."""
 
     def prompt(self) -> str:
@@ -30,52 +35,37 @@ class AtHand:
 
     def request(self, record: Record) -> str | None:
         """The case's own part, `TAG` in the place of the random word; None where the facts leave nothing to ask."""
+        studied = self._study_in_time(record)
+        return None if studied is None else request_of(self.judge, studied, CodeLimit(self.seconds))
+
+    def view(self, judgement: Record, record: Record) -> list[Block]:
+        """How the judge shows a case; nothing for one that it could not read or study."""
+        if broke_unlabelled(judgement["status"], judgement.get("labeller")):
+            return []
+        if (studied := self._study_in_time(record)) is None:
+            return []
+        kept = {name: value for name, value in judgement.items() if name != "case"}
+        started = time.monotonic()
+        blocks = blocks_of(self.judge, studied, Judgement.model_validate(kept), CodeLimit(self.seconds))
+        self._is_too_slow = 0 < self.seconds <= time.monotonic() - started
+        return blocks
+
+    def _study_in_time(self, record: Record) -> StudiedCase | None:
+        """None for a case that cannot be judged: it was never asked about."""
         if self._is_too_slow:
             return None
         try:
             with CodeLimit(self.seconds):
-                questions = self.judge.ask(*self._studied(record))
-        except Exception as fault:  # a case that cannot be judged was never asked about
-            self._is_too_slow = isinstance(fault, TookTooLong)
-            return None
-        if questions is None:
-            return None
-        if not questions.parts:
-            return _shown(questions)
-        calls = len(questions.parts)
-        return "\n\n".join(
-            f"[call {number} of {calls}]\n\n{_shown(part)}" for number, part in enumerate(questions.parts, 1)
-        )
-
-    def view(self, judgement: Record, record: Record) -> list[Block]:
-        """How the judge shows a case; nothing for one that it could not read or study."""
-        if self._is_too_slow or broke_unlabelled(judgement):
-            return []
-        try:
-            with CodeLimit(self.seconds):
-                case, facts = self._studied(record)
+                return self._studied(record)
         except Exception as fault:
             self._is_too_slow = isinstance(fault, TookTooLong)
-            return []
-        kept = {name: value for name, value in judgement.items() if name != "case"}
-        try:
-            with CodeLimit(self.seconds):
-                return list(self.judge.view(case, facts, Judgement.model_validate(kept)))
-        except Exception as fault:
-            self._is_too_slow = isinstance(fault, TookTooLong)
-            return [_problem(self.judge, "view", fault)]
+            return None
 
-    def _studied(self, record: Record) -> tuple[Any, Any]:
+    def _studied(self, record: Record) -> StudiedCase:
         if self._studied_last is None or self._studied_last[0] is not record:
             case = self.judge.read(record)
-            self._studied_last = record, case, self.judge.study(case)
-        return self._studied_last[1:]
-
-
-def broke_unlabelled(judgement: Record) -> bool:
-    """Whether the judge broke on a case before anybody was asked about it: it may have taken its whole process with it,
-    or hung, and would do so again to whoever studies the case for a page."""
-    return judgement["status"] == "error" and judgement.get("labeller") is None
+            self._studied_last = record, StudiedCase(case, self.judge.study(case))
+        return self._studied_last[1]
 
 
 @dataclass(slots=True)
@@ -116,13 +106,4 @@ class RunOverview:
 
     def _give_up(self, fault: Exception) -> None:
         assert self.judge is not None
-        self._overview, self._problems = None, [_problem(self.judge, "overview", fault)]
-
-
-def _problem(judge: AnyJudge, name: str, fault: Exception) -> Block:
-    told = f"`{name}` of judge `{judge.name}` failed: {type(fault).__name__}: {fault}"
-    return Paragraph(told, tone="warn")
-
-
-def _shown(questions: Questions) -> str:
-    return user_text(questions, shown_texts(questions)).replace(TAG_SLOT, "TAG")
+        self._overview, self._problems = None, [problem_with(self.judge, "overview", fault)]

@@ -1,4 +1,4 @@
-"""What is said of one case in full, and of the worst cases of a run."""
+"""Shows one case in full, and the worst cases of a run."""
 
 from __future__ import annotations
 
@@ -12,21 +12,21 @@ import orjson
 from krino.blocks import Block, DataTable, Field, Fields, Heading, Paragraph, Tone, Verbatim
 from krino.contract import Judgement
 from krino.contract.judgement import as_word
-from krino.render.summary import TONES, graded, signed
-from krino.results.kinds import is_explanation, is_text, key_of
-from krino.results.named_cases import reason_of, rule_in_words
+from krino.render.summary import TONES, score_tone, status_mark
+from krino.results.explanations import describe_rule, explain_value
+from krino.results.field_kinds import comparison_key, is_text, names_explanation
+from krino.results.formatting import format_usage, labeller_name
 from krino.results.stability import LABELLER
 from krino.results.table import Record
 from krino.results.verdict_schema import Scales
-from krino.results.wording import labeller_name, spend_text
-from krino.results.worst import Worst
+from krino.results.worst_cases import WorstCases
 from krino.runs.fields import ROLL_UP, fields_of
 from krino.text.clean import clean_line
 
 _LONGEST_INPUT = 200
 _LONGEST_VALUE = 60
 _LONGEST_PROBLEM = 200
-_SHORT = 40  # a value of at most so many characters stands out
+_SHORT = 40  # shorter values are shown in bold
 _NO_SCALES: Scales = {}
 
 
@@ -38,9 +38,9 @@ def case_blocks(
     *,
     labels: bool = False,
 ) -> Iterator[Block]:
-    """What was decided, by whom, on what evidence; or why it could not be.
+    """What was decided, by whom and on what evidence; or why the case was not judged.
 
-    `own`: how the judge shows the case, which then needs no other form; `labels`: the labels too.
+    `own`: the judge's own view of the case, shown instead of its inputs. `labels`: show the labels too.
     """
     yield _case_heading(judgement)
     if own:
@@ -54,26 +54,25 @@ def case_blocks(
         yield Fields("Verdict", [*_roll_up(judgement), *_fields(judgement, judgement.verdict, rules or {}, scales)])
         if judgement.figures:
             yield Fields("Beside the verdict", list(_fields(judgement, judgement.figures, rules or {}, scales)))
-    if (votes := votes_of(judgement.model_dump(mode="json", include={"ballots"}))) is not None:
+    if (votes := votes_table(judgement.model_dump(mode="json", include={"ballots"}))) is not None:
         yield votes
     if findings := list(_findings(judgement, rules or {})):
         yield Fields("Findings", findings)
     if judgement.unread:
         yield Fields("Not read", [Field(left.where, left.text, "warn", left.why) for left in judgement.unread])
     if labels and judgement.labels is not None:
-        yield Verbatim("Labels", _pretty(judgement.labels))
+        yield Verbatim("Labels", _format_json(judgement.labels))
     if labels:
         for ballot in judgement.ballots:
             title = f"Labels of {ballot.member}, asked for time {ballot.repeat}"
-            yield Verbatim(title, _pretty(ballot.labels))
+            yield Verbatim(title, _format_json(ballot.labels))
     if judgement.raw_reply is not None:
         yield Verbatim("Reply that could not be used", judgement.raw_reply)
-    yield Paragraph(spend_text(judgement.usage), tone="plain")
+    yield Paragraph(format_usage(judgement.usage), tone="plain")
 
 
-def votes_of(judgement: Mapping[str, Any]) -> DataTable | None:
-    """The votes of a panel, all of them text, one column a seat; the last says where the seats differ. None where no
-    panel was asked."""
+def votes_table(judgement: Mapping[str, Any]) -> DataTable | None:
+    """The votes of a panel, with one column for each seat and one that marks split votes; None without a panel."""
     ballots: Sequence[Mapping[str, Any]] = judgement.get("ballots") or ()
     if not ballots:
         return None
@@ -81,44 +80,44 @@ def votes_of(judgement: Mapping[str, Any]) -> DataTable | None:
     rows: list[tuple[str, ...]] = []
     for name in dict.fromkeys(name for verdict in verdicts for name in verdict):
         given = [verdict[name] for verdict in verdicts if name in verdict]
-        if is_explanation(name) or any(map(is_text, given)) or all(value is None for value in given):
+        if names_explanation(name) or any(map(is_text, given)) or all(value is None for value in given):
             continue
         cells = [as_word(verdict[name]) if name in verdict else "–" for verdict in verdicts]
-        rows.append((name, *cells, "split" if len(set(map(key_of, given))) > 1 else ""))
+        rows.append((name, *cells, "split" if len(set(map(comparison_key, given))) > 1 else ""))
     if any(ballot["order"] for ballot in ballots):
-        rows.append(("order shown", *(_order(ballot["order"]) for ballot in ballots), ""))
+        rows.append(("order shown", *(_format_order(ballot["order"]) for ballot in ballots), ""))
     if any(ballot["problem"] for ballot in ballots):
         rows.append(("problem", *(str(ballot["problem"] or "")[:_LONGEST_PROBLEM] for ballot in ballots), ""))
     tones: list[Tone | None] = ["warn" if row[-1] == "split" else None for row in rows]
-    return DataTable("Votes", ("Field", *map(_seat, ballots), "Seats"), tuple(rows), tones=tones)
+    return DataTable("Votes", ("Field", *map(_seat_name, ballots), "Seats"), tuple(rows), tones=tones)
 
 
-def _seat(ballot: Mapping[str, Any]) -> str:
+def _seat_name(ballot: Mapping[str, Any]) -> str:
     return str(ballot["member"]) if ballot["repeat"] == 1 else f"{ballot['member']} ({ballot['repeat']})"
 
 
-def _order(order: Sequence[int] | None) -> str:
+def _format_order(order: Sequence[int] | None) -> str:
     return "as given" if order is None else " ".join(map(str, order))
 
 
-def worst_blocks(found: Worst[Record], rules: Mapping[str, str], scales: Scales, folder: Path) -> Iterator[Block]:
-    """Those that were not judged come first, apart: they have no value to be ranked by."""
+def worst_blocks(found: WorstCases[Record], rules: Mapping[str, str], scales: Scales, folder: Path) -> Iterator[Block]:
+    """Unjudged cases come first in a list of their own, since they have no value to rank by."""
     if found.all_not_judged:
         more = found.all_not_judged - len(found.not_judged)
         shown = f", the first {len(found.not_judged):,} here" if more else ""
         yield Heading(f"Not judged: {found.all_not_judged:,}{shown}")
         for record in found.not_judged:
             status = str(record["status"])
-            yield Heading(str(record["id"]), *signed(status), level=3)
-            yield _reasons(record, "", rules)
+            yield Heading(str(record["id"]), *status_mark(status), level=3)
+            yield _explain_case(record, "", rules)
     if not found.judged:
         yield Heading("No case to rank.")
     else:
         nulls = f"({found.nulls:,} more have no value)" if found.nulls else ""
-        yield Heading(f"The worst {len(found.judged):,} of {found.ranked:,} {found.order.told()}", note=nulls)
+        yield Heading(f"The worst {len(found.judged):,} of {found.ranked:,} {found.order.describe()}", note=nulls)
     for record in found.judged:
-        yield _ranked(record, found.order.field, scales)
-        yield _reasons(record, found.order.field, rules)
+        yield _ranked_heading(record, found.order.field, scales)
+        yield _explain_case(record, found.order.field, rules)
     name = shlex.quote(str(folder))
     yield Paragraph(f"krino show {name} ID shows a case in full; --by FIELD ranks by another field.", tone="plain")
 
@@ -130,22 +129,21 @@ def _case_heading(judgement: Judgement) -> Heading:
         facts.append(str(judgement.source))
     if judgement.labeller:
         facts.append(labeller_name(judgement.labeller))
-    return Heading(judgement.id, *signed(status), " · ".join(facts), level=1)
+    return Heading(judgement.id, *status_mark(status), " · ".join(facts), level=1)
 
 
 def _fields(
     judgement: Judgement, values: Mapping[str, Any], rules: Mapping[str, str], scales: Scales
 ) -> Iterator[Field]:
-    """A finding about a field of the verdict (`where` names it) stands before its value: who reads the value has read
-    what was not looked for."""
+    """One field of the verdict after the other. A finding about a field is shown before its value, as a caveat."""
     decider = ""
     for name, value in values.items():
         before, decider = decider, _decider(judgement, name, rules)
         yield Field(
             name,
-            _value(value),
-            graded(scales, name, value) or TONES.get(value if isinstance(value, str) else ""),
-            "" if decider == before else decider,  # neighbours decided alike say so once
+            _format_value(value),
+            score_tone(scales, name, value) or TONES.get(value if isinstance(value, str) else ""),
+            "" if decider == before else decider,  # not repeated for the next field
             judgement.evidence.get(name, ()),
             [f"{finding.text} ({finding.rule})" for finding in judgement.findings if finding.where == name],
             strong=value is not None and len(str(value)) <= _SHORT,
@@ -153,7 +151,7 @@ def _fields(
 
 
 def _roll_up(judgement: Judgement) -> Iterator[Field]:
-    """The whole verdict in one word, where the judge gives one."""
+    """The whole verdict in one word, if the judge has one."""
     if word := judgement.roll_up:
         yield Field(ROLL_UP, word, TONES.get(word), "of the whole verdict", strong=True)
 
@@ -161,57 +159,57 @@ def _roll_up(judgement: Judgement) -> Iterator[Field]:
 def _decider(judgement: Judgement, name: str, rules: Mapping[str, str]) -> str:
     if name in judgement.figures:
         rule = judgement.rules.get(name, "")
-        return rule_in_words(rule, rules) if rule else "not known for this case"
+        return describe_rule(rule, rules) if rule else "not known for this case"
     decider = judgement.decided_by.get(name, "")
     rule = judgement.rules.get(name) or (decider if decider != LABELLER else "")
-    said = rule_in_words(rule, rules)
+    said = describe_rule(rule, rules)
     who = "by the labeller's labels" if decider == LABELLER else "by rule"
     return f"{who}, {said}" if decider == LABELLER and said else f"{who} {said}".strip()
 
 
 def _findings(judgement: Judgement, rules: Mapping[str, str]) -> Iterator[Field]:
-    """Those that stand above a field of the verdict are not told twice."""
+    """The findings that are not shown with a field."""
     shown = {*(judgement.verdict or ()), *judgement.figures} if judgement.status == "ok" else set()
     for finding in (finding for finding in judgement.findings if finding.where not in shown):
         where = f" ({finding.where})" if finding.where else ""
-        yield Field("!", f"{finding.text}{where}", "warn", rule_in_words(finding.rule, rules))
+        yield Field("!", f"{finding.text}{where}", "warn", describe_rule(finding.rule, rules))
 
 
-def _ranked(record: Record, field: str, scales: Scales) -> Heading:
+def _ranked_heading(record: Record, field: str, scales: Scales) -> Heading:
     value = fields_of(record).get(field)
-    tone = TONES.get(str(value)) if field == ROLL_UP else graded(scales, field, value)
+    tone = TONES.get(str(value)) if field == ROLL_UP else score_tone(scales, field, value)
     note = field
-    if (beside := _ruled(record, field)) != field:
-        note += f" · {beside} {_short((record.get('verdict') or {}).get(beside))}"
-    return Heading(str(record["id"]), _short(value), tone, note, level=3)
+    if (beside := _field_with_rule(record, field)) != field:
+        note += f" · {beside} {_shorten((record.get('verdict') or {}).get(beside))}"
+    return Heading(str(record["id"]), _shorten(value), tone, note, level=3)
 
 
-def _reasons(record: Record, field: str, rules: Mapping[str, str]) -> Fields:
-    """What the case is about, why it ended so, and the rule that said so."""
+def _explain_case(record: Record, field: str, rules: Mapping[str, str]) -> Fields:
+    """The inputs of the case, the reason for its value, and the rule."""
     about = [
         Field(str(name), clean_line(str(text), _LONGEST_INPUT)) for name, text in (record.get("inputs") or {}).items()
     ]
-    rule = (record.get("rules") or {}).get(_ruled(record, field))
-    said = rule_in_words(str(rule), rules) if rule else ""
-    return Fields("", [*about, Field("why", reason_of(record, field, rules) or "no reason is on record", by=said)])
+    rule = (record.get("rules") or {}).get(_field_with_rule(record, field))
+    said = describe_rule(str(rule), rules) if rule else ""
+    return Fields("", [*about, Field("why", explain_value(record, field, rules) or "no reason is on record", by=said)])
 
 
-def _ruled(record: Record, field: str) -> str:
-    """The field whose rule explains: a roll-up has none of its own, the verdict's first field stands for it."""
+def _field_with_rule(record: Record, field: str) -> str:
+    """The field whose rule explains this one: a roll-up has no rule, so the first field of the verdict is used."""
     return next(iter(record.get("verdict") or ()), "") if field == ROLL_UP else field
 
 
-def _value(value: Any) -> str:
+def _format_value(value: Any) -> str:
     if value is None:
         return "null"
     if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):
         return ", ".join(map(str, value))
-    return value if isinstance(value, str) else _pretty(value)
+    return value if isinstance(value, str) else _format_json(value)
 
 
-def _pretty(value: Any) -> str:
+def _format_json(value: Any) -> str:
     return orjson.dumps(value, option=orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS, default=repr).decode()
 
 
-def _short(value: Any) -> str:
+def _shorten(value: Any) -> str:
     return clean_line(", ".join(map(str, value)) if isinstance(value, list) else str(value), _LONGEST_VALUE)

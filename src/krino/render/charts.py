@@ -1,23 +1,23 @@
-"""Draws charts as inline SVG: histograms, bars, parts of a whole, reliability. Colours come from the style sheet."""
+"""Draws charts as inline SVG: histograms, bars, stacked bars, reliability. Colours come from the style sheet."""
 
 from __future__ import annotations
 
 from krino import blocks as b
 from krino.render.markup import Markup, join, tag
-from krino.results.wording import counted, figure
+from krino.results.formatting import format_count, format_number
 
 _WIDTH, _HEIGHT = 400.0, 88.0
 _GAP = 0.12  # of a bin's width
 _MOST_LABELS = 12
-_SIDE = 240.0  # of the reliability diagram, which is square
+_SIDE = 240.0  # length of a side of the square reliability diagram
 _LARGEST_DOT = 13.0
 
 
 def histogram(score: b.Score) -> Markup:
-    """Bars, with the mean as a line and its interval as a band; the axis stands below as text."""
+    """Bars, the mean as a line and its interval as a band; axis labels are text below."""
     label = (
-        f"Histogram of {score.name}: {score.n} values from {_edge(score.least)} to {_edge(score.most)}, "
-        f"mean {figure(score.mean)}"
+        f"Histogram of {score.name}: {score.n} values from {_format_edge(score.least)} to {_format_edge(score.most)}, "
+        f"mean {format_number(score.mean)}"
     )
     box = f"0 0 {_WIDTH:g} {_HEIGHT:g}"
     drawn = (_interval(score), *_bars(score), _mean(score))
@@ -26,7 +26,7 @@ def histogram(score: b.Score) -> Markup:
 
 
 def bar(part: int, whole: int) -> Markup:
-    """One horizontal bar; the figure beside it is text, so the bar itself is hidden from screen readers."""
+    """One horizontal bar, hidden from screen readers because the number is shown as text."""
     return tag(
         "svg",
         tag("rect", class_="track", width="100%", height="100%", rx=3),
@@ -36,8 +36,8 @@ def bar(part: int, whole: int) -> Markup:
     )
 
 
-def stack(block: b.Parts) -> Markup:
-    """The parts side by side, in the order given."""
+def stacked_bar(block: b.Parts) -> Markup:
+    """The parts side by side, in order."""
     rects, at = [], 0.0
     for part in block.parts:
         width = _percent(part.count, block.total)
@@ -50,29 +50,35 @@ def stack(block: b.Parts) -> Markup:
     return tag("svg", *rects, class_="stack", role="img", aria_label=label)
 
 
-def reliability(block: b.Reliability) -> Markup:
-    """How often it is right over how sure it says it is: below the diagonal it is too sure. Dots grow with n."""
+def reliability_diagram(block: b.Reliability) -> Markup:
+    """Share of right answers over confidence; below the diagonal, confidence is too high. Dots grow with n."""
     shown = [item for item in block.bins if item.n]
     most = max((item.n for item in shown), default=1)
-    dots, told = [], []
+    dots, captions = [], []
     for item in shown:
         sure = item.confidence / block.most
-        told.append(f"says {_edge(item.confidence)}, right in {item.right:.0%} of {item.n:,} cases")
+        captions.append(f"says {_format_edge(item.confidence)}, right in {item.right:.0%} of {item.n:,} cases")
         place = {"cx": f"{sure * _SIDE:.1f}", "cy": f"{_SIDE - item.right * _SIDE:.1f}"}
         radius = max(_LARGEST_DOT * (item.n / most) ** 0.5, 3.0)
         dots.append(
-            tag("circle", tag("title", told[-1]), class_="dot over" if sure > item.right else "dot", r=radius, **place)
+            tag(
+                "circle",
+                tag("title", captions[-1]),
+                class_="dot over" if sure > item.right else "dot",
+                r=radius,
+                **place,
+            )
         )
     ticks = []
     for part in (0.0, 0.5, 1.0):
         ticks.append(tag("text", f"{part:.0%}", class_="tick up", x=-8, y=_SIDE - part * _SIDE + 4))
-        ticks.append(tag("text", _edge(part * block.most), class_="tick", x=part * _SIDE, y=_SIDE + 18))
+        ticks.append(tag("text", _format_edge(part * block.most), class_="tick", x=part * _SIDE, y=_SIDE + 18))
     frame = tag("rect", class_="frame", x=0, y=0, width=_SIDE, height=_SIDE)
     diagonal = tag("line", class_="diagonal", x1=0, y1=_SIDE, x2=_SIDE, y2=0)
     box = f"-48 -16 {_SIDE + 64:g} {_SIDE + 40:g}"
-    label = f"Reliability: {'; '.join(told)}"
+    label = f"Reliability: {'; '.join(captions)}"
     svg = tag("svg", frame, diagonal, *dots, *ticks, class_="reliability", viewBox=box, role="img", aria_label=label)
-    said = tag("p", "Right (up) over how sure it says it is; below the line it is too sure.", class_="soft")
+    said = tag("p", "Share of right answers over confidence; below the line, confidence is too high.", class_="soft")
     return tag("div", svg, said, class_="square")
 
 
@@ -84,8 +90,8 @@ def _bars(score: b.Score) -> list[Markup]:
     for place, count in enumerate(score.counts):
         height = max(count / most * (_HEIGHT - 4), 1.5) if count else 0.0
         low, high = score.edges(place)
-        where = _edge(low) if score.whole else f"{_edge(low)} to {_edge(high)}"
-        title = tag("title", f"{where}: {counted(count)}")
+        where = _format_edge(low) if score.whole else f"{_format_edge(low)} to {_format_edge(high)}"
+        title = tag("title", f"{where}: {format_count(count)}")
         across = {"x": f"{place * width + gap / 2:.2f}", "width": f"{width - gap:.2f}"}
         bars.append(tag("rect", title, class_="hit", y=0, height=_HEIGHT, **across))
         if count:
@@ -103,11 +109,11 @@ def _interval(score: b.Score) -> Markup:
 
 def _mean(score: b.Score) -> Markup:
     at = f"{_place(score, score.mean):.2f}"
-    return tag("line", tag("title", f"mean {figure(score.mean)}"), class_="mean", x1=at, x2=at, y1=0, y2=_HEIGHT)
+    return tag("line", tag("title", f"mean {format_number(score.mean)}"), class_="mean", x1=at, x2=at, y1=0, y2=_HEIGHT)
 
 
 def _place(score: b.Score, value: float) -> float:
-    """Where a value stands on the axis; a bin of whole numbers is centred on its number."""
+    """The position of a value on the axis; a bin of whole numbers is centred on its number."""
     shift = 0.5 if score.whole else 0.0
     place = ((value - score.low) / score.step + shift) / len(score.counts)
     return min(max(place, 0.0), 1.0) * _WIDTH
@@ -115,18 +121,18 @@ def _place(score: b.Score, value: float) -> float:
 
 def _axis(score: b.Score) -> Markup:
     last = len(score.counts)
-    if score.whole:  # a label below each bar, or below the first and the last one
+    if score.whole:  # a label for each bar, or for the first and the last
         named = range(last) if last <= _MOST_LABELS else (0, last - 1)
-        labels = [_edge(score.edges(place)[0]) if place in named else "" for place in range(last)]
+        labels = [_format_edge(score.edges(place)[0]) if place in named else "" for place in range(last)]
     else:
-        labels = [_edge(score.edges(0)[0])]
-        labels += [_edge(score.edges(last // 2)[0])] if last % 2 == 0 else []
-        labels += [_edge(score.edges(last - 1)[1])]
+        labels = [_format_edge(score.edges(0)[0])]
+        labels += [_format_edge(score.edges(last // 2)[0])] if last % 2 == 0 else []
+        labels += [_format_edge(score.edges(last - 1)[1])]
     whole = " whole" if score.whole else ""
     return tag("div", *(tag("span", text) for text in labels), class_=f"axis{whole}", aria_hidden="true")
 
 
-def _edge(value: float) -> str:
+def _format_edge(value: float) -> str:
     return f"{value:g}" if abs(value) < 1e6 else f"{value:.3g}"
 
 

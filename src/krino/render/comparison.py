@@ -1,11 +1,11 @@
-"""What is said of two runs side by side: their settings, how cases match, scores, labels, flips and money."""
+"""Shows two runs side by side: settings, matching, scores, labels, flips and spending."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from krino.blocks import Block, BulletList, Cell, DataTable, Heading, Paragraph, Tone, Value
-from krino.results.comparison.changes import (
+from krino.results.comparison.result import (
     CodeChange,
     Comparison,
     Flip,
@@ -17,8 +17,8 @@ from krino.results.comparison.changes import (
     Side,
     Spending,
 )
-from krino.results.wording import duration, endings, figure
-from krino.stats.moments import FEW
+from krino.results.formatting import format_duration, format_number, format_outcomes, join_first
+from krino.stats.confidence_intervals import FEW
 
 _MOST_ROWS = 30
 _TONES: dict[str, Tone] = {"higher": "info", "lower": "warn"}
@@ -33,22 +33,22 @@ _NAMES = {
 
 
 def comparison_blocks(comparison: Comparison, *, flips: bool = True) -> Iterator[Block]:
-    """`flips`: the cases that changed too, for those who do not show them in a form of their own."""
+    """`flips`: include the cases that changed; a caller may show them in another form."""
     for name, side in (("A", comparison.a), ("B", comparison.b)):
-        yield Heading(f"{name}  {side.run}", note=_side(side))
+        yield Heading(f"{name}  {side.run}", note=_describe_run(side))
     if comparison.settings:
-        yield BulletList("The runs were made with other settings", comparison.settings)
+        yield BulletList("The runs have different settings", comparison.settings)
     yield from (Paragraph(line) for line in _matching(comparison.matching))
     yield from (Paragraph(line, tone="warn") for line in comparison.warnings)
     scores = ("Score", "n", "A", "B", "B − A", "95 % interval", "B is")
     yield from _table(scores, _scores(comparison), range(1, 6))
     labels = ("Label", "A", "B", "B − A", "95 % interval", "flips", "p", "B is")
     yield from _table(labels, _labels(comparison), range(1, 7))
-    yield from (Paragraph(line) for line in _unflipped(comparison))
+    yield from (Paragraph(line) for line in _without_flips(comparison))
     if flips:
         yield from _table(("Field", "A → B", "cases", "ids"), _flips(comparison), range(2, 3))
     yield from _table(("Spent", "A", "B", "B − A"), _spending(comparison), range(1, 4))
-    yield from (Paragraph(line, small=True) for line in _notes(comparison))
+    yield from (Paragraph(line, small=True) for line in _reading_notes(comparison))
 
 
 def _table(heads: Sequence[str], rows: Iterator[Sequence[Value]], figures: range) -> Iterator[DataTable]:
@@ -56,27 +56,24 @@ def _table(heads: Sequence[str], rows: Iterator[Sequence[Value]], figures: range
         yield DataTable("", heads, shown, figures=figures, most=_MOST_ROWS)
 
 
-def _side(side: Side) -> str:
+def _describe_run(side: Side) -> str:
     facts = f"{side.judge} · {side.labeller} · {side.started} · {side.state}"
-    return f"{facts} · {side.counts.total:,} cases: {endings(side.counts)}"
+    return f"{facts} · {side.counts.total:,} cases: {format_outcomes(side.counts)}"
 
 
 def _matching(matching: Matching) -> Iterator[str]:
     yield f"{matching.matched:,} cases are in both, {matching.both_ok:,} of them judged in both."
-    for name, count, ids in (
-        ("A", matching.only_a, matching.only_a_ids),
-        ("B", matching.only_b, matching.only_b_ids),
-    ):
+    for name, count, ids in (("A", matching.only_a, matching.only_a_ids), ("B", matching.only_b, matching.only_b_ids)):
         if count:
             yield f"Only in {name}: {count:,}{_examples(ids, count)}."
     if count := matching.other_content:
         yield (
-            f"{count:,} of them have other content under the same id{_examples(matching.other_content_ids, count)}. "
-            "That is right where two systems are compared by one judge, wrong where two judges are."
+            f"{count:,} of them have different content with the same id{_examples(matching.other_content_ids, count)}. "
+            "This is expected if one judge compares two systems, and wrong if two judges are compared."
         )
     if matching.repeated_ids:
-        told = "those are matched where their content is the same, and count as missing where it is not"
-        yield f"{matching.repeated_ids:,} ids are given to several cases; {told}."
+        note = "these are matched if their content is the same, and otherwise count as missing"
+        yield f"{matching.repeated_ids:,} ids belong to several cases; {note}."
 
 
 def _scores(comparison: Comparison) -> Iterator[Sequence[Value]]:
@@ -85,16 +82,16 @@ def _scores(comparison: Comparison) -> Iterator[Sequence[Value]]:
             yield (
                 item.name,
                 f"{item.n:,}",
-                "–" if item.a is None else figure(item.a),
-                "–" if item.b is None else figure(item.b),
+                "–" if item.a is None else format_number(item.a),
+                "–" if item.b is None else format_number(item.b),
                 "–" if item.difference is None else _signed(item.difference),
                 _interval(item.interval),
-                _says(item),
+                _format_direction(item),
             )
 
 
 def _labels(comparison: Comparison) -> Iterator[Sequence[Value]]:
-    """Labels that flipped; the others are named by `_unflipped`."""
+    """Labels that flipped; `_without_flips` has the others."""
     for field in comparison.fields:
         if isinstance(field, CodeChange):
             for item in (item for item in field.labels if item.lost or item.gained):
@@ -106,20 +103,20 @@ def _labels(comparison: Comparison) -> Iterator[Sequence[Value]]:
                     "–" if item.interval is None else f"{_points(item.interval[0])} to {_points(item.interval[1])}",
                     f"−{item.lost:,} +{item.gained:,}",
                     _p_text(item.p),
-                    _says(item),
+                    _format_direction(item),
                 )
 
 
-def _unflipped(comparison: Comparison) -> Iterator[str]:
-    """Fields in which no case flipped, with what could still have been there."""
+def _without_flips(comparison: Comparison) -> Iterator[str]:
+    """Fields in which no case flipped, with the difference that could have been missed."""
     for field in comparison.fields:
         if isinstance(field, CodeChange) and field.n and not field.changed:
             half = max(((item.interval[1] - item.interval[0]) / 2 for item in field.labels if item.interval), default=0)
-            yield f"{field.name}: no difference shown, no case flipped (±{100 * half:.1f} points of a hundred)."
+            yield f"{field.name}: no difference shown, no case flipped (±{100 * half:.1f} percentage points)."
 
 
 def _flips(comparison: Comparison) -> Iterator[Sequence[Value]]:
-    """Changes of status, flips of labels, largest moves of scores, and texts that are not the same."""
+    """Changes of status, flips of labels, largest changes of scores, and changed texts."""
     for flip in comparison.statuses:
         yield _flip_row("status", flip)
     for field in comparison.fields:
@@ -130,7 +127,9 @@ def _flips(comparison: Comparison) -> Iterator[Sequence[Value]]:
                 yield field.name, "in other ways", f"{rest:,}", ""
         elif isinstance(field, NumberChange) and field.movers:
             moved = f"up {field.risen:,}, down {field.fallen:,}"
-            named = ", ".join(f"{mover.id} ({figure(mover.a)} → {figure(mover.b)})" for mover in field.movers)
+            named = ", ".join(
+                f"{mover.id} ({format_number(mover.a)} → {format_number(mover.b)})" for mover in field.movers
+            )
             yield field.name, moved, f"{field.risen + field.fallen:,}", named
         elif isinstance(field, OtherChange) and field.changed:
             yield field.name, "another text", f"{field.changed:,}", ", ".join(field.ids)
@@ -138,10 +137,10 @@ def _flips(comparison: Comparison) -> Iterator[Sequence[Value]]:
 
 def _spending(comparison: Comparison) -> Iterator[Sequence[Value]]:
     for item in comparison.spending:
-        yield _NAMES.get(item.name, item.name), _amount(item, item.a), _amount(item, item.b), _more(item)
+        yield _NAMES.get(item.name, item.name), _amount(item, item.a), _amount(item, item.b), _format_change(item)
 
 
-def _notes(comparison: Comparison) -> Iterator[str]:
+def _reading_notes(comparison: Comparison) -> Iterator[str]:
     """How to read the figures."""
     clustered = comparison.cluster is not None
     kinds = {type(item) for item in comparison.fields}
@@ -156,11 +155,11 @@ def _notes(comparison: Comparison) -> Iterator[str]:
             f"Cases with the same {comparison.cluster} were drawn together ({comparison.clusters:,} clusters), "
             "and the intervals decide."
         )
-    yield "± is half the interval: about the difference that these cases could have shown."
+    yield "± is half the interval: about the smallest difference that these cases could show."
 
 
 def _signed(value: float) -> str:
-    return f"{'−' if value < 0 else '+'}{figure(abs(value))}"
+    return f"{'−' if value < 0 else '+'}{format_number(abs(value))}"
 
 
 def _percent(share: float) -> str:
@@ -168,7 +167,7 @@ def _percent(share: float) -> str:
 
 
 def _points(difference: float) -> str:
-    """A difference of shares, in points of a hundred."""
+    """A difference of shares in percentage points."""
     return f"{'−' if difference < 0 else '+'}{abs(100 * difference):.1f}"
 
 
@@ -176,18 +175,18 @@ def _p_text(p: float | None) -> str:
     return "–" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def _says(item: NumberChange | LabelChange) -> str | Cell:
+def _format_direction(item: NumberChange | LabelChange) -> str | Cell:
     if item.says in ("higher", "lower", "too few to tell") or item.interval is None:
         return Cell(item.says, _TONES.get(item.says), strong=item.says in _TONES)
     half = (item.interval[1] - item.interval[0]) / 2
     if item.says == "the same" and not half:
         return "the same in every case"
-    shown = figure(half) if isinstance(item, NumberChange) else f"{100 * half:.1f}"
+    shown = format_number(half) if isinstance(item, NumberChange) else f"{100 * half:.1f}"
     return f"{item.says} (±{shown})"
 
 
 def _interval(interval: Interval | None) -> str:
-    """An interval without width is no certainty: where all cases move alike, no draw can differ."""
+    """No interval of zero width: it means that all cases changed by the same amount, not certainty."""
     return (
         "–" if interval is None or interval[0] == interval[1] else f"{_signed(interval[0])} to {_signed(interval[1])}"
     )
@@ -198,20 +197,18 @@ def _flip_row(name: str, flip: Flip) -> tuple[str, str, str, str]:
 
 
 def _examples(ids: Sequence[str], count: int) -> str:
-    if not ids:
-        return ""
-    return f" ({', '.join(ids)}{', …' if len(ids) < count else ''})"
+    return f" ({join_first(ids, len(ids), count)})" if ids else ""
 
 
 def _amount(item: Spending, value: float | None) -> str:
     if value is None:
         return "unknown"
     if item.name == "seconds":
-        return duration(value)
+        return format_duration(value)
     return f"{value:,.4g}" if item.name == "cost" else f"{value:,.0f}"
 
 
-def _more(item: Spending) -> str:
+def _format_change(item: Spending) -> str:
     if item.a is None or item.b is None:
         return "–"
     change = item.b - item.a

@@ -9,25 +9,23 @@ All of it is collected on disk, so memory does not grow with the run.
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from pathlib import Path
 from typing import IO, Any
 
 import orjson
 
-from krino.blocks import Block, as_data, from_data
-from krino.errors import UsageProblem
-from krino.render.at_hand import AtHand, broke_unlabelled
-from krino.render.case import votes_of
-from krino.results.numbers import NumberField
+from krino.blocks import as_data, from_data
+from krino.engine.views import CaseView, bounded, bounded_blocks, broke_unlabelled
+from krino.render.at_hand import AtHand
+from krino.render.case import votes_table
+from krino.results.number_summary import NumberField
 from krino.results.opening_words import OpeningWords
 from krino.results.summary import CodeField, Summary
 from krino.results.verdict_schema import Scales
 from krino.runs.fields import fields_of
-from krino.runs.files import inside
+from krino.runs.views import StoredViews
 from krino.text.clean import cut, sound
 
 LARGE_RUN = 5_000
@@ -42,23 +40,16 @@ _DETAILS = 17 * _MB  # of rows, texts and details: what is left is for the reque
 # Rows of cases that are not ok have room of their own, so that a long run of good ones cannot crowd them out.
 _ROWS_OK, _ROWS_ALL = 9 * _MB, 10 * _MB
 _TEXTS = 5 * _MB  # of what the cases are about: all of it in a small run, the first words in a large one
-_MOST_REPORT = 64 * _MB  # of a report that is read again; ours are smaller, and a stranger's may be endless
 _LONGEST_ID = 200
 _LONGEST_NOTE = 140
 _LONGEST_FINDING = 100
 _MOST_FINDINGS = 3
 _LONGEST_CELL = 60
 _LONGEST_LIST = 1_000
-_LONGEST_TEXT = 10_000
-_LONGEST_REQUEST = 20_000
-_MOST_ITEMS = 200
-_MOST_BLOCK_ITEMS = 2_000  # the steps of a long trace: a judge's view says itself where it ends
-_DEEPEST = 12
 _MOST_COLUMNS = 8
 _MOST_EXTRA = 24
 _AROUND = 8  # bytes of a number, or of what stands around a text
 _NUMBERS = frozenset({int, float})
-_HOLDING = (dict, list, tuple)
 _DETAIL_KEYS = (
     "input_hash",
     "roll_up",
@@ -77,7 +68,6 @@ _DETAIL_KEYS = (
     "metadata",
     "raw_reply",
 )
-_DETAIL_LINE = re.compile(rb"\[(\d{1,18}),\{")
 _UNSAFE = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 _UNSAFE_BYTES = tuple((char.encode(), escaped.encode()) for char, escaped in _UNSAFE.items())
 
@@ -141,8 +131,9 @@ class Collector:
     expected: int = 0
     """How many cases are said to come: of a large run nothing is made that would be left out."""
     case_of: CaseOf = lambda judgement: judgement.get("case")
-    recorded: Callable[[Mapping[str, Any]], Sequence[Block]] = lambda judgement: ()
-    """How a case was shown before, for one that is not at hand."""
+    stored: StoredViews | None = None
+    """The views that were made when the cases were judged. One that is not there is made of the case, if that is at
+    hand."""
     kept: Kept = field(default_factory=Kept)
     words: OpeningWords = field(default_factory=OpeningWords)
     _extra: dict[str, _Extra] = field(default_factory=dict)
@@ -176,16 +167,15 @@ class Collector:
         first = ok and self._ok_details < FIRST_DETAILS
         if ok and not first and large:
             return
-        case = self.case_of(judgement)
-        own = self.hand.view(judgement, case) if self.hand is not None and case else self.recorded(judgement)
-        line = script_json([index, detail_of(judgement, own)]) + b"\n"
+        view, case = self._view_of(judgement)
+        line = script_json([index, detail_of(judgement, [] if view is None else view.blocks)]) + b"\n"
         self._promised += len(line)
         if not ok:
             self._spool_not_ok(line)
         else:
             self._ok_details += 1
             (self.first_file if first else self.later_file).write(line)
-        self._spool_request(index, None if broke_unlabelled(judgement) else case)
+        self._spool_request(index, view, case)
 
     def extra_columns(self) -> list[dict[str, Any]]:
         """What is known of the cases beside the verdict (their metadata), as much as the table has room for."""
@@ -276,14 +266,28 @@ class Collector:
             self._spooled += len(line)
             self.not_ok_file.write(line)
 
-    def _spool_request(self, index: int, case: Mapping[str, Any] | None) -> None:
-        """Right after the view of the same case: it is studied once for both."""
-        if self.hand is None or not case:
+    def _view_of(self, judgement: Mapping[str, Any]) -> tuple[CaseView | None, Mapping[str, Any] | None]:
+        """The view that is kept, or one that is made now of the case, which comes with it; None where neither is there.
+
+        A case that is read again here is not asked about yet: there may be no room for that.
+        """
+        kept = None if self.stored is None else self.stored.of(judgement["input_hash"])
+        if kept is not None:
+            return CaseView(as_data(from_data(kept.blocks)), kept.request), None
+        if self.hand is None or broke_unlabelled(judgement["status"], judgement.get("labeller")):
+            return None, None
+        if not (case := self.case_of(judgement)):
+            return None, None
+        return CaseView(bounded_blocks(self.hand.view(judgement, case)), None), case
+
+    def _spool_request(self, index: int, view: CaseView | None, case: Mapping[str, Any] | None) -> None:
+        """Right after the view of the same case: should it have to be read again, it is studied once for both."""
+        if view is None or self.hand is None:
             return
         self.kept.requests_made += 1
         if self._promised <= _DATA:
-            request = self.hand.request(case)
-            line = script_json([index, None if request is None else cut(request, _LONGEST_REQUEST)]) + b"\n"
+            request = view.request if case is None else self.hand.request(case)
+            line = script_json([index, request]) + b"\n"
             self._promised += len(line)
             self.requests_file.write(line)
 
@@ -305,55 +309,20 @@ def columns_of(summary: Summary, scales: Scales) -> list[dict[str, Any]]:
     return columns
 
 
-def detail_of(judgement: Mapping[str, Any], own: Sequence[Block] = ()) -> dict[str, Any]:
-    """All that the page shows of a case; what is empty is left out, what is endless is cut."""
+def detail_of(judgement: Mapping[str, Any], own: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
+    """All that the page shows of a case; what is empty is left out, what is endless is cut.
+
+    `own`: the judge's own view of it, as data that is cut already.
+    """
     detail = {key: judgement[key] for key in _DETAIL_KEYS if judgement.get(key) not in (None, {}, [])}
     if not own and judgement.get("inputs"):  # a view of the judge's own shows the case better
         detail["inputs"] = judgement["inputs"]
-    bounded: dict[str, Any] = _bounded(detail)
-    votes = votes_of(judgement)
+    shown: dict[str, Any] = bounded(detail)
+    votes = votes_table(judgement)
     if own or votes:
-        blocks = as_data([*own, votes] if votes else own)
-        bounded["blocks"] = _bounded(blocks, most=_MOST_BLOCK_ITEMS)
-        bounded["own"] = len(own)
-    return bounded
-
-
-class RecordedViews:
-    """How the judge showed its cases when a report was written: for those who have the judgements, not the cases.
-
-    The report may come from anyone: of it data is taken, and nothing runs.
-    """
-
-    def __init__(self, report: Path) -> None:
-        self._report = report
-        self._places: dict[int, int] = {}
-        """Where in the file the line of a case begins: the lines themselves may be many megabytes."""
-        at = 0
-        try:
-            if inside(report).stat().st_size > _MOST_REPORT:
-                return
-            with inside(report).open("rb") as page:
-                for line in page:
-                    if (found := _DETAIL_LINE.match(line)) and b'"own":' in line:
-                        self._places[int(found[1])] = at
-                    at += len(line)
-        except (OSError, UsageProblem):
-            self._places.clear()
-
-    def of(self, judgement: Mapping[str, Any]) -> list[Block]:
-        """Nothing where the report does not hold the case, or another one in its place."""
-        if (at := self._places.get(judgement["index"])) is None:
-            return []
-        try:
-            with self._report.open("rb") as page:
-                page.seek(at)
-                detail = orjson.loads(page.readline())[1]
-            if detail.get("input_hash") != judgement["input_hash"]:
-                return []
-            return from_data(detail.get("blocks"))[: int(detail.get("own") or 0)]
-        except (OSError, ValueError, TypeError, AttributeError, IndexError):
-            return []
+        shown["blocks"] = [*own, *(bounded_blocks([votes]) if votes else ())]
+        shown["own"] = len(own)
+    return shown
 
 
 def _raw_row(index: int, judgement: Mapping[str, Any], large: bool) -> list[Any]:
@@ -400,24 +369,3 @@ def note_of(judgement: Mapping[str, Any], large: bool) -> str:
 def _finding_note(finding: Mapping[str, Any]) -> str:
     text = " ".join(str(finding.get("text") or "").split()).rstrip(".")
     return f"{cut(text, _LONGEST_FINDING)} ({cut(str(finding['rule']), _LONGEST_CELL)})".lstrip()
-
-
-def _bounded(value: Any, depth: int = 0, most: int = _MOST_ITEMS) -> Any:
-    if isinstance(value, str):
-        return _told_cut(value)
-    if not isinstance(value, _HOLDING):
-        return value
-    if depth >= _DEEPEST:
-        return "…"
-    if isinstance(value, dict):
-        return {str(key): _bounded(item, depth + 1, most) for key, item in islice(value.items(), most)}
-    items = [_bounded(item, depth + 1, most) for item in value[:most]]
-    return items if len(value) <= most else [*items, f"… and {len(value) - most} more"]
-
-
-def _told_cut(text: str) -> str:
-    """In the view of one case nothing is cut in silence."""
-    if len(text) <= _LONGEST_TEXT:
-        return text
-    told = f"cut: {_LONGEST_TEXT:,} of {len(text):,} characters; krino show RUN ID --json has all"
-    return f"{text[:_LONGEST_TEXT]}… ({told})"

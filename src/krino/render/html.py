@@ -12,8 +12,8 @@ from urllib.parse import quote
 from krino import blocks as b
 from krino.render import charts
 from krino.render.markup import Markup, join, tag
-from krino.render.short_form import SIGNS, reliability_table, value_text
-from krino.results.wording import counted, figure, interval_text, share, spaced
+from krino.render.text_form import SIGNS, cell_text, reliability_table
+from krino.results.formatting import field_words, format_count, format_interval, format_number, format_share
 
 _SHOWN_CODES = 24
 _LONG_VALUE, _MOST_WORDS = 60, 4
@@ -21,15 +21,15 @@ _FINDING, _FOUND = "!", "panel finding"
 _GRADES: dict[b.Tone | None, str] = {"bad": "low", "warn": "middle", "good": "high"}
 
 
-def on_this_page(case: str) -> str:
+def link_on_page(case: str) -> str:
     return f"#case={quote(case, safe='')}"
 
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Where a page leads: to a case by its id; to the cases with a code of a field, or with a value of a column."""
+    """Link targets of a page: a case, the cases with a code of a field, the cases with a metadata value."""
 
-    case: Callable[[str], str] = on_this_page
+    case: Callable[[str], str] = link_on_page
     coded: Callable[[str, str], str] | None = None
     sliced: Callable[[str, str], str] | None = None
 
@@ -41,14 +41,23 @@ def to_html(blocks: Iterable[b.Block], links: Links = _ON_THIS_PAGE) -> Markup:
     return join(*(_draw(block, links) for block in blocks))
 
 
-def for_notebook(blocks: Iterable[b.Block]) -> str:
-    """The same as a part of somebody else's page, with the few styles that it needs."""
+def can_be_drawn(blocks: Sequence[b.Block]) -> bool:
+    """Whether blocks can be drawn: those of an edited run folder may be invalid, and must not cost the whole page."""
+    try:
+        to_html(blocks)
+    except Exception:
+        return False
+    return True
+
+
+def to_notebook_html(blocks: Iterable[b.Block]) -> str:
+    """Blocks for a notebook, with the styles that they need."""
     return tag("div", tag("style", Markup(page_file("notebook.css"))), to_html(blocks), class_="krino")
 
 
 @cache
 def page_file(name: str) -> str:
-    """A style sheet, a script or the frame of a page."""
+    """The text of a style sheet, script or page template."""
     return (resources.files("krino.render") / "page" / name).read_text("utf-8")
 
 
@@ -62,7 +71,7 @@ def _draw(block: b.Block, links: Links) -> Markup:
             kind = "note" if block.small else "notice" if block.tone in ("warn", "bad") else None
             return tag("p", tag("strong", block.text) if block.strong else block.text, class_=kind)
         case b.Parts():
-            return _panel(charts.stack(block), tag("ul", *_legend(block), class_="legend"))
+            return _panel(charts.stacked_bar(block), tag("ul", *_legend(block), class_="legend"))
         case b.KeyFigures():
             return _panel(tag("div", *_cards(block), class_="cards"))
         case b.Scores():
@@ -72,21 +81,21 @@ def _draw(block: b.Block, links: Links) -> Markup:
         case b.Reliability():
             table = tag("div", _grid(reliability_table(block), links, "nested"), class_="wide")
             title = tag("h3", block.title) if block.title else None
-            return _panel(title, tag("div", charts.reliability(block), table, class_="beside"))
+            return _panel(title, tag("div", charts.reliability_diagram(block), table, class_="beside"))
         case b.DataTable():
             return _table(block, links)
         case b.MarkedText():
-            text = tag("p", *_marked(block), class_="marked text", id=_anchor(block.key))
-            return _titled(block.title, join(text, _marks(block)))
+            text = tag("p", *_marked_segments(block), class_="marked text", id=_anchor(block.key))
+            return _titled_panel(block.title, join(text, _mark_legend(block)))
         case b.BulletList():
             items = (tag("li", item, class_="text") for item in block.items)
-            return _titled(block.title, tag("ul", *items, class_="plain-list"))
+            return _titled_panel(block.title, tag("ul", *items, class_="plain-list"))
         case b.Fields():
             if any(field.by or field.notes for field in block.fields):
-                return join(tag("h3", block.title) if block.title else None, *_rulings(block.fields))
-            return _titled(block.title, tag("dl", *_fields(block.fields), class_="small"))
+                return join(tag("h3", block.title) if block.title else None, *_verdict_panels(block.fields))
+            return _titled_panel(block.title, tag("dl", *_fields(block.fields), class_="small"))
         case b.Verbatim():
-            return _titled(block.title, tag("pre", block.text, class_="code text"))
+            return _titled_panel(block.title, tag("pre", block.text, class_="code text"))
 
 
 def _section(block: b.Section, links: Links) -> Markup:
@@ -97,7 +106,7 @@ def _section(block: b.Section, links: Links) -> Markup:
 
 
 def fold(title: str, *children: Markup | None, key: str | None = None) -> Markup:
-    """What a reader opens on demand."""
+    """A collapsed panel."""
     return tag("details", tag("summary", title), *children, class_="panel fold", id=key)
 
 
@@ -105,7 +114,7 @@ def _panel(*children: Markup | None) -> Markup:
     return tag("div", *children, class_="panel")
 
 
-def _titled(title: str, body: Markup) -> Markup:
+def _titled_panel(title: str, body: Markup) -> Markup:
     return join(tag("h3", title) if title else None, _panel(body))
 
 
@@ -117,9 +126,9 @@ def _heading(block: b.Heading) -> Markup:
 
 def _legend(block: b.Parts) -> Iterator[Markup]:
     for part in block.parts:
-        told = " · ".join(filter(None, (share(part.count, block.total), part.meaning)))
+        details = " · ".join(filter(None, (format_share(part.count, block.total), part.meaning)))
         sign = tag("span", SIGNS[part.tone], class_=f"sign ink-{part.tone}", aria_hidden="true")
-        yield tag("li", sign, tag("strong", f"{part.count:,}"), f" {part.name} ", tag("span", told, class_="soft"))
+        yield tag("li", sign, tag("strong", f"{part.count:,}"), f" {part.name} ", tag("span", details, class_="soft"))
 
 
 def _cards(block: b.KeyFigures) -> Iterator[Markup]:
@@ -131,27 +140,22 @@ def _cards(block: b.KeyFigures) -> Iterator[Markup]:
 def _score(item: b.Score, chart: Markup) -> Markup:
     nulls = f", {item.nulls:,} null" if item.nulls else ""
     interval = (
-        "no interval: there is one value only" if item.interval is None else f"95 %: {interval_text(item.interval)}"
+        "no interval: there is one value only" if item.interval is None else f"95 %: {format_interval(item.interval)}"
     )
     return tag(
         "figure",
-        tag("figcaption", _field_name(item.name), tag("span", figure(item.mean), class_="value")),
+        tag("figcaption", _field_name(item.name), tag("span", format_number(item.mean), class_="value")),
         chart,
-        tag(
-            "p",
-            tag("span", f"Mean of {counted(item.n)}{nulls}"),
-            tag("span", interval),
-            class_="soft",
-        ),
+        tag("p", tag("span", f"Mean of {format_count(item.n)}{nulls}"), tag("span", interval), class_="soft"),
         class_="panel score",
     )
 
 
 def _categories(block: b.Categories, links: Links) -> Markup:
-    """A field that has one value in every case needs no chart."""
+    """A chart for each field; fields with a single value are listed in one line."""
     varied = [item for item in block.categories if sum(map(bool, item.counts.values())) > 1 or item.nulls]
     constant = [item for item in block.categories if item not in varied]
-    same = "; ".join(f"{spaced(item.name)} is {next(iter(item.counts))} ({item.n:,})" for item in constant)
+    same = "; ".join(f"{field_words(item.name)} is {next(iter(item.counts))} ({item.n:,})" for item in constant)
     return join(
         tag("div", *(_category(item, links) for item in varied), class_="grid") if varied else None,
         tag("p", f"Always the same: {same}.", class_="note") if constant else None,
@@ -159,15 +163,15 @@ def _categories(block: b.Categories, links: Links) -> Markup:
 
 
 def _category(item: b.Category, links: Links) -> Markup:
-    """Bars as long as the share of cases; of a closed list also what was never given, in one line."""
+    """Bars as long as the share of cases, also for labels of a closed list that were never given."""
     given = [(code, count) for code, count in item.counts.items() if count]
     never = [code for code, count in item.counts.items() if not count]
     rows = [
         tag(
             "li",
-            tag("span", _linked(_breakable(code), links.coded if count else None, item.name, code)),
+            tag("span", _link(_breakable(code), links.coded if count else None, item.name, code)),
             tag("strong", f"{count:,}"),
-            tag("span", share(count, item.n), class_="soft share"),
+            tag("span", format_share(count, item.n), class_="soft share"),
             charts.bar(count, item.n),
             class_="count",
         )
@@ -184,24 +188,24 @@ def _category(item: b.Category, links: Links) -> Markup:
     )
 
 
-def _linked(shown: Markup, to: Callable[[str, str], str] | None, name: str, value: str) -> Markup:
+def _link(shown: Markup, to: Callable[[str, str], str] | None, name: str, value: str) -> Markup:
     return shown if to is None else tag("a", shown, href=to(name, value))
 
 
 def _field_name(name: str) -> Markup:
-    return tag("span", spaced(name), class_="field", title=name)
+    return tag("span", field_words(name), class_="field", title=name)
 
 
 def _breakable(code: str) -> Markup:
-    """A code that may break after its underscores, and nowhere else."""
+    """A code that may wrap only after underscores."""
     parts = code.split("_")
     words = [f"{part}_" for part in parts[:-1]] + parts[-1:]
     return join(words[0], *(item for word in words[1:] for item in (tag("wbr"), word)))
 
 
 def _table(block: b.DataTable, links: Links) -> Markup:
-    """It scrolls sideways where it is wider than the page."""
-    label = f"{block.title or f'Table by {spaced(block.columns[0])}'}, scrolls sideways"
+    """A table that scrolls sideways if it is wider than the page."""
+    label = f"{block.title or f'Table by {field_words(block.columns[0])}'}, scrolls sideways"
     box = tag("div", _grid(block, links), class_="panel scroll", tabindex="0", role="region", aria_label=label)
     return join(tag("h3", block.title) if block.title else None, box)
 
@@ -209,7 +213,7 @@ def _table(block: b.DataTable, links: Links) -> Markup:
 def _grid(block: b.DataTable, links: Links, kind: str | None = None) -> Markup:
     figures = set(block.figures)
     heads = [
-        tag("th", spaced(name), scope="col", class_="figure" if place in figures else None)
+        tag("th", field_words(name), scope="col", class_="figure" if place in figures else None)
         for place, name in enumerate(block.columns)
     ]
     tones = [*block.tones, *[None] * len(block.rows)]
@@ -230,7 +234,7 @@ def _cells(row: Sequence[b.Value], figures: set[int], links: Links) -> Iterator[
 
 
 def _cell(value: b.Value, links: Links) -> Markup:
-    text = value_text(value)
+    text = cell_text(value)
     if not isinstance(value, b.Cell):
         return join(text)
     shown = join(text)
@@ -239,7 +243,7 @@ def _cell(value: b.Value, links: Links) -> Markup:
     if value.case is not None:
         shown = tag("a", shown, href=links.case(value.case))
     if value.slice_of is not None:
-        shown = _linked(shown, links.sliced, value.slice_of, value.text)
+        shown = _link(shown, links.sliced, value.slice_of, value.text)
     if value.tone in ("good", "warn", "bad"):
         shown = tag("span", shown, class_=f"ink-{value.tone}")
     if value.strong:
@@ -247,52 +251,52 @@ def _cell(value: b.Value, links: Links) -> Markup:
     return join(shown, tag("br"), tag("span", value.below, class_="soft")) if value.below else shown
 
 
-def _marked(block: b.MarkedText) -> Iterator[Markup]:
-    """A stretch that points at another is a link to it: the address names it, and the style sheet shows which it is."""
+def _marked_segments(block: b.MarkedText) -> Iterator[Markup]:
+    """The segments of a text; those with a target are links, and the style sheet highlights the target."""
     for segment in block.segments:
         if not (segment.mark or segment.target or segment.key):
             yield join(segment.text)
             continue
-        told = ": ".join(filter(None, (spaced(segment.mark or ""), segment.title)))
+        label = ": ".join(filter(None, (field_words(segment.mark or ""), segment.title)))
         shown = tag("a", segment.text, href=f"#{_anchor(segment.target)}") if segment.target else join(segment.text)
-        spoken = tag("span", f" ({told})", class_="hidden") if told else None
+        spoken = tag("span", f" ({label})", class_="hidden") if label else None
         kind = f"tone-{block.tones.get(segment.mark, 'info')}" if segment.mark else None
         name = "mark" if segment.mark else "span"
-        yield tag(name, shown, spoken, class_=kind, title=told or None, id=_anchor(segment.key))
+        yield tag(name, shown, spoken, class_=kind, title=label or None, id=_anchor(segment.key))
 
 
-def _marks(block: b.MarkedText) -> Markup | None:
-    """The labels that occur, each in its colour."""
+def _mark_legend(block: b.MarkedText) -> Markup | None:
+    """The labels that occur, in their colours."""
     marks = dict.fromkeys(segment.mark for segment in block.segments if segment.mark)
-    legend = [tag("span", spaced(mark), class_=f"tone tone-{block.tones.get(mark, 'info')}") for mark in marks]
+    legend = [tag("span", field_words(mark), class_=f"tone tone-{block.tones.get(mark, 'info')}") for mark in marks]
     return tag("div", *legend, class_="marks", aria_hidden="true") if legend else None
 
 
 def _anchor(key: str | None) -> str | None:
-    """The name of a place on the page. Keys hold ids of steps, which are anybody's."""
+    """The anchor of a key, escaped because keys hold ids of steps from the input."""
     return None if key is None else f"at-{quote(key, safe='')}"
 
 
 def _fields(fields: Sequence[b.Field]) -> Iterator[Markup]:
     for name, found in groupby(fields, key=lambda field: field.name):
-        yield tag("dt", spaced(name))
+        yield tag("dt", field_words(name))
         for field in found:
             lines = [*field.first, *field.notes, *([field.by] if field.by else [])]
             shown = tag("span", field.value, class_=f"text ink-{field.tone}" if field.tone else "text")
             yield tag("dd", shown, *(tag("p", line, class_="note text") for line in lines))
 
 
-def _rulings(fields: Sequence[b.Field]) -> Iterator[Markup]:
-    """A panel for each value with what it rests on and who gave it; those that say nothing come last, together.
+def _verdict_panels(fields: Sequence[b.Field]) -> Iterator[Markup]:
+    """One panel for each value with its evidence and who decided it; empty values come last in one panel.
 
-    A field that only explains another (`score_explanation` beside `score`) is shown with it.
+    A field that only explains another (`score_explanation` for `score`) is shown with that field.
     """
     explained = {field.name: of for field in fields if (of := _explained_by(field, fields)) is not None}
     bare = [field for field in fields if field.value == "null" and not (field.notes or field.first)]
     for field in fields:
         if field.name not in explained and field not in bare:
-            told = [other for other in fields if explained.get(other.name) == field.name and other not in bare]
-            yield _ruling(field, told)
+            explanations = [other for other in fields if explained.get(other.name) == field.name and other not in bare]
+            yield _verdict_panel(field, explanations)
     if spoken := [field for field in bare if field.name not in explained]:
         yield _panel(tag("dl", *_fields([replace(field, by="") for field in spoken]), class_="small"))
 
@@ -303,7 +307,7 @@ def _explained_by(field: b.Field, fields: Sequence[b.Field]) -> str | None:
     return next((other.name for other in fields if field.name.startswith(f"{other.name}_")), None)
 
 
-def _ruling(field: b.Field, told: Sequence[b.Field]) -> Markup:
+def _verdict_panel(field: b.Field, explanations: Sequence[b.Field]) -> Markup:
     if field.name == _FINDING:
         return tag("div", tag("strong", field.value, class_="text"), tag("p", field.by, class_="soft"), class_=_FOUND)
     long = len(field.value) > _LONG_VALUE or len(field.value.split()) > _MOST_WORDS
@@ -315,7 +319,7 @@ def _ruling(field: b.Field, told: Sequence[b.Field]) -> Markup:
         *(tag("p", line, class_="caution text") for line in field.first),
         tag("div", _field_name(field.name), None if long else value, class_="head"),
         tag("p", field.value, class_="why text") if long else None,
-        *(tag("p", other.value, class_="why text") for other in told),
+        *(tag("p", other.value, class_="why text") for other in explanations),
         tag("ul", *evidence, class_="evidence") if evidence else None,
         tag("p", field.by, class_="decider text") if field.by else None,
         class_="panel ruling",

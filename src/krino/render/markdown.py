@@ -1,6 +1,6 @@
-"""Writes blocks as Markdown in GitHub's dialect, short enough for a pull request.
+"""Writes blocks as GitHub Markdown, short enough for a pull request.
 
-Text is escaped in one place: it can open no link, no image, no mention, no table cell and no HTML.
+All text goes through `escape`, so that it cannot contain links, images, mentions, table cells or HTML.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Iterator
 
 from krino import blocks as b
-from krino.render.short_form import SIGNS, figure_lines, more_rows, short, value_text
-from krino.results.wording import share
+from krino.render.text_form import SIGNS, cell_text, expand_for_text, hidden_rows_note, key_figure_lines
+from krino.results.formatting import format_share
 from krino.text.clean import clean, clean_line
 
 _SPECIAL = re.compile(r"([\\`*_\[\]<>#|~@&])")
@@ -23,14 +23,14 @@ _LONGEST_VERBATIM = 4_000
 
 def to_markdown(blocks: Iterable[b.Block]) -> str:
     lines: list[str] = []
-    for block in short(blocks):
+    for block in expand_for_text(blocks):
         drawn = list(_draw(block))
         lines += [*drawn, ""] if drawn and drawn[-1] else drawn
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
 def escape(text: str, most: int = _LONGEST_CELL) -> str:
-    """On one line, without meaning to Markdown, shortened."""
+    """The text on one line, escaped and shortened."""
     return _SELF_LINKING.sub(rf"\1{_BREAK}", _SPECIAL.sub(r"\\\1", clean_line(text, most)))
 
 
@@ -45,10 +45,12 @@ def _draw(block: b.Block) -> Iterator[str]:
             yield _paragraph(block)
         case b.Parts():
             heads = (escape(block.what), f"{block.total:,}", "share")
-            rows = ((escape(part.name), f"{part.count:,}", share(part.count, block.total)) for part in block.parts)
+            rows = (
+                (escape(part.name), f"{part.count:,}", format_share(part.count, block.total)) for part in block.parts
+            )
             yield from _table(heads, rows)
         case b.KeyFigures():
-            yield from (f"- {escape(name)}: {escape(text, _LONGEST)}" for name, text in figure_lines(block))
+            yield from (f"- {escape(name)}: {escape(text, _LONGEST)}" for name, text in key_figure_lines(block))
         case b.DataTable():
             yield from _data_table(block)
         case b.MarkedText():
@@ -79,7 +81,7 @@ def _paragraph(block: b.Paragraph) -> str:
 def _marked(block: b.MarkedText) -> Iterator[str]:
     for segment in block.segments:
         text = escape(segment.text, _LONGEST)
-        lead, tail = segment.text[:1].isspace(), segment.text[-1:].isspace()  # the blanks that `escape` takes away
+        lead, tail = segment.text[:1].isspace(), segment.text[-1:].isspace()  # blanks that `escape` removes
         mark = f" **\\[{escape(segment.mark)}\\]**" if segment.mark else ""
         yield f"{' ' if lead else ''}{text}{mark}{'  ' if segment.text.endswith(chr(10)) else ' ' if tail else ''}"
 
@@ -96,8 +98,8 @@ def _data_table(block: b.DataTable) -> Iterator[str]:
         return
     rows = (tuple(map(_cell, row)) for row in block.rows[: block.most or None])
     yield from _titled(block.title, *_table(tuple(map(escape, block.columns)), rows))
-    if told := more_rows(block):
-        yield from ("", f"{told}.")
+    if note := hidden_rows_note(block):
+        yield from ("", f"{note}.")
 
 
 def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
@@ -108,10 +110,10 @@ def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[
 
 
 def _cell(value: b.Value) -> str:
-    text = value_text(value)
+    text = cell_text(value)
     if not isinstance(value, b.Cell):
         return escape(text)
-    if value.code:  # in a code span nothing can be escaped: what would end it or the cell is replaced
+    if value.code:  # nothing can be escaped in a code span, so its delimiters are replaced
         return f"`{clean_line(text, _LONGEST_CELL).replace('`', chr(39)).replace('|', '¦')}`"
     shown = f"**{escape(text)}**" if value.strong else escape(text)
     return f"{shown} ({escape(value.below)})" if value.below else shown

@@ -1,4 +1,4 @@
-"""Builds HTML from Python values; every text and attribute is escaped, so nothing can be forgotten."""
+"""Builds HTML from Python values. Every text and attribute is escaped here, so callers cannot forget it."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _DRAWN: Final = frozenset({"rect", "line", "circle"})
 
 
 class Markup(str):
-    """HTML that is already safe. Only `tag` and `join` make it."""
+    """Escaped HTML; only `tag` and `join` make it."""
 
     __slots__ = ()
 
 
 def tag(name: str, /, *children: str | Markup | None, **attributes: str | float | bool | None) -> Markup:
-    """An element. `class_` and `aria_label` are written `class` and `aria-label`; None and False leave one out."""
+    """An element. `class_` is written `class`, `aria_label` is written `aria-label`; None and False are left out."""
     written = "".join(_attribute(key, value) for key, value in attributes.items())
     if name in _VOID and not children:
         return Markup(f"<{name}{written}/>" if name in _DRAWN else f"<{name}{written}>")

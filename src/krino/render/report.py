@@ -17,14 +17,15 @@ from krino.blocks import Block
 from krino.contract import AnyJudge
 from krino.contract.code_limit import CASE_SECONDS
 from krino.render.at_hand import AtHand, RunOverview
-from krino.render.embed import CaseOf, Collector, Kept, RecordedViews, columns_of, script_json
+from krino.render.embed import CaseOf, Collector, Kept, columns_of, script_json
 from krino.render.html import fold, page_file, to_html
 from krino.render.markup import Markup, join, tag
 from krino.render.summary import page_blocks
+from krino.results.formatting import format_start, judge_name, run_labeller_name
 from krino.results.summary import Collected, collect
-from krino.results.verdict_schema import scales_of
-from krino.results.wording import date_of, judge_of, labeller_of
+from krino.results.verdict_schema import declared_scales
 from krino.runs.manifest import Manifest
+from krino.runs.views import StoredViews
 from krino.text.clean import clean_line
 from krino.writing import replacing
 
@@ -52,10 +53,10 @@ class Report(ExitStack):
         case_of: CaseOf | None = None,
         seconds: float = CASE_SECONDS,
     ) -> None:
-        """`judge`: the one that judged, if it is at hand: it shows its cases, and what a labeller was asked of them.
-        `seconds`: what its code may take for each.
+        """`judge`: the one that judged, if it is at hand. Its prompt is shown, and it makes views that are missing.
 
-        `case_of` finds the case of a judgement; without it, the case is expected in the judgement under `case`.
+        `case_of` finds the case of a judgement for that; without it, the case is expected in the judgement under
+        `case`. `seconds` limits the judge's code for each case.
         """
         super().__init__()
         self._target, self._manifest, self._own = folder / REPORT, manifest, RunOverview(judge)
@@ -64,11 +65,11 @@ class Report(ExitStack):
             for _ in range(6)
         )
         hand = None if judge is None else AtHand(judge, seconds)
-        self._collector = Collector(rows, texts, not_ok, first, later, requests, hand, manifest.counts.total)
+        stored = self.enter_context(StoredViews(folder))
+        expected = manifest.counts.total
+        self._collector = Collector(rows, texts, not_ok, first, later, requests, hand, expected, stored=stored)
         if case_of is not None:
             self._collector.case_of = case_of
-        else:  # a report that is written again without the cases keeps what the last one shows of them
-            self._collector.recorded = RecordedViews(self._target).of
 
     def add(self, judgement: Mapping[str, Any], /) -> None:
         self._collector.add(judgement)
@@ -85,14 +86,14 @@ def _write_page(
     page: IO[bytes], found: Collected, own: Sequence[Block], collector: Collector, manifest: Manifest
 ) -> None:
     """The template's places are filled in their order: the data stands before the note that says how much it is."""
-    scales = scales_of(manifest.about.fields_schema)
+    scales = declared_scales(manifest.about.fields_schema)
     info: dict[str, Any] = {
         "columns": columns_of(found.summary, scales) + collector.extra_columns(),
         "inputs": collector.words.names,
         "counts": found.summary.counts.model_dump(),
         "rules": manifest.about.rules,
     }
-    title = f"{judge_of(manifest)} · {labeller_of(manifest)} · {date_of(manifest)} · Krino"
+    title = f"{judge_name(manifest)} · {run_labeller_name(manifest)} · {format_start(manifest)} · Krino"
     style, script = page_file("report.css"), page_file("report.js")
     places: dict[str, Callable[[], Iterable[bytes]]] = {
         "policy": lambda: _text(_policy(style, script)),
@@ -143,13 +144,17 @@ def _digest(text: str) -> str:
 
 
 def _header(manifest: Manifest) -> Markup:
-    facts = [("Labeller", labeller_of(manifest)), ("Started", date_of(manifest)), ("State", _state(manifest))]
+    facts = [
+        ("Labeller", run_labeller_name(manifest)),
+        ("Started", format_start(manifest)),
+        ("State", _state(manifest)),
+    ]
     facts.append(("Input", ", ".join(_names(manifest))))
     shown = [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts if value]
     return tag(
         "header",
         tag("p", "Krino · evaluation report", class_="eyebrow"),
-        tag("h1", tag("span", judge_of(manifest))),
+        tag("h1", tag("span", judge_name(manifest))),
         tag("dl", *shown, class_="facts"),
         class_="top",
     )

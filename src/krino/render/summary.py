@@ -1,4 +1,4 @@
-"""What is said of a run as a whole: outcome, scores, categories, failures, stability, slices, findings and rules."""
+"""Shows a run as a whole: outcome, scores, categories, failures, stability, slices, findings and rules."""
 
 from __future__ import annotations
 
@@ -7,32 +7,32 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from krino import blocks as b
-from krino.render.short_form import SIGNS
-from krino.results.kinds import are_names
-from krino.results.named_cases import rule_in_words
-from krino.results.numbers import NumberField
+from krino.render.text_form import SIGNS
+from krino.results.explanations import describe_rule
+from krino.results.field_kinds import look_like_names
+from krino.results.formatting import (
+    FEW_CASES_NOTE,
+    INTERVAL_NOTE,
+    SMALL_SLICE_NOTE,
+    describe_members,
+    describe_panel,
+    field_words,
+    format_cost,
+    format_duration,
+    format_fraction,
+    format_interval,
+    format_number,
+    format_share,
+    format_start,
+    format_usage,
+    judge_name,
+    run_labeller_name,
+)
+from krino.results.number_summary import NumberField
 from krino.results.slices import Slice, SliceNumber, SliceTable
 from krino.results.stability import Stability
-from krino.results.summary import Summary, spent
-from krino.results.verdict_schema import Grade, Scales, closed_labels, grade, scales_of
-from krino.results.wording import (
-    FEW_NOTE,
-    INTERVAL_NOTE,
-    SMALL_NOTE,
-    cost_text,
-    date_of,
-    duration,
-    figure,
-    fraction,
-    interval_text,
-    judge_of,
-    labeller_of,
-    member_text,
-    panel_text,
-    share,
-    spaced,
-    spend_text,
-)
+from krino.results.summary import Summary, total_usage
+from krino.results.verdict_schema import Grade, Scales, closed_labels, declared_scales, grade_value
 from krino.runs.manifest import Counts, Manifest
 from krino.text.clean import clean_line
 
@@ -44,7 +44,7 @@ TONES: dict[str, b.Tone] = {
     "review": "warn",
     "fail": "bad",
 }
-"""Of statuses and of the one word that a judge rolls a verdict up to."""
+"""The tones of statuses and roll-ups."""
 _MEANINGS = {"ok": "judged", "failed": "case cannot be judged", "error": "judging went wrong"}
 _GRADES: dict[Grade | None, b.Tone] = {"low": "bad", "middle": "warn", "high": "good"}
 _SHOWN_MESSAGES = 5
@@ -53,21 +53,19 @@ _LONGEST_ID = 60
 
 
 def summary_blocks(summary: Summary, manifest: Manifest, folder: Path) -> Iterator[b.Block]:
-    """A run on one screen, with where its report and its cases are found."""
+    """A run on one screen, with the place of its report and how to see its cases."""
     state = "running, or killed: the same command goes on" if manifest.state == "running" else manifest.state
-    note = " · ".join((labeller_of(manifest), date_of(manifest), state))
-    yield b.Heading(judge_of(manifest), note=note, level=1)
+    note = " · ".join((run_labeller_name(manifest), format_start(manifest), state))
+    yield b.Heading(judge_name(manifest), note=note, level=1)
     yield counts_block(summary.counts)
-    yield from _repeated(manifest)
+    yield from _repeated_ids_warning(manifest)
     yield from _overview(summary, manifest)
-    report = folder / "report.html"
+    usage, report = total_usage(summary, manifest), folder / "report.html"
     name = shlex.quote(str(folder))
     yield b.KeyFigures(
         [
-            *_decided(summary),
-            b.KeyFigure(
-                "Spent", f"{spend_text(usage := spent(summary, manifest))}, {duration(usage.seconds)} of labelling"
-            ),
+            *_decided_figure(summary),
+            b.KeyFigure("Spent", f"{format_usage(usage)}, {format_duration(usage.seconds)} of labelling"),
             b.KeyFigure("Report", str(report)) if report.exists() else b.KeyFigure("Run", str(folder)),
             b.KeyFigure("Cases", f"krino show {name} --worst 10 (ids and reasons), krino show {name} ID (one in full)"),
         ]
@@ -77,20 +75,22 @@ def summary_blocks(summary: Summary, manifest: Manifest, folder: Path) -> Iterat
 def page_blocks(
     summary: Summary, manifest: Manifest, slices: Sequence[SliceTable], own: Sequence[b.Block] = ()
 ) -> Iterator[b.Block]:
-    """The upper half of the report. `own`: what the judge itself says of all its cases."""
-    yield b.Section("Outcome", [b.KeyFigures(list(_cards(summary, manifest))), counts_block(summary.counts)], "outcome")
-    yield from _repeated(manifest)
+    """The upper half of the report. `own`: the judge's own overview of all cases."""
+    yield b.Section(
+        "Outcome", [b.KeyFigures(list(_outcome_figures(summary, manifest))), counts_block(summary.counts)], "outcome"
+    )
+    yield from _repeated_ids_warning(manifest)
     yield from _overview(summary, manifest, own)
-    yield from slices_sections(slices)
+    yield from slice_sections(slices)
     yield from _rules(summary, manifest)
 
 
-def _repeated(manifest: Manifest) -> Iterator[b.Block]:
-    """Labels, comparisons and `krino show RUN ID` go by id."""
+def _repeated_ids_warning(manifest: Manifest) -> Iterator[b.Block]:
+    """A warning about repeated ids, since labels, comparisons and `krino show` go by id."""
     if count := manifest.repeated_ids:
         have = "case has" if count == 1 else "cases have"
         yield b.Paragraph(
-            f"{count:,} {have} an id that an earlier case with other content has, as "
+            f"{count:,} {have} the id of an earlier case with different content, such as "
             f"`{clean_line(manifest.repeated_id or '', _LONGEST_ID)}`: labels and comparisons go by id, so give every "
             "case its own",
             "warn",
@@ -100,7 +100,7 @@ def _repeated(manifest: Manifest) -> Iterator[b.Block]:
 def _overview(summary: Summary, manifest: Manifest, own: Sequence[b.Block] = ()) -> Iterator[b.Block]:
     about = manifest.about
     if summary.numbers:
-        yield b.Section("Scores", list(_scores(summary.numbers, scales_of(about.fields_schema))), "scores")
+        yield b.Section("Scores", list(_scores(summary.numbers, declared_scales(about.fields_schema))), "scores")
     if summary.codes:
         yield b.Section("Categories", [b.Categories(list(_categories(summary, manifest)))], "categories")
     yield from own
@@ -109,7 +109,7 @@ def _overview(summary: Summary, manifest: Manifest, own: Sequence[b.Block] = ())
     if summary.stability is not None:
         yield b.Section("Stability", list(_stability(summary.stability)), "stability")
     if summary.findings:
-        rows = [(f"{count:,}", rule_in_words(rule, about.rules)) for rule, count in summary.findings.items()]
+        rows = [(f"{count:,}", describe_rule(rule, about.rules)) for rule, count in summary.findings.items()]
         table = b.DataTable("", ("Findings", "what the rule says"), rows, figures=(0,), most=_SHOWN_FINDINGS)
         yield b.Section("What was found on the way", [table], "findings")
 
@@ -119,65 +119,65 @@ def counts_block(counts: Counts) -> b.Parts:
     return b.Parts("case" if counts.total == 1 else "cases", parts)
 
 
-def signed(status: str) -> tuple[str, b.Tone | None]:
-    """A status with its sign, and its colour."""
+def status_mark(status: str) -> tuple[str, b.Tone | None]:
+    """A status with its sign and tone."""
     tone = TONES.get(status)
     return f"{SIGNS[tone]} {status}" if tone else status, tone
 
 
-def graded(scales: Scales, field: str, value: object) -> b.Tone | None:
-    """The colour of a score by where it stands on its scale; none where the judge declares no scale."""
-    return _GRADES.get(grade(scales, field, value))
+def score_tone(scales: Scales, field: str, value: object) -> b.Tone | None:
+    """The tone of a score by its position on its scale; None if the judge declares no scale."""
+    return _GRADES.get(grade_value(scales, field, value))
 
 
-def slices_blocks(tables: Sequence[SliceTable]) -> Iterator[b.Block]:
+def slice_blocks(tables: Sequence[SliceTable]) -> Iterator[b.Block]:
     for table in tables:
         yield _slices(table)
     if any(table.numbers for table in tables):
         yield b.Paragraph(f"{INTERVAL_NOTE}.", small=True)
     if any(item.few for table in tables for item in table.slices):
-        yield b.Paragraph(SMALL_NOTE, small=True)
+        yield b.Paragraph(SMALL_SLICE_NOTE, small=True)
 
 
-def slices_sections(tables: Sequence[SliceTable]) -> Iterator[b.Section]:
-    """Folded away where every slice is small: then it says little, and the cases should not have to wait for it.
+def slice_sections(tables: Sequence[SliceTable]) -> Iterator[b.Section]:
+    """The slices, collapsed if all of them are too small to say much.
 
-    A column that mostly has a new value in each case (an id, a name) slices nothing.
+    Columns in which most cases have a new value (ids, names) are left out.
     """
-    tables = [table for table in tables if not are_names(len(table.slices), sum(item.n for item in table.slices))]
+    tables = [table for table in tables if not look_like_names(len(table.slices), sum(item.n for item in table.slices))]
     if tables:
         few = all(item.few for table in tables for item in table.slices)
-        columns = ", ".join(spaced(table.column) for table in tables)
-        yield b.Section(f"Slices by {columns}" if few else "Slices", list(slices_blocks(tables)), "slices", folded=few)
+        columns = ", ".join(field_words(table.column) for table in tables)
+        yield b.Section(f"Slices by {columns}" if few else "Slices", list(slice_blocks(tables)), "slices", folded=few)
 
 
-def _decided(summary: Summary) -> Iterator[b.KeyFigure]:
+def _decided_figure(summary: Summary) -> Iterator[b.KeyFigure]:
     decided = summary.decided_by
     if decided.total:
         rest = "" if decided.rules == decided.total else ", the rest with labels"
-        told = f"of {decided.total:,} verdict fields by rules alone{rest}"
-        yield b.KeyFigure("Decided", share(decided.rules, decided.total), told)
+        note = f"of {decided.total:,} verdict fields by rules alone{rest}"
+        yield b.KeyFigure("Decided", format_share(decided.rules, decided.total), note)
 
 
-def _cards(summary: Summary, manifest: Manifest) -> Iterator[b.KeyFigure]:
-    counts, decided, usage = summary.counts, summary.decided_by, spent(summary, manifest)
-    yield b.KeyFigure("Cases", f"{counts.total:,}", f"{share(counts.ok, counts.total)} judged")
+def _outcome_figures(summary: Summary, manifest: Manifest) -> Iterator[b.KeyFigure]:
+    counts, decided, usage = summary.counts, summary.decided_by, total_usage(summary, manifest)
+    yield b.KeyFigure("Cases", f"{counts.total:,}", f"{format_share(counts.ok, counts.total)} judged")
     if decided.total:
-        by_rules = share(decided.rules, decided.total)
+        by_rules = format_share(decided.rules, decided.total)
         yield b.KeyFigure("Decided by rules alone", by_rules, f"of {decided.total:,} verdict fields")
     kinds = len(summary.findings)
     yield b.KeyFigure("Findings", f"{sum(summary.findings.values()):,}", f"by {kinds} rule{'' if kinds == 1 else 's'}")
     if usage.calls or usage.cached:
-        cost = "no prices given" if usage.cost is None else f"cost {cost_text(usage.cost, usage.unpriced)}"
+        cost = "no prices given" if usage.cost is None else f"cost {format_cost(usage.cost, usage.unpriced)}"
         yield b.KeyFigure(
             "Model calls", f"{usage.calls:,}", f"{usage.cached:,} more from cache" if usage.cached else cost
         )
         yield b.KeyFigure("Tokens", f"{usage.tokens:,}", f"{usage.input_tokens:,} in, {usage.output_tokens:,} out")
         if usage.cached and usage.cost is not None:
-            yield b.KeyFigure("Cost", cost_text(usage.cost, usage.unpriced), "as priced by the user")
+            yield b.KeyFigure("Cost", format_cost(usage.cost, usage.unpriced), "as priced by the user")
     else:
         yield b.KeyFigure("Model calls", "0", "nothing was spent")
-    yield b.KeyFigure("Labelling time", duration(usage.seconds), "summed over cases")
+    yield b.KeyFigure("Labelling time", format_duration(usage.seconds), "summed over cases")
 
 
 def _scores(numbers: Sequence[NumberField], scales: Scales) -> Iterator[b.Block]:
@@ -188,13 +188,13 @@ def _scores(numbers: Sequence[NumberField], scales: Scales) -> Iterator[b.Block]
                 **{key: getattr(item.histogram, key) for key in ("low", "step", "counts", "whole")},
                 least=item.min,
                 most=item.max,
-                tone=graded(scales, item.name, item.mean),
+                tone=score_tone(scales, item.name, item.mean),
             )
             for item in numbers
         ]
     )
-    if told := [item for item in numbers if item.interval is not None]:
-        few = f", {FEW_NOTE}" if any(item.few for item in told) else ""
+    if note := [item for item in numbers if item.interval is not None]:
+        few = f", {FEW_CASES_NOTE}" if any(item.few for item in note) else ""
         yield b.Paragraph(f"{INTERVAL_NOTE}{few}; only ok cases count.", small=True)
 
 
@@ -207,12 +207,7 @@ def _categories(summary: Summary, manifest: Manifest) -> Iterator[b.Category]:
 
 def _messages(summary: Summary) -> b.DataTable:
     rows: list[Sequence[b.Value]] = [
-        (
-            b.Cell(*signed(group.status)),
-            f"{group.count:,}",
-            group.text,
-            b.Cell(group.example, case=group.example),
-        )
+        (b.Cell(*status_mark(group.status)), f"{group.count:,}", group.text, b.Cell(group.example, case=group.example))
         for group in summary.messages
     ]
     heads = ("Not judged", "cases", "why (the first of its kind)", "example")
@@ -224,15 +219,15 @@ def _stability(stability: Stability) -> Iterator[b.Block]:
         (
             item.name,
             f"{item.n:,}",
-            fraction(item.agreement),
+            format_fraction(item.agreement),
             f"{item.split:,}",
-            *("–" if value is None else figure(value) for value in (item.spread, item.widest, item.sd)),
+            *("–" if value is None else format_number(value) for value in (item.spread, item.widest, item.sd)),
         )
         for item in stability.fields
     ]
     heads = ("Seats agree on", "n", "agree", "split", "spread", "widest", "sd")
     yield b.DataTable("", heads, rows, figures=range(1, 7))
-    yield b.Paragraph(f"{panel_text(stability)} {member_text(stability)}".strip(), small=True)
+    yield b.Paragraph(f"{describe_panel(stability)} {describe_members(stability)}".strip(), small=True)
     yield b.Paragraph(
         "Each seat's own verdict is compared with the others', before the votes were joined. Agree: the mean share of "
         "seats that gave the commonest value.",
@@ -247,7 +242,7 @@ def _slices(table: SliceTable) -> b.DataTable:
 
 
 def _slice_cells(item: Slice, table: SliceTable) -> Iterator[b.Value]:
-    """Those after the value, in the order of the headings."""
+    """The cells after the value, in the order of the headings."""
     yield b.Cell(f"{item.n:,}{'*' if item.few else ''}", "plain" if item.few else None)
     yield b.Cell(f"{item.not_ok:,}", "warn" if item.not_ok else "plain")
     for word in table.roll_ups:
@@ -259,8 +254,8 @@ def _slice_cells(item: Slice, table: SliceTable) -> Iterator[b.Value]:
 def _slice_mean(found: SliceNumber) -> b.Cell:
     if found.mean is None:
         return b.Cell("–", "plain")
-    below = "" if found.interval is None else interval_text(found.interval)
-    return b.Cell(figure(found.mean), strong=True, below=below)
+    below = "" if found.interval is None else format_interval(found.interval)
+    return b.Cell(format_number(found.mean), strong=True, below=below)
 
 
 def _rules(summary: Summary, manifest: Manifest) -> Iterator[b.Section]:

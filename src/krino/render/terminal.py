@@ -1,7 +1,7 @@
-"""Draws blocks on a terminal, 80 columns are enough.
+"""Draws blocks on a terminal of 80 columns or more.
 
-Whatever stands in a block goes through `clean` and into `Text`, which reads no markup: text that tries to colour, erase
-or link something is shown as the plain text that it is.
+All text goes through `clean` and into `Text`, which parses no markup: control sequences and markup in a case are shown
+as plain text.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from rich.table import Table
 from rich.text import Text
 
 from krino import blocks as b
-from krino.render.short_form import SIGNS, figure_lines, more_rows, short, value_text
-from krino.results.wording import share
+from krino.render.text_form import SIGNS, cell_text, expand_for_text, hidden_rows_note, key_figure_lines
+from krino.results.formatting import format_share
 from krino.text.clean import clean, clean_line
 
 _STYLES: dict[b.Tone | None, str] = {
@@ -35,43 +35,52 @@ _SPARK_BINS = 10
 _LONGEST_TEXT = 4_000
 _LONGEST_CELL = 400
 _GAP = 3  # between two columns of a table
-_LEAST_TEXT = 15  # what a column of words keeps beside figures that must not break
+_LEAST_TEXT = 15  # minimum width of a text column beside number columns
 
 
 class _Screen(Console):
     def on_broken_pipe(self) -> NoReturn:
-        """Rich would end the program with exit code 1, which means that a gate failed."""
+        """Rich would exit with code 1, which means that a gate failed."""
         raise BrokenPipeError
 
 
 def screen(**settings: Any) -> Console:
-    """A console that takes nothing in a text for markup, for an emoji or for something to paint."""
+    """A console without markup, emoji codes and highlighting."""
     return _Screen(markup=False, emoji=False, highlight=False, **settings)
 
 
 def show(console: Console, blocks: Iterable[b.Block]) -> None:
-    console.print(Group(*_spaced(blocks, console.width)), highlight=False)
+    console.print(Group(*_add_blank_lines(blocks, console.width)), highlight=False)
 
 
 def to_text(blocks: Iterable[b.Block], width: int = 100) -> str:
-    """The same as plain text, for `print`."""
+    """Blocks as plain text, for `print`."""
     sink = io.StringIO()
     show(screen(file=sink, width=width, color_system=None), blocks)
     return "\n".join(line.rstrip() for line in sink.getvalue().splitlines())
 
 
-def _spaced(blocks: Iterable[b.Block], width: int) -> Iterator[RenderableType]:
-    """With a blank line between blocks that do not belong to each other closely."""
+def can_be_shown(blocks: Sequence[b.Block]) -> bool:
+    """Whether blocks can be shown: those of an edited run folder may be invalid."""
+    try:
+        to_text(blocks)
+    except Exception:
+        return False
+    return True
+
+
+def _add_blank_lines(blocks: Iterable[b.Block], width: int) -> Iterator[RenderableType]:
+    """Add blank lines between blocks that do not belong together."""
     before: b.Block | None = None
-    for block in short(blocks, sparkline):
+    for block in expand_for_text(blocks, sparkline):
         drawn = list(_draw(block, width))
-        if drawn and before is not None and not _belongs(block, before):
+        if drawn and before is not None and not _follows_closely(block, before):
             yield Text()
         yield from drawn
         before = block if drawn else before
 
 
-def _belongs(block: b.Block, before: b.Block) -> bool:
+def _follows_closely(block: b.Block, before: b.Block) -> bool:
     if isinstance(block, b.Paragraph) and block.small:
         return True
     if isinstance(before, b.Heading) and before.level > 1:
@@ -91,28 +100,28 @@ def _draw(block: b.Block, width: int) -> Iterator[RenderableType]:
         case b.Parts():
             yield _parts(block)
         case b.KeyFigures():
-            yield _pairs(figure_lines(block))
+            yield _name_value_table(key_figure_lines(block))
         case b.DataTable():
             yield from _table(block, width)
         case b.MarkedText():
-            yield from _titled(block.title, _indented(_marked(block)))
+            yield from _with_title(block.title, _indent(_marked_text(block)))
         case b.BulletList():
             items = (Padding(Text.assemble(("· ", "dim"), _text(item)), (0, 0, 0, 2)) for item in block.items)
-            yield from _titled(block.title, *items)
+            yield from _with_title(block.title, *items)
         case b.Fields():
-            yield from _titled(block.title, *(line for field in block.fields for line in _field(field)))
+            yield from _with_title(block.title, *(line for field in block.fields for line in _field(field)))
         case b.Verbatim():
-            yield from _titled(block.title, _indented(_text(block.text)))
+            yield from _with_title(block.title, _indent(_text(block.text)))
 
 
-def _titled(title: str, *lines: RenderableType) -> Iterator[RenderableType]:
+def _with_title(title: str, *lines: RenderableType) -> Iterator[RenderableType]:
     if title:
         yield Text(clean_line(title, 200), style="bold")
     yield from lines
 
 
 def _heading(block: b.Heading, width: int) -> Text:
-    """The note stands on the same line where there is room for it."""
+    """A heading, with its note on the same line if it fits."""
     line = Text.assemble((clean_line(block.text, 200), "bold" if block.level < 3 else "bold cyan"))
     if block.mark:
         line.append("  ").append(clean_line(block.mark, 80), style=_STYLES[block.tone] or "bold")
@@ -125,7 +134,7 @@ def _parts(block: b.Parts) -> Text:
     line = Text.assemble((f"{block.total:,}", "bold"), f" {clean_line(block.what)}: ")
     shown = [
         Text(
-            f"{SIGNS[part.tone]} {part.count:,} {clean_line(part.name)} ({share(part.count, block.total)})",
+            f"{SIGNS[part.tone]} {part.count:,} {clean_line(part.name)} ({format_share(part.count, block.total)})",
             style=_STYLES[part.tone] if part.count else "dim",
         )
         for part in block.parts
@@ -133,7 +142,7 @@ def _parts(block: b.Parts) -> Text:
     return line.append_text(Text("   ").join(shown))
 
 
-def _pairs(rows: Iterable[tuple[str, str]]) -> Table:
+def _name_value_table(rows: Iterable[tuple[str, str]]) -> Table:
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
@@ -143,7 +152,7 @@ def _pairs(rows: Iterable[tuple[str, str]]) -> Table:
 
 
 def sparkline(score: b.Score) -> b.Cell:
-    """How the values lie, in at most ten characters; the least filled bin still shows."""
+    """The distribution of a score in at most ten characters; every non-empty bin is visible."""
     counts = list(score.counts)
     if len(counts) > _SPARK_BINS:
         counts = [sum(counts[place : place + 2]) for place in range(0, len(counts), 2)]
@@ -153,8 +162,8 @@ def sparkline(score: b.Score) -> b.Cell:
     return b.Cell("".join(signs), tone="info")
 
 
-def _marked(block: b.MarkedText) -> Text:
-    """A label stands in brackets behind its stretch: a colour alone would be lost on many."""
+def _marked_text(block: b.MarkedText) -> Text:
+    """Each label follows its segment in brackets, because not every reader sees colours."""
     shown = Text()
     for segment in block.segments:
         tone = block.tones.get(segment.mark, "info") if segment.mark else None
@@ -171,14 +180,14 @@ def _field(field: b.Field) -> Iterator[RenderableType]:
     for said in field.first:
         yield Padding(Text(f"! {clean_line(said)}", style="yellow"), (0, 0, 0, 2))
     style = _STYLES[field.tone] or ("bold" if field.strong else "")
-    yield _indented(Text.assemble((clean_line(field.name, 80), "cyan"), "  ", _text(field.value, style)))
+    yield _indent(Text.assemble((clean_line(field.name, 80), "cyan"), "  ", _text(field.value, style)))
     if field.by:
         yield Padding(Text(clean_line(field.by), style="dim"), (0, 0, 0, 4))
     for note in field.notes:
         yield Padding(Text.assemble(("· ", "dim"), _text(note)), (0, 0, 0, 4))
 
 
-def _indented(text: Text) -> Padding:
+def _indent(text: Text) -> Padding:
     return Padding(text, (0, 0, 0, 2))
 
 
@@ -193,14 +202,14 @@ def _text(text: str, style: str = "") -> Text:
 
 
 def _table(block: b.DataTable, width: int) -> Iterator[RenderableType]:
-    """One table. Where the figures leave no room for the words beside them, the last of them go to further tables."""
+    """One table. If the number columns leave no room for text columns, the last ones move to further tables."""
     if block.title:
         yield Text(clean_line(block.title, 240), style="bold")
     heads = [Text(clean_line(name, 40)) for name in block.columns]
     if not heads:
         return
     tones = [*block.tones, *[None] * len(block.rows)]
-    empty = [""] * len(heads)  # a row may be short: a table may be anybody's
+    empty = [""] * len(heads)  # a judge of the user may give short rows
     rows = [
         [_cell(value, tone) for value in [*row, *empty][: len(heads)]]
         for row, tone in zip(block.rows[: block.most or None], tones, strict=False)
@@ -210,16 +219,16 @@ def _table(block: b.DataTable, width: int) -> Iterator[RenderableType]:
         if number:
             yield Text()
         table = _plain_table([heads[place] for place in places], [place in block.figures for place in places])
-        table.columns[0].no_wrap = 0 in block.figures or wide[0] <= width // 3  # a name is looked for
+        table.columns[0].no_wrap = 0 in block.figures or wide[0] <= width // 3  # names should not wrap
         for row in rows:
             table.add_row(*(row[place] for place in places))
         yield table
-    if told := more_rows(block):
-        yield Padding(Text(told, style="dim"), (0, 0, 0, 2))
+    if note := hidden_rows_note(block):
+        yield Padding(Text(note, style="dim"), (0, 0, 0, 2))
 
 
 def _split(block: b.DataTable, wide: Sequence[int], width: int) -> Iterator[list[int]]:
-    """Which columns stand in which part: the names in each, the words in the first, figures as they fit."""
+    """The columns of each part: names in all, text columns in the first, number columns where they fit."""
     names = list(range(min(block.names, len(wide))))
     words = [place for place in range(len(names), len(wide)) if place not in block.figures]
     first = names[:1]
@@ -236,7 +245,7 @@ def _split(block: b.DataTable, wide: Sequence[int], width: int) -> Iterator[list
 
 
 def _plain_table(heads: Sequence[Text], figures: Sequence[bool]) -> Table:
-    """Columns of words give way when the line is too narrow; figures never break."""
+    """A table in which text columns wrap and number columns do not."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1), title_justify="left")
     for head, right in zip(heads, figures, strict=True):
         justify = "right" if right else "left"
@@ -246,14 +255,14 @@ def _plain_table(heads: Sequence[Text], figures: Sequence[bool]) -> Table:
 
 def _cell(value: b.Value, tone: b.Tone | None) -> Text:
     if not isinstance(value, b.Cell):
-        return Text(_line(value_text(value)), style=_STYLES[tone])
+        return Text(_line(cell_text(value)), style=_STYLES[tone])
     style = _STYLES[value.tone or tone] or ("bold" if value.strong else "")
     shown = Text(_line(value.text), style=style)
     return Text.assemble(shown, (f"\n{_line(value.below)}", "dim")) if value.below else shown
 
 
 def _line(text: str) -> str:
-    """What is one short line already stays as it is, blanks and all: a sparkline is made of them."""
+    """The text on one line. A short line is not changed, since a sparkline contains blanks."""
     return text if len(text) <= _LONGEST_CELL and text.isprintable() else clean_line(text, _LONGEST_CELL)
 
 

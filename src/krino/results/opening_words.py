@@ -1,4 +1,4 @@
-"""What the cases of a report are about, in as many words as the page has room for: fewer a case, the more cases."""
+"""Selects the first words of each case for the table of a report: the more cases, the fewer words for each."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from itertools import accumulate
 from krino.text.clean import sound
 
 _MOST_INPUTS = 3
-_LONGEST, _LONGEST_IN_LARGE = 4_000, 200  # characters of one text that are looked at
-_STEP = 8  # lengths are counted in steps of so many bytes
-_TOO_SHORT = 60  # bytes: where every text would be shorter than this, the last ones are left out
-_AROUND = 16  # bytes that a line has beside its texts
+_LONGEST, _LONGEST_IN_LARGE = 4_000, 200  # characters of one text that are read
+_STEP = 8  # lengths are counted in steps of 8 bytes
+_TOO_SHORT = 60  # bytes: if texts would be shorter than this, the last inputs are left out
+_AROUND = 16  # bytes of a line besides its texts
 
 
 @dataclass(slots=True)
 class OpeningWords:
-    """Counts how long the texts are as they come; then says how much of each can be shown."""
+    """Counts the lengths of texts, then computes how much of each fits on the page."""
 
     names: list[str] = field(default_factory=list)
     cases: int = 0
-    """That have a text."""
+    """The number of cases with a text."""
     _lengths: list[Counter[int]] = field(default_factory=list)
     _cut: int | None = None
 
     def add(self, inputs: Mapping[str, str], *, large: bool) -> list[str]:
-        """The texts of a case in the order of `names`, on one line each and not longer than any page could show."""
+        """The texts of a case in the order of `names`, each on one line and cut to the longest that a page can show."""
         texts = [""] * len(self.names)
         for name, text in inputs.items():
             if name not in self.names:
@@ -45,7 +45,7 @@ class OpeningWords:
         return texts if any(texts) else []
 
     def fitting(self, room: int) -> tuple[int, int | None]:
-        """How many of the texts, and the most bytes of each, that fit into so many bytes; None: all of them whole."""
+        """How many texts of each case fit into `room` bytes, and the maximum bytes of each; None if all fit whole."""
         room -= _AROUND * self.cases
         for count in range(len(self._lengths), 0, -1):
             longest = _longest(sum(self._lengths[:count], Counter()), room)
@@ -54,19 +54,20 @@ class OpeningWords:
         return 0, None
 
     def cut_at(self, longest: int | None) -> int | None:
-        """Where texts end that are not whole, given where the room for them ends; None where all are whole."""
+        """The length of cut texts, given the length that fits; None if no text is cut."""
         ends = [end for end in (longest, self._cut) if end is not None]
         return min(ends, default=None)
 
     def shown(self, texts: Sequence[str], count: int, longest: int | None) -> list[str]:
-        """The first texts of a case, cut to so many bytes."""
+        """The first texts of a case, cut to `longest` bytes."""
         return [text if longest is None else _cut(text, longest) for text in texts[:count]]
 
 
 def _longest(lengths: Counter[int], room: int) -> int | None:
-    """The length at which texts must be cut so that all of them fit; None where none must."""
+    """The length to cut texts to so that all of them fit; None if none needs to be cut."""
     steps = max(lengths, default=0)
-    longer = list(accumulate(lengths[step] for step in range(steps, 0, -1)))[::-1]  # texts of at least so many steps
+    # The number of texts that are at least 1, 2, ... steps long.
+    longer = list(accumulate(lengths[step] for step in range(steps, 0, -1)))[::-1]
     taken = 0
     for step, texts in enumerate(longer, 1):
         taken += texts * _STEP

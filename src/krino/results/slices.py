@@ -1,6 +1,6 @@
-"""Sums up a run by what is known of its cases: for each value of a column how many, how they ended, and the scores.
+"""Summarises a run by metadata: for each value of a column the number of cases, their statuses and their scores.
 
-One pass, in memory that grows with the number of slices, not of cases.
+One pass; memory grows with the number of slices, not of cases.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from krino.cases.metadata import as_text, column_value
 from krino.errors import UsageProblem
-from krino.results import Frozen
-from krino.results.packed import NULL
-from krino.results.table import Part, Reader, no_such_column, slice_name
-from krino.results.verdict_schema import Schema, declared_ends
+from krino.results import FrozenModel
+from krino.results.compact_columns import NULL
+from krino.results.table import Part, TableReader, slice_name, unknown_column
+from krino.results.verdict_schema import Schema, declared_bounds
 from krino.runs.fields import ROLL_UP, ROLL_UPS
 from krino.runs.journal import CODES
-from krino.stats.moments import FEW, Ends, MomentsByGroup, mean_interval
+from krino.stats.confidence_intervals import FEW, Bounds, MomentsByGroup, mean_interval
 
 OTHERS = "(other values)"
 _MOST_VALUES = 1_000
@@ -31,12 +31,12 @@ _MOST_COLUMNS = 12
 _STATUSES = max(CODES.values()) + 1
 _PLACES = {word: place for place, word in enumerate(ROLL_UPS)}
 
-_Rolled = tuple[NDArray[np.intp], NDArray[np.intp]]
-"""The rows of a part that have a roll-up, and the place of each word among `ROLL_UPS`."""
+_RollUpCodes = tuple[NDArray[np.intp], NDArray[np.intp]]
+"""The rows of a part that have a roll-up, and the index of each in `ROLL_UPS`."""
 
 
-class SliceNumber(Frozen):
-    """A score in one slice. The interval is the report's: 95 %, of the mean."""
+class SliceNumber(FrozenModel):
+    """A score in one slice, with the 95 % interval of its mean."""
 
     n: int
     nulls: int
@@ -44,7 +44,7 @@ class SliceNumber(Frozen):
     interval: tuple[float, float] | None
 
 
-class Slice(Frozen):
+class Slice(FrozenModel):
     value: str
     n: int
     failed: int
@@ -61,15 +61,15 @@ class Slice(Frozen):
         return self.failed + self.error
 
 
-class SliceTable(Frozen):
-    """One column (or several together, `court*language`), its values from the most frequent down."""
+class SliceTable(FrozenModel):
+    """The slices of one column (or of several together, `court*language`), largest first."""
 
     column: str
     slices: tuple[Slice, ...]
 
     @property
     def numbers(self) -> list[str]:
-        """The scores that any slice has."""
+        """The names of scores in any slice."""
         return list(dict.fromkeys(name for item in self.slices for name in item.numbers))
 
     @property
@@ -78,7 +78,7 @@ class SliceTable(Frozen):
 
 
 def parse_columns(text: str | None) -> list[tuple[str, ...]]:
-    """`court,language` as two columns; `court*language` as one of both together."""
+    """Parse `court,language` as two columns, `court*language` as one combined column."""
     if text is None:
         return []
     columns = [tuple(name.strip() for name in part.split("*")) for part in text.split(",")]
@@ -90,35 +90,35 @@ def parse_columns(text: str | None) -> list[tuple[str, ...]]:
 def slice_by(
     judgements: Iterable[Mapping[str, Any]], columns: Sequence[tuple[str, ...]], schema: Schema | None = None
 ) -> list[SliceTable]:
-    """Raises `UsageProblem` for a column that no case has. `schema`: of the verdict, which says where scales end."""
-    tallies = {names: _Sliced() for names in columns}
+    """Raises `UsageProblem` for a column that no case has. `schema` is that of the verdict, with its bounds."""
+    counters = {names: _SliceCounter() for names in columns}
     known: set[str] = set()
-    for part in Reader(marks=False).parts(judgements):
-        metadata, rolled = [record.get("metadata") or {} for record in part.records], _rolled(part)
+    for part in TableReader(marks=False).parts(judgements):
+        metadata, rolled = [record.get("metadata") or {} for record in part.records], _roll_up_codes(part)
         known.update(*metadata)
-        for names, sliced in tallies.items():
+        for names, sliced in counters.items():
             sliced.add(part, rolled, [column_value(given, names) for given in metadata], most=_MOST_VALUES)
     for name in (name for names in columns for name in names):
         if name not in known:
-            raise no_such_column("--by", name, known)
-    return [sliced.table(slice_name(names), schema) for names, sliced in tallies.items()]
+            raise unknown_column("--by", name, known)
+    return [sliced.table(slice_name(names), schema) for names, sliced in counters.items()]
 
 
 @dataclass(slots=True)
-class FewValued:
-    """Slices a run by every column of metadata that turns out to have few values, for reports."""
+class AutoSlicer:
+    """Slices a run by every metadata column with few values, for reports."""
 
     schema: Schema | None = None
-    _columns: dict[str, _Sliced | None] = field(default_factory=dict)
-    """None for a column that has too many."""
-    _all: _Sliced = field(default_factory=lambda: _Sliced())
+    _columns: dict[str, _SliceCounter | None] = field(default_factory=dict)
+    """None for a column with too many values."""
+    _all: _SliceCounter = field(default_factory=lambda: _SliceCounter())
     """Every case in one slice."""
 
     def add(self, part: Part) -> None:
-        metadata, rolled = [record.get("metadata") or {} for record in part.records], _rolled(part)
+        metadata, rolled = [record.get("metadata") or {} for record in part.records], _roll_up_codes(part)
         for name in dict.fromkeys(chain.from_iterable(metadata)):
             if name not in self._columns and len(self._columns) < _MOST_COLUMNS:
-                self._columns[name] = deepcopy(self._all)  # all cases so far were without it
+                self._columns[name] = deepcopy(self._all)  # all earlier cases are without it
         for name, sliced in self._columns.items():
             if sliced is not None:
                 sliced.add(part, rolled, [as_text(given.get(name)) for given in metadata])
@@ -127,29 +127,29 @@ class FewValued:
         self._all.add(part, rolled, [as_text(None)] * len(metadata))
 
     def result(self) -> list[SliceTable]:
-        """A column with one value slices nothing."""
+        """Columns with a single value are left out."""
         found = ((name, sliced) for name, sliced in self._columns.items() if sliced is not None)
         return [sliced.table(name, self.schema) for name, sliced in found if len(sliced.values) > 1]
 
 
 @dataclass(slots=True)
-class _Sliced:
-    """One column of slices: for each value of it what its cases come to."""
+class _SliceCounter:
+    """Counts statuses, roll-ups and scores for each value of one column."""
 
     values: dict[str, int] = field(default_factory=dict)
-    """Each with its number, in the order in which they came up."""
+    """Each value with its number, in order of appearance."""
     _statuses: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, _STATUSES), np.int64))
     _roll_ups: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, len(ROLL_UPS)), np.int64))
     _numbers: dict[str, MomentsByGroup] = field(default_factory=dict)
     _nulls: dict[str, NDArray[np.int64]] = field(default_factory=dict)
 
-    def add(self, part: Part, rolled: _Rolled, values: Sequence[str], most: int | None = None) -> None:
-        """`values`: where each case belongs; of more than `most` different ones the later are taken together."""
+    def add(self, part: Part, rolled: _RollUpCodes, values: Sequence[str], most: int | None = None) -> None:
+        """`values` has the slice of each case; after `most` distinct ones, new values are counted together."""
         known = {value: self._number(value, most) for value in dict.fromkeys(values)}
         groups = np.fromiter(map(known.__getitem__, values), np.intp, len(values))
-        self._statuses = _added(self._statuses, groups, part.statuses, len(self.values))
+        self._statuses = _add_counts(self._statuses, groups, part.statuses, len(self.values))
         rows, places = rolled
-        self._roll_ups = _added(self._roll_ups, groups[rows], places, len(self.values))
+        self._roll_ups = _add_counts(self._roll_ups, groups[rows], places, len(self.values))
         for name, (rows, numbers, codes) in part.fields.items():
             if name == ROLL_UP:
                 continue
@@ -160,53 +160,55 @@ class _Sliced:
                 )
             if (nulls := groups[rows[codes == NULL]]).size:
                 before = self._nulls.get(name, np.zeros(0, np.int64))
-                self._nulls[name] = _grown(before, len(self.values)) + np.bincount(nulls, minlength=len(self.values))
+                self._nulls[name] = _add_rows(before, len(self.values)) + np.bincount(nulls, minlength=len(self.values))
 
     def table(self, column: str, schema: Schema | None) -> SliceTable:
-        ends = {name: declared_ends(schema, name) for name in self._numbers}
-        ordered = sorted(self.values, key=lambda value: (value == OTHERS, -self._n(value), value))
-        return SliceTable(column=column, slices=tuple(self._slice(value, ends) for value in ordered))
+        bounds = {name: declared_bounds(schema, name) for name in self._numbers}
+        ordered = sorted(self.values, key=lambda value: (value == OTHERS, -self._count(value), value))
+        return SliceTable(column=column, slices=tuple(self._slice(value, bounds) for value in ordered))
 
     def _number(self, value: str, most: int | None) -> int:
         if value not in self.values and most is not None and len(self.values) >= most:
             value = OTHERS
         return self.values.setdefault(value, len(self.values))
 
-    def _n(self, value: str) -> int:
+    def _count(self, value: str) -> int:
         return int(self._statuses[self.values[value]].sum())
 
-    def _slice(self, value: str, ends: Mapping[str, Ends]) -> Slice:
+    def _slice(self, value: str, bounds: Mapping[str, Bounds]) -> Slice:
         group = self.values[value]
-        rolled = _grown(self._roll_ups, len(self.values))[group].tolist()
+        rolled = _add_rows(self._roll_ups, len(self.values))[group].tolist()
         return Slice(
             value=value,
-            n=self._n(value),
+            n=self._count(value),
             failed=int(self._statuses[group, CODES["failed"]]),
             error=int(self._statuses[group, CODES["error"]]),
             roll_up={word: count for word, count in zip(ROLL_UPS, rolled, strict=True) if count},
-            numbers={name: self._score(name, group, ends[name]) for name in self._numbers},
+            numbers={name: self._summarise(name, group, bounds[name]) for name in self._numbers},
         )
 
-    def _score(self, name: str, group: int, ends: Ends) -> SliceNumber:
+    def _summarise(self, name: str, group: int, bounds: Bounds) -> SliceNumber:
         values, nulls = self._numbers[name][group], self._nulls.get(name, ())
         mean = values.mean if values.n else None
         null = int(nulls[group]) if group < len(nulls) else 0
-        return SliceNumber(n=values.n, nulls=null, mean=mean, interval=mean_interval(values, ends))
+        return SliceNumber(n=values.n, nulls=null, mean=mean, interval=mean_interval(values, bounds))
 
 
-def _rolled(part: Part) -> _Rolled:
+def _roll_up_codes(part: Part) -> _RollUpCodes:
     words = (record.get(ROLL_UP) if record["status"] == "ok" else None for record in part.records)
     rows, places = np.array([(row, _PLACES[word]) for row, word in enumerate(words) if word], np.intp).reshape(-1, 2).T
     return rows, places
 
 
-def _added(table: NDArray[np.int64], groups: NDArray[np.intp], columns: NDArray[Any], count: int) -> NDArray[np.int64]:
-    """A table of counts, with one more in the row of each group and the column beside it."""
+def _add_counts(
+    table: NDArray[np.int64], groups: NDArray[np.intp], columns: NDArray[Any], count: int
+) -> NDArray[np.int64]:
+    """The table with 1 added at each pair of group (row) and column."""
     width = table.shape[1]
     found = np.bincount(groups * width + columns, minlength=count * width).reshape(count, width)
-    return _grown(table, count) + found
+    return _add_rows(table, count) + found
 
 
-def _grown(table: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """With rows of nothing, until there are so many."""
+def _add_rows(table: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """The table with rows of zeros appended, up to `count` rows."""
     return np.concatenate([table, np.zeros((count - len(table), *table.shape[1:]), np.int64)])

@@ -1,7 +1,7 @@
-"""Sums up how far the seats of panels agree: by field, by member, in how many cases; memory does not grow with cases.
+"""Measures how far the seats of a panel agree, by field and by member, in memory that does not grow with cases.
 
-Each seat's own verdict is compared with the others', before any votes are joined. Cases that a tie left undecided
-count too, and what rules decided does not: either way a panel would look more of one mind than it is.
+The verdicts of single seats are compared, before votes are merged. Cases that a tie left undecided are counted, fields
+that rules decided are not: the opposite choices would overstate the agreement.
 """
 
 from __future__ import annotations
@@ -13,32 +13,32 @@ from math import fsum, sqrt
 from typing import Any
 
 from krino.labellers.panel import TIE
-from krino.results import Frozen
-from krino.results.kinds import as_number, is_explanation, is_text, key_of
+from krino.results import FrozenModel
+from krino.results.field_kinds import as_number, comparison_key, is_text, names_explanation
 from krino.runs.fields import fields_of
 
 LABELLER = "labeller"
-"""In `decided_by`: labels fed the field, not facts alone."""
+"""In `decided_by`: the field depends on labels, not on facts alone."""
 
 
-class FieldStability(Frozen):
-    """One field of the verdict, over the cases with two seats at least that labels and not rules alone decided."""
+class FieldStability(FrozenModel):
+    """One field of the verdict, over cases with at least two seats in which labels decided it."""
 
     name: str
     n: int
     agreement: float
-    """Mean share of the seats that gave the commonest value: the self-agreement of a model that was repeated."""
+    """Mean share of seats that gave the most common value; for repeats of one model, its self-agreement."""
     split: int
-    """Cases in which the seats differ."""
+    """Cases in which seats differ."""
     spread: float | None
-    """Of numbers: the mean distance between the highest and the lowest seat."""
+    """For numbers: the mean distance between the highest and the lowest seat."""
     widest: float | None
     sd: float | None
-    """Of numbers: the mean standard deviation over the seats of a case."""
+    """For numbers: the mean standard deviation over the seats of a case."""
 
 
-class MemberStability(Frozen):
-    """One member over all its seats. `agreement`: share of fields that it gave as the panel decided them."""
+class MemberStability(FrozenModel):
+    """One member over all its seats. `agreement` is the share of its fields that equal the panel's decision."""
 
     name: str
     seats: int
@@ -46,11 +46,11 @@ class MemberStability(Frozen):
     agreement: float | None
 
 
-class Stability(Frozen):
-    """What the ballots of a run say about its labellers."""
+class Stability(FrozenModel):
+    """How far the seats of a run's panels agree."""
 
     cases: int
-    """Cases that a panel was asked about."""
+    """Cases that went to a panel."""
     seats: int
     absent: int
     """Seats that gave no labels."""
@@ -61,13 +61,13 @@ class Stability(Frozen):
     tied: int
     """Cases with a label on which the seats were evenly split, so that the panel abstained."""
     undecided: int
-    """Of those, cases that ended without a verdict for it."""
+    """Tied cases that therefore have no verdict."""
     fields: tuple[FieldStability, ...]
     members: tuple[MemberStability, ...]
 
 
 @dataclass(slots=True)
-class _Field:
+class _SeatSpread:
     n: int = 0
     split: int = 0
     agreement: float = 0.0
@@ -77,7 +77,7 @@ class _Field:
     sd: float = 0.0
 
     def add(self, values: Sequence[Any]) -> None:
-        commonest = Counter(map(key_of, values)).most_common(1)[0][1]
+        commonest = Counter(map(comparison_key, values)).most_common(1)[0][1]
         self.n += 1
         self.agreement += commonest / len(values)
         self.split += commonest < len(values)
@@ -100,14 +100,14 @@ class _Field:
 
 
 @dataclass(slots=True)
-class StabilityTally:
-    """Takes judgements one at a time, as they stand in the journal; those without ballots say nothing here."""
+class StabilityCounter:
+    """Counts judgements of the journal one by one; those without ballots are ignored."""
 
     _counts: Counter[str] = field(default_factory=Counter)
-    _fields: dict[str, _Field] = field(default_factory=dict)
+    _fields: dict[str, _SeatSpread] = field(default_factory=dict)
     _texts: set[str] = field(default_factory=set)
     _members: dict[str, Counter[str]] = field(default_factory=dict)
-    """Of each its seats, how many of them were absent, the fields it gave, and those that it gave as was decided."""
+    """For each member: its seats, absent seats, fields given, and fields equal to the decision."""
 
     def add(self, judgement: Mapping[str, Any]) -> None:
         ballots = judgement.get("ballots")
@@ -115,12 +115,12 @@ class StabilityTally:
             return
         undecided = judgement["status"] == "failed"
         tied = undecided or any(finding["rule"] == TIE for finding in judgement.get("findings") or ())
-        told = {"cases": 1, "seats": len(ballots), "tied": tied, "undecided": undecided}
-        told["absent"] = sum(ballot["labels"] is None for ballot in ballots)
-        told["shuffled"] = sum(ballot["order"] is not None for ballot in ballots)
+        counts = {"cases": 1, "seats": len(ballots), "tied": tied, "undecided": undecided}
+        counts["absent"] = sum(ballot["labels"] is None for ballot in ballots)
+        counts["shuffled"] = sum(ballot["order"] is not None for ballot in ballots)
         by_rule = {name for name, by in (judgement.get("decided_by") or {}).items() if by != LABELLER}
-        told["split"] = self._compare([fields_of(ballot) for ballot in ballots if ballot["verdict"]], by_rule)
-        self._counts.update(told)
+        counts["split"] = self._compare([fields_of(ballot) for ballot in ballots if ballot["verdict"]], by_rule)
+        self._counts.update(counts)
         decided = fields_of(judgement) if judgement["status"] == "ok" else {}
         labelled = {name: value for name, value in decided.items() if name not in by_rule}
         for ballot in ballots:
@@ -130,32 +130,32 @@ class StabilityTally:
         """None for a run without panels."""
         if not self._counts["cases"]:
             return None
-        fields = tuple(tally.result(name) for name, tally in self._fields.items() if name not in self._texts)
+        fields = tuple(counter.result(name) for name, counter in self._fields.items() if name not in self._texts)
         members = tuple(
             MemberStability(
                 name=name,
-                seats=tally["seats"],
-                absent=tally["absent"],
-                agreement=tally["as decided"] / tally["fields"] if tally["fields"] else None,
+                seats=counter["seats"],
+                absent=counter["absent"],
+                agreement=counter["as decided"] / counter["fields"] if counter["fields"] else None,
             )
-            for name, tally in self._members.items()
+            for name, counter in self._members.items()
         )
         names = ("cases", "seats", "absent", "shuffled", "split", "tied", "undecided")
         return Stability(**{name: self._counts[name] for name in names}, fields=fields, members=members)
 
     def _compare(self, verdicts: Sequence[Mapping[str, Any]], by_rule: Collection[str]) -> bool:
-        """Whether the seats differ in anything that is no text."""
+        """Count each field; returns whether the seats differ in anything but text."""
         if len(verdicts) < 2:
             return False
         split = False
         for name in dict.fromkeys(name for verdict in verdicts for name in verdict):
             values = [verdict.get(name) for verdict in verdicts]
-            if name in self._texts or is_explanation(name) or any(map(is_text, values)):
-                self._texts.add(name)  # wording differs whenever anything does: it is no measure
+            if name in self._texts or names_explanation(name) or any(map(is_text, values)):
+                self._texts.add(name)  # wording always differs, so that it measures nothing
                 continue
-            differ = len(set(map(key_of, values))) > 1
+            differ = len(set(map(comparison_key, values))) > 1
             if differ or not (name in by_rule or values[0] is None):
-                self._fields.setdefault(name, _Field()).add(values)
+                self._fields.setdefault(name, _SeatSpread()).add(values)
             split |= differ
         return split
 
@@ -166,6 +166,6 @@ class StabilityTally:
             return
         own = fields_of(ballot)
         for name, value in decided.items():
-            if name not in self._texts and not is_explanation(name) and not is_text(value):
+            if name not in self._texts and not names_explanation(name) and not is_text(value):
                 member["fields"] += 1
-                member["as decided"] += key_of(own.get(name)) == key_of(value)
+                member["as decided"] += comparison_key(own.get(name)) == comparison_key(value)

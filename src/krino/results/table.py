@@ -1,8 +1,8 @@
-"""The table of a run: one row a case, one column for each field of the verdict, in a few bytes a case and field.
+"""The table of a run: one row for each case, one column for each verdict field, a few bytes for each value.
 
-`Reader` turns judgements into parts of the table, some hundred rows at a time. Summary and slices add such parts up as
-they come, in flat memory. Comparison and gates need all rows at once: `read_table` reads the journal once, in whatever
-order its lines stand, and puts the rows in the order of the input.
+`Reader` turns judgements into parts of the table, some hundred rows each. Summary and slices add up these parts in
+constant memory. Comparison and gates need all rows: `read_table` reads the journal once, in the order of its lines, and
+puts the rows into the order of the input.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from numpy.typing import NDArray
 
 from krino.cases.metadata import column_value
 from krino.errors import UsageProblem
-from krino.results.kinds import MOST_VALUES, ColumnKind, as_number, codes_of, column_kind
-from krino.results.packed import NO_CODE, NULL, GrowingColumn, Texts, nothing_but
+from krino.results.compact_columns import NO_CODE, NULL, GrowingColumn, Texts, constant_column
+from krino.results.field_kinds import MOST_VALUES, ColumnKind, as_codes, as_number, column_kind
 from krino.results.verdict_schema import closed_labels
 from krino.runs.fields import ROLL_UP, own_fields
 from krino.runs.files import inside
@@ -32,7 +32,7 @@ from krino.runs.journal import CODES
 from krino.runs.manifest import Counts, Manifest
 from krino.runs.reading import Found, StoredRun, load_run
 from krino.runs.roll import Entry
-from krino.stats.resample import Floats
+from krino.stats.arrays import Floats
 from krino.text.clean import clean_line
 from krino.text.guessing import guessed
 
@@ -43,9 +43,9 @@ Places = NDArray[np.intp]
 
 SPENDING = ("calls", "cached", "input_tokens", "output_tokens", "cost", "seconds", "unpriced")
 ROWS = 500
-"""In one part of the table."""
-_FIRST_MARK = NO_CODE
-_MARK_BITS = (1 << 55) - 1
+"""Rows in one part of the table."""
+_FIRST_HASH = NO_CODE
+_HASH_BITS = (1 << 55) - 1
 _MOST_COMBINATIONS = 1_000
 _SPENT = itemgetter(*SPENDING[:-1])
 
@@ -54,17 +54,17 @@ _SPENT = itemgetter(*SPENDING[:-1])
 
 
 class Values(NamedTuple):
-    """Values of one field in some rows."""
+    """The values of one field in some rows."""
 
     rows: Places
     numbers: Floats
-    """nan where there is none."""
+    """nan where there is no number."""
     codes: NDArray[np.int64]
-    """Place among the values of the coder, NULL, NO_CODE for a number, or below that the mark of a text."""
+    """Index into the values of the encoder, `NULL`, `NO_CODE` for a number, or a smaller number: the hash of a text."""
 
 
 class Part(NamedTuple):
-    """Some rows of the table, with the judgements that they were made of."""
+    """Some rows of the table, with their judgements."""
 
     records: Sequence[Record]
     statuses: NDArray[np.uint8]
@@ -72,17 +72,17 @@ class Part(NamedTuple):
 
 
 @dataclass(slots=True)
-class Coder:
-    """Turns the values of one field into numbers and codes, and learns what kind of field it is."""
+class FieldEncoder:
+    """Encodes the values of one field as numbers and codes, and learns the kind of the field."""
 
     marks: bool = True
-    """Whether different texts get different marks, which only a comparison of two runs needs."""
+    """Whether texts are hashed, which only the comparison of two runs needs."""
     values: dict[Labels, int] = field(default_factory=dict)
-    """What a code stands for: the label, or the labels of a list, sorted."""
+    """The meaning of a code: a label, or the sorted labels of a list."""
     labels: set[str] = field(default_factory=set)
     is_text: bool = False
     _known: dict[Any, int] = field(default_factory=lambda: {None: NULL})
-    """Values seen before: most are one of a few."""
+    """Codes of earlier values: most values are one of a few."""
 
     def read(self, values: Sequence[Any]) -> tuple[Floats, NDArray[np.int64]]:
         kinds = set(map(type, values))
@@ -91,7 +91,7 @@ class Coder:
             numbers[~(np.abs(numbers) < 1e100)] = np.nan
             return numbers, np.where(np.isnan(numbers), NULL, NO_CODE)
         if self.is_text and not self.marks and kinds.isdisjoint((float, int)):
-            codes = (NULL if value is None else NO_CODE for value in values)  # which text it is does not matter
+            codes = (NULL if value is None else NO_CODE for value in values)  # without hashes all texts are equal
             return np.full(len(values), np.nan), np.fromiter(codes, np.int64, len(values))
         if kinds.isdisjoint((float, int)):
             return np.full(len(values), np.nan), np.fromiter(map(self._code, values), np.int64, len(values))
@@ -101,7 +101,7 @@ class Coder:
         return numbers, np.fromiter(codes, np.int64, len(values))
 
     def forget(self) -> None:
-        """Let go of combinations of labels, if there are many: what was counted by them is counted."""
+        """Free the combinations of labels if there are many; they have been counted."""
         if len(self.values) > _MOST_COMBINATIONS:
             self.values.clear()
             self._known = {None: NULL}
@@ -114,11 +114,11 @@ class Coder:
 
     def _new_code(self, value: Any) -> int:
         if isinstance(value, float | int) and not isinstance(value, bool):
-            return NULL  # a number that is none (nan, infinity) measures as little as null
-        labels = codes_of(value)
-        if labels is None or self.is_text:  # marked as a code would be, which other values of the field may be
+            return NULL  # nan and infinity count as null
+        labels = as_codes(value)
+        if labels is None or self.is_text:  # hashed like a code, because other values of the field may be codes
             self.is_text = True
-            return _mark(value if labels is None else sorted(labels)) if self.marks else NO_CODE
+            return _hash_text(value if labels is None else sorted(labels)) if self.marks else NO_CODE
         key = tuple(sorted(labels))
         if key not in self.values:
             self.labels.update(key)
@@ -130,15 +130,15 @@ class Coder:
 
 
 @dataclass(slots=True)
-class Reader:
-    """Makes parts of the table; `coders` are those of the fields, in the order in which they came up."""
+class TableReader:
+    """Makes parts of the table; `encoders` has one encoder for each field, in order of appearance."""
 
     wanted: Collection[str] | None = None
-    """Only these fields are kept; all, if None."""
+    """Keep only these fields; None keeps all."""
     marks: bool = True
-    coders: dict[str, Coder] = field(default_factory=dict)
+    encoders: dict[str, FieldEncoder] = field(default_factory=dict)
     names: dict[str, None] = field(default_factory=dict)
-    """Of all fields that there are; the roll-up counts as one, where the judge gives it."""
+    """The names of all fields; the roll-up is one if the judge gives it."""
 
     def parts(self, records: Iterable[Record]) -> Iterator[Part]:
         remaining = iter(records)
@@ -146,7 +146,7 @@ class Reader:
             yield self.part(some)
 
     def part(self, records: Sequence[Record]) -> Part:
-        """Verdicts count only where the status is ok."""
+        """The part of some judgements. Only judgements with status `ok` have values."""
         statuses = np.fromiter((CODES[record["status"]] for record in records), np.uint8, len(records))
         ok = np.flatnonzero(statuses == CODES["ok"])
         judged = [record for record in records if record["status"] == "ok"]
@@ -160,15 +160,15 @@ class Reader:
         fields = {}
         for name in self.names:
             if self.wanted is None or name in self.wanted:
-                rows, values = _column(name, ok, verdicts, rolled)
+                rows, values = _field_values(name, ok, verdicts, rolled)
                 if values:
-                    coder = self.coders.setdefault(name, Coder(self.marks))
-                    fields[name] = Values(rows, *coder.read(values))
+                    encoder = self.encoders.setdefault(name, FieldEncoder(self.marks))
+                    fields[name] = Values(rows, *encoder.read(values))
         return Part(records, statuses, fields)
 
 
-def _column(name: str, ok: Places, verdicts: Sequence[Record], rolled: Sequence[Any]) -> tuple[Places, list[Any]]:
-    """The rows that have a field, and what it holds there. A field of the judge's own goes before ours."""
+def _field_values(name: str, ok: Places, verdicts: Sequence[Record], rolled: Sequence[Any]) -> tuple[Places, list[Any]]:
+    """The rows that have a field, and its values. A judge's own `roll_up` field takes precedence over ours."""
     try:
         return ok, [verdict[name] for verdict in verdicts]
     except KeyError:
@@ -187,23 +187,23 @@ _NO_FIELD = object()
 
 @dataclass(frozen=True)
 class Column:
-    """One field of the verdict over all cases of a run, in the order of the run."""
+    """One verdict field over all cases of a run."""
 
     name: str
     kind: ColumnKind
     numbers: Floats
-    """nan where there is none."""
+    """nan where there is no number."""
     codes: NDArray[np.int32]
-    """Place in `values`, or one of the signs above."""
+    """Index into `values`, or one of the negative codes."""
     values: tuple[Labels, ...]
-    """What a code stands for: the label, or the labels of a list, sorted."""
+    """The meaning of a code: a label, or the sorted labels of a list."""
     texts: NDArray[np.int64] | None
-    """Marks of values that are neither numbers nor codes; None where there are none."""
+    """Hashes of values that are neither numbers nor codes; None if there are none."""
 
     def marks(self, places: Places) -> NDArray[np.int64]:
-        """Of the cases at these places, equal where values are equal, whatever they are (within one process)."""
+        """A number for the value of each case, equal for equal values of any kind (within one process)."""
         codes, numbers = self.codes[places], self.numbers[places]
-        table = np.array([_mark(list(labels)) for labels in self.values] or [0], np.int64)
+        table = np.array([_hash_text(list(labels)) for labels in self.values] or [0], np.int64)
         marks = np.where(codes >= 0, table[np.maximum(codes, 0)], codes)
         marks = np.where(codes == NO_CODE, numbers.view(np.int64), marks)
         if self.texts is not None:
@@ -221,13 +221,13 @@ class Column:
 
 @dataclass(frozen=True)
 class Slicing:
-    """Which slice each case belongs to, as a number; `names` says what the numbers mean."""
+    """The slice of each case, as an index into `names`."""
 
     codes: NDArray[np.int32]
     names: tuple[str, ...]
 
     def sizes(self) -> list[tuple[int, int]]:
-        """The number of each slice and how many cases it has, from the largest down; of equals the first met first."""
+        """The index and size of each slice, largest first; ties in order of appearance."""
         codes, first, counts = np.unique(self.codes, return_index=True, return_counts=True)
         order = np.lexsort((first, -counts))
         return list(zip(codes[order].tolist(), counts[order].tolist(), strict=True))
@@ -235,26 +235,26 @@ class Slicing:
 
 @dataclass(frozen=True)
 class Table:
-    """All that comparing and gating need of a run."""
+    """The data of a run that comparison and gates need."""
 
     run: StoredRun
     ids: Texts
     positional: Mask
-    """Whose id is only a place in the input, because the case gave none: it says nothing of what the case is."""
+    """Cases without an id of their own: their id is their position in the input and says nothing about the case."""
     statuses: NDArray[np.uint8]
     digests: NDArray[np.uint64]
     spending: NDArray[np.float32]
-    """A row for each case, a column for each of `SPENDING`; cost is nan where no price is known. Empty unless asked."""
+    """One row for each case, one column for each of `SPENDING`; unknown costs are nan. Empty unless requested."""
     fields: dict[str, Column]
-    """Those that were asked for."""
+    """The requested fields."""
     field_names: tuple[str, ...]
-    """Of all that there are."""
+    """The names of all fields."""
     slices: dict[str, Slicing]
-    """For each combination of metadata columns asked for: where each case belongs."""
+    """One slicing for each requested combination of metadata columns."""
     metadata: frozenset[str]
-    """The metadata columns that there are."""
+    """The names of all metadata columns."""
     offsets: NDArray[np.int64]
-    """Where in the journal the line of each case begins."""
+    """Where the line of each case begins in the journal."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -276,14 +276,14 @@ class Table:
         return Counts(**{status: int((self.statuses == code).sum()) for status, code in CODES.items()})
 
     def records(self, places: Iterable[int]) -> Iterator[tuple[int, dict[str, Any]]]:
-        """The judgements of a few cases, in their order, read again from where they stand in the journal."""
+        """The judgements of a few cases in their order, read again from the journal."""
         with inside(self.run.journal).open("rb") as journal:
             for place in sorted(places):
                 journal.seek(int(self.offsets[place]))
-                yield place, self._same(journal.readline(), place)
+                yield place, self._parse_unchanged(journal.readline(), place)
 
-    def _same(self, line: bytes, place: int) -> dict[str, Any]:
-        """It was checked when it was read first; since then the journal can only have been emptied and filled again."""
+    def _parse_unchanged(self, line: bytes, place: int) -> dict[str, Any]:
+        """Parse a line that was validated on first reading; since then, the journal may have been replaced."""
         with suppress(orjson.JSONDecodeError, KeyError, TypeError):
             record: dict[str, Any] = orjson.loads(line)
             if int(record["input_hash"][:16], 16) == self.digests[place]:
@@ -292,17 +292,13 @@ class Table:
 
 
 def read_table(
-    folder: Path,
-    *,
-    fields: Collection[str] | None = None,
-    by: Sequence[Sequence[str]] = (),
-    spending: bool = False,
+    folder: Path, *, fields: Collection[str] | None = None, by: Sequence[Sequence[str]] = (), spending: bool = False
 ) -> Table:
-    """`fields`: only these (all, if None). `by`: combinations of metadata columns to slice or cluster by."""
+    """Read the table of a run. `fields`: only these; `by`: combinations of metadata columns to slice or cluster by."""
     run = load_run(folder)
-    builder = _TableBuilder(run, Reader(fields), [tuple(columns) for columns in by], spending)
+    builder = _TableBuilder(run, TableReader(fields), [tuple(columns) for columns in by], spending)
     found = Found(run, builder.cases())
-    for line in run.lines():  # once through the journal, in whatever order: half the time of reading it in order
+    for line in run.lines():  # in the order of the journal: reading in input order takes twice as long
         if found.note(line.data["input_hash"], line.data["status"], len(builder)):
             builder.add(line.data, line.offset)
     return builder.result(found)
@@ -312,7 +308,7 @@ def slice_name(columns: Sequence[str]) -> str:
     return "*".join(columns)
 
 
-def no_such_column(flag: str, name: str, known: Collection[str], what: str = "column") -> UsageProblem:
+def unknown_column(flag: str, name: str, known: Collection[str], what: str = "column") -> UsageProblem:
     there = ", ".join(clean_line(column, 60) for column in sorted(known)) or "none"
     return UsageProblem(f"{flag} {name}: the judgements have no such {what}{guessed(name, known)}; they have {there}")
 
@@ -320,11 +316,11 @@ def no_such_column(flag: str, name: str, known: Collection[str], what: str = "co
 @dataclass(slots=True)
 class _TableBuilder:
     run: StoredRun
-    reader: Reader
+    reader: TableReader
     by: list[tuple[str, ...]]
     with_spending: bool
     ids: Texts = field(default_factory=Texts)
-    """Of all cases on the roll; what follows is of lines."""
+    """One id for each case of the roll; the attributes below have one value for each line."""
     positional: bytearray = field(default_factory=bytearray)
     offsets: array[int] = field(default_factory=lambda: array("q"))
     digests: array[int] = field(default_factory=lambda: array("Q"))
@@ -340,7 +336,7 @@ class _TableBuilder:
         return len(self.offsets)
 
     def cases(self) -> Iterator[Entry]:
-        """The roll, whose ids are kept as it goes by."""
+        """The roll; ids are stored in passing."""
         for index, entry in enumerate(self.run.roll()):
             self.ids.append(entry.id)
             self.positional.append(_is_positional(index, entry))
@@ -350,7 +346,7 @@ class _TableBuilder:
         self.offsets.append(offset)
         self.digests.append(int(judgement["input_hash"][:16], 16))
         if self.with_spending:
-            spent = (*_SPENT(usage := judgement["usage"]), usage.get("unpriced", 0))  # older lines do not count them
+            spent = (*_SPENT(usage := judgement["usage"]), usage.get("unpriced", 0))  # older lines lack it
             self.spending.extend(spent if None not in spent else [nan if part is None else part for part in spent])
         metadata = judgement.get("metadata") or {}
         self.metadata.update(metadata)
@@ -370,7 +366,7 @@ class _TableBuilder:
         self.waiting = []
 
     def result(self, found: Found) -> Table:
-        """The rows that count, in the order of the input; cases of the same content share one."""
+        """The current rows in the order of the input; cases with the same content share a row."""
         self._add_waiting()
         judged, rows, again = found.at_once()
         return Table(
@@ -379,38 +375,38 @@ class _TableBuilder:
             positional=np.frombuffer(self.positional, np.bool_)[judged],
             statuses=np.frombuffer(self.statuses, np.uint8)[rows],
             digests=_in_order(self.digests, np.uint64, rows),
-            spending=self._spent(rows, again),
+            spending=self._spending(rows, again),
             fields={name: self._field(name, rows) for name in self.reader.names if name in self.columns},
             field_names=tuple(self.reader.names),
-            slices={name: self._sliced(name, rows) for name in map(slice_name, self.by)},
+            slices={name: self._slicing(name, rows) for name in map(slice_name, self.by)},
             metadata=frozenset(self.metadata),
             offsets=_in_order(self.offsets, np.int64, rows),
         )
 
-    def _spent(self, rows: NDArray[np.int64], again: Mask) -> NDArray[np.float32]:
+    def _spending(self, rows: NDArray[np.int64], again: Mask) -> NDArray[np.float32]:
         lines = np.frombuffer(self.spending, np.float32).reshape(-1, len(SPENDING))
         if not self.with_spending:
             return lines
         spending: NDArray[np.float32] = lines[rows]
-        spending[again] *= 0.0  # paid for in the earlier case that it shares a verdict with; what is unknown stays so
+        spending[again] *= 0.0  # paid for by the earlier case with this verdict; nan stays nan
         return spending
 
-    def _sliced(self, name: str, rows: NDArray[np.int64]) -> Slicing:
+    def _slicing(self, name: str, rows: NDArray[np.int64]) -> Slicing:
         return Slicing(_in_order(self.slices.get(name, array("i")), np.int32, rows), tuple(self.slice_names))
 
     def _field(self, name: str, rows: NDArray[np.int64]) -> Column:
-        """`rows`: those that count, in order."""
-        coder, column = self.reader.coders[name], self.columns.pop(name)
+        """`rows`: the current rows in order."""
+        encoder, column = self.reader.encoders[name], self.columns.pop(name)
         column.fill(len(self))
         codes = _in_order(column.codes, np.int32, rows)
-        numbers = nothing_but(np.nan, len(rows))
+        numbers = constant_column(np.nan, len(rows))
         if column.numbers is not None:
             numbers = _in_order(column.numbers, np.float64, rows)
         kind = column_kind(
             name,
             has_numbers=not np.isnan(numbers).all(),
-            is_text=coder.is_text,
-            labels=len(coder.labels),
+            is_text=encoder.is_text,
+            labels=len(encoder.labels),
             coded=int((codes >= 0).sum()),
             closed=bool(closed_labels(self.run.manifest.about.fields_schema, name)),
         )
@@ -419,26 +415,26 @@ class _TableBuilder:
             kind=kind,
             numbers=numbers,
             codes=codes,
-            values=tuple(coder.values),
+            values=tuple(encoder.values),
             texts=None if column.marks is None else _in_order(column.marks, np.int64, rows),
         )
 
 
 def _in_order(values: array[Any], kind: type[Any], rows: NDArray[np.int64]) -> NDArray[Any]:
-    """The values at these rows; of a journal in the order of the input, the values themselves without a copy."""
+    """The values at some rows; without a copy if the journal is in the order of the input."""
     stored = np.frombuffer(values, kind)
     return stored if len(rows) == len(stored) and (rows == np.arange(len(rows))).all() else stored[rows]
 
 
 def _is_positional(index: int, case: Entry) -> bool:
-    """As the readers number cases without an id: by file and line, or from Python by their number."""
+    """Whether the id is the one that readers give to cases without: file and line, or in Python a number."""
     if case.source is None:
         return case.id == str(index + 1)
     file, _, line = case.id.rpartition(":")
     return line == str(case.source["line"]) and file in ("stdin", PurePath(case.source["file"]).name)
 
 
-def _mark(value: Any) -> int:
-    """A number for a value, the same for the same value; always below the signs for nothing."""
+def _hash_text(value: Any) -> int:
+    """A number for a value, equal for equal values, and smaller than all special codes."""
     text = value if isinstance(value, str) else orjson.dumps(value)
-    return _FIRST_MARK - 1 - (hash(text) >> 8 & _MARK_BITS)
+    return _FIRST_HASH - 1 - (hash(text) >> 8 & _HASH_BITS)

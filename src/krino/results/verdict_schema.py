@@ -1,4 +1,4 @@
-"""What the schema of a judge's verdict declares of its fields: labels, scales, and which end of a scale is good.
+"""Reads the JSON Schema of a verdict: the labels and scales of fields, and which end of a scale is good.
 
 A higher number is better, unless the field says otherwise:
 `seconds: float = Field(ge=0, le=60, json_schema_extra={"better": "lower"})`.
@@ -10,13 +10,13 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, TypeAlias, TypeVar
 
-from krino.results.kinds import as_number, codes_of, is_explanation
-from krino.stats.moments import ANY, Ends
+from krino.results.field_kinds import as_codes, as_number, names_explanation
+from krino.stats.confidence_intervals import UNBOUNDED, Bounds
 
 Schema = Mapping[str, Any]
 Scale: TypeAlias = tuple[float, float]
 Scales: TypeAlias = Mapping[str, Scale]
-"""Of verdict fields: the worst value and the best one."""
+"""The worst and the best value of verdict fields."""
 Grade = Literal["low", "middle", "high"]
 
 _MIDDLE, _HIGH = 0.5, 0.75  # of the way from the worst to the best
@@ -24,36 +24,39 @@ _T = TypeVar("_T")
 
 
 def closed_labels(schema: Schema | None, field: str) -> set[str] | None:
-    """All labels that a field can have; None where the schema does not close the list, or knows no such field."""
-    labels = _read(schema, field, _labels, inside_lists=True)
+    """All labels that a field can have; None if the schema does not list them, or has no such field."""
+    labels = _read_parts(schema, field, _labels, inside_lists=True)
     return None if labels is None or None in labels else {label for label in labels if label is not None}
 
 
-def explains(schema: Schema | None, field: str) -> bool:
-    """Whether a field holds words about the verdict, by its name; not one whose list of labels is closed, nor one of
-    numbers."""
-    if not is_explanation(field) or closed_labels(schema, field):
+def is_text_explanation(schema: Schema | None, field: str) -> bool:
+    """Whether a field explains the verdict, by its name; fields of numbers and of listed labels do not."""
+    if not names_explanation(field) or closed_labels(schema, field):
         return False
-    return any(_read(schema, field, lambda part: [part.get("type", "string") == "string"], inside_lists=True) or ())
+    return any(
+        _read_parts(schema, field, lambda part: [part.get("type", "string") == "string"], inside_lists=True) or ()
+    )
 
 
 def declared_scale(schema: Schema | None, field: str) -> Scale | None:
-    """The ends of a field of numbers; None where an end is open, or there is no such field."""
-    ends = declared_ends(schema, field)
+    """The bounds of a numeric field; None if one is infinite, or there is no such field."""
+    ends = declared_bounds(schema, field)
     return None if math.inf in map(abs, ends) else ends
 
 
-def declared_ends(schema: Schema | None, field: str) -> Ends:
-    """The least and the most that a field of numbers can be; an open end is infinite."""
-    found = _read(schema, field, _ends)
-    return (min(end[0] for end in found), max(end[1] for end in found)) if found else ANY
+def declared_bounds(schema: Schema | None, field: str) -> Bounds:
+    """The smallest and the largest value of a numeric field; infinite if not declared."""
+    found = _read_parts(schema, field, _bounds)
+    return (min(end[0] for end in found), max(end[1] for end in found)) if found else UNBOUNDED
 
 
-def _read(
+def _read_parts(
     schema: Schema | None, field: str, read: Callable[[Schema], Iterable[_T]], *, inside_lists: bool = False
 ) -> list[_T] | None:
-    """What is read from each plain part of a field's schema. A schema comes from a run folder, and that from anyone: of
-    one that makes no validator nothing is known."""
+    """Apply `read` to each plain part of a field's schema; None if the schema is malformed.
+
+    A run folder may come from anyone, so a malformed schema must not raise.
+    """
     try:
         whole: Schema = schema or {}
         parts = _plain_parts(whole["properties"][field], whole, inside_lists)
@@ -63,7 +66,7 @@ def _read(
 
 
 def _plain_parts(part: Schema, schema: Schema, inside_lists: bool) -> Iterator[Schema]:
-    """The part itself, or what it refers to, or each of its choices, or (if asked) of what a list holds."""
+    """Resolve references, choices and, with `inside_lists`, list items; yields the parts that are left."""
     if "$ref" in part:
         yield from _plain_parts(schema["$defs"][str(part["$ref"]).rpartition("/")[2]], schema, inside_lists)
     elif "anyOf" in part:
@@ -76,18 +79,18 @@ def _plain_parts(part: Schema, schema: Schema, inside_lists: bool) -> Iterator[S
 
 
 def _labels(part: Schema) -> Iterator[str | None]:
-    """Every label that a part allows; None where it allows any."""
+    """Every label that a part allows; None if it allows any text."""
     if "enum" in part or "const" in part:
         for value in part.get("enum", [part.get("const")]):
-            yield from codes_of(value) or ()
+            yield from as_codes(value) or ()
     elif part.get("type") == "boolean":
         yield from ("true", "false")
     elif part.get("type") != "null":
         yield None
 
 
-def _ends(part: Schema) -> Iterator[Ends]:
-    """Of every number that a part allows: the least and the most, infinite where there is none."""
+def _bounds(part: Schema) -> Iterator[Bounds]:
+    """The bounds of each number that a part allows."""
     if "enum" in part or "const" in part:
         for number in map(as_number, part.get("enum", [part.get("const")])):
             if number is not None:
@@ -97,8 +100,8 @@ def _ends(part: Schema) -> Iterator[Ends]:
         yield -math.inf if least is None else float(least), math.inf if most is None else float(most)
 
 
-def scales_of(schema: Schema | None) -> Scales:
-    """Every field whose scale the judge declares."""
+def declared_scales(schema: Schema | None) -> Scales:
+    """The worst and the best value of every field with a declared scale."""
     found = {name: declared_scale(schema, name) for name in (schema or {}).get("properties", {})}
     lower = lower_is_better(schema)
     return {
@@ -115,8 +118,8 @@ def lower_is_better(schema: Schema | None) -> frozenset[str]:
     )
 
 
-def standing(scales: Scales, field: str, value: Any) -> float | None:
-    """0 at the worst end of the scale, 1 at the best; None without a scale or a number."""
+def scale_position(scales: Scales, field: str, value: Any) -> float | None:
+    """The position of a value on its scale, from 0 (worst) to 1 (best); None without a scale or number."""
     number, scale = as_number(value), scales.get(field)
     if number is None or scale is None:
         return None
@@ -124,8 +127,8 @@ def standing(scales: Scales, field: str, value: Any) -> float | None:
     return min(max((number - worst) / (best - worst), 0.0), 1.0)
 
 
-def grade(scales: Scales, field: str, value: Any) -> Grade | None:
-    place = standing(scales, field, value)
+def grade_value(scales: Scales, field: str, value: Any) -> Grade | None:
+    place = scale_position(scales, field, value)
     if place is None:
         return None
     return "low" if place < _MIDDLE else "middle" if place < _HIGH else "high"

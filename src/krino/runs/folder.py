@@ -18,14 +18,15 @@ from krino.runs.inputs import is_kept_input
 from krino.runs.journal import JOURNAL
 from krino.runs.manifest import MANIFEST, Counts, Manifest, Plan, differences
 from krino.runs.roll import ROLL
+from krino.runs.views import VIEWS
 from krino.text.clean import clean_name, has_unseen
 from krino.writing import OWNER_ONLY, make_own_folder
 
 BATCHES = FOLDER
 """What the engine of batch files keeps for as long as anything is out."""
 RESULTS = (ROLL, "report.html", "judgements.parquet")
-"""What speaks of the cases of one command; the journal outlives them."""
-OUR_FILES = frozenset({MANIFEST, JOURNAL, BATCHES, *RESULTS})
+"""What speaks of the cases of one command; the journal and the views outlive them."""
+OUR_FILES = frozenset({MANIFEST, JOURNAL, VIEWS, BATCHES, *RESULTS})
 """What a run keeps in its folder, beside its inputs that could be read only once."""
 TRYING = f".{MANIFEST}.trying"
 """Lies in the folder while this process tries the judge on the first cases."""

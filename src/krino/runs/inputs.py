@@ -28,6 +28,7 @@ from pydantic import BaseModel
 from krino.cases.content import content_hash, content_hash_by_names
 from krino.cases.from_python import plain_record, rows_of_frame
 from krino.cases.item import CaseItem
+from krino.cases.open_files import OpenFiles
 from krino.cases.origin import known_suffixes
 from krino.cases.stream import MAX_CASE_BYTES
 from krino.contract import AnyJudge, hash_record
@@ -80,6 +81,7 @@ class Inputs:
 
     def __init__(self, given: Sequence[str], copies: Mapping[str, Copy] | None = None) -> None:
         self.given = list(given)
+        self.files = OpenFiles()
         self._copies = dict(copies or {})
         self.paths = [str(self._copies[name].path) if name in self._copies else name for name in given]
 
@@ -118,13 +120,21 @@ def inputs_of(source: Source) -> Iterator[Inputs]:
 
         files, records = _told_apart(source)
         if records is not None:
-            yield Inputs([RECORDS], {RECORDS: _written(records, folder())})
+            yield stack.enter_context(opened_once(Inputs([RECORDS], {RECORDS: _written(records, folder())})))
             return
         once = [name for name in files if name == "-" or _is_pipe(Path(name))]
         if twice := [name for name in once if once.count(name) > 1]:
             raise UsageProblem(f"{_shown(twice[0])} is named twice; it can be read once")
         home = folder() if once else Path()
-        yield Inputs(files, {name: _copied(name, number, home) for number, name in enumerate(once, 1)})
+        copies = {name: _copied(name, number, home) for number, name in enumerate(once, 1)}
+        yield stack.enter_context(opened_once(Inputs(files, copies)))
+
+
+@contextlib.contextmanager
+def opened_once(inputs: Inputs) -> Iterator[Inputs]:
+    """The inputs, each of whose files is opened at most once inside the block."""
+    with inputs.files:
+        yield inputs
 
 
 def _told_apart(source: Source) -> tuple[list[str], Iterator[Mapping[str, Any]] | None]:

@@ -14,7 +14,7 @@ import io
 from array import array
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -25,6 +25,7 @@ import orjson
 from numpy.typing import NDArray
 
 from krino.contract import Judgement, Source, Status, Usage
+from krino.engine.views import ViewKeeper
 from krino.errors import UsageProblem
 from krino.runs.checking import LineCheck
 from krino.runs.contents import Contents
@@ -33,6 +34,7 @@ from krino.runs.folder import BATCHES, RESULTS
 from krino.runs.journal import CODES, JOURNAL, NAMES, Journal, is_open, read_journal
 from krino.runs.manifest import MANIFEST, Counts, Manifest, Part, Plan, differences
 from krino.runs.roll import ROLL, Entry, RepeatedIds, entries_with_offsets, entry_of
+from krino.runs.views import StoredViews, ViewFile
 from krino.writing import make_own_folder, replacing
 
 Key = tuple[int, int, int]
@@ -162,6 +164,7 @@ class _Merged:
         self._whole = whole
         self._rolls = [_opened(source.folder / ROLL, stack) for source in self._sources]
         self._journals = [_opened(source.folder / JOURNAL, stack) for source in self._sources]
+        self._views = [stack.enter_context(StoredViews(source.folder)) for source in self._sources]
         self._slots, self._best, self._paid = Contents(), _Best(), _Paid()
         self._places = self._sorted_places()
         digest, self._cases = hashlib.blake2b(digest_size=16), 0
@@ -179,7 +182,9 @@ class _Merged:
                 (into / name).unlink(missing_ok=True)
         self._read_journals()
         found, repeated = Counter[int](), RepeatedIds()
-        with replacing(into / JOURNAL) as journal, replacing(into / ROLL) as roll:
+        with closing(ViewFile(into)) as file, replacing(into / JOURNAL) as journal, replacing(into / ROLL) as roll:
+            file.clear()
+            views = ViewKeeper(file.append)
             # In a journal the last error counts and the first that is settled: what was replaced stands around those.
             self._keep_replaced(journal, manifest, opened=True)
             given = bytearray(len(self._best.codes))
@@ -194,6 +199,8 @@ class _Merged:
                     judgement = self._judgement(slot, index, entry)
                     manifest.usage.add(judgement.usage)
                     journal.write(judgement.to_json() + b"\n")
+                    if (line := self._views[self._best.runs[slot]].line(entry.input_hash)) is not None:
+                        views.keep_line(judgement, line)
             self._keep_replaced(journal, manifest, opened=False)
         manifest.counts = Counts(**{status: found[code] for status, code in CODES.items()})
         repeated.tell(manifest)

@@ -16,6 +16,7 @@ from krino.engine.case import unwritable
 from krino.engine.pool import LocalPool
 from krino.engine.protocol import Assignment, Engine, Finished, Returned, opened
 from krino.engine.rehearsal import Trial
+from krino.engine.views import ViewKeeper
 from krino.errors import RunStopped, UsageProblem
 from krino.labellers.llm.batch.ledger import forget_answered
 from krino.runs.checking import LineCheck
@@ -24,6 +25,7 @@ from krino.runs.folder import BATCHES, clear_results, make, refuse_batches_out, 
 from krino.runs.journal import Journal
 from krino.runs.manifest import Counts, JudgeCard, Manifest, Plan
 from krino.runs.roll import RollWriter, read_roll
+from krino.runs.views import ViewFile
 
 CaseSource = Callable[[], Iterator[CaseItem]]
 """Gives the cases from the first on, each time it is called."""
@@ -69,6 +71,8 @@ class Session:
     """What ended the session before its cases did, if that was no interruption."""
     lines: Contents | None = None
     """Where in the journal the line of each content begins, once the session is over; see `Journal.lines`."""
+    _views: ViewFile = field(init=False)
+    _view_keeper: ViewKeeper = field(init=False)
     _engine: Engine | None = None
     _met: Contents = field(default_factory=Contents)
     """Where each content came by first: a record that stands in the input twice is judged once."""
@@ -77,6 +81,10 @@ class Session:
     _killed: bool = False
     """Whether one of the cases may kill its process: so it is said, or the session before this one was killed."""
     _problem: UsageProblem | None = None
+
+    def __post_init__(self) -> None:
+        self._views = ViewFile(self.folder)
+        self._view_keeper = ViewKeeper(self._views.append)
 
     async def run(self, cases: CaseSource) -> Manifest:
         """To the end of the cases, or as far as it can go; the manifest says which.
@@ -99,6 +107,7 @@ class Session:
             raise
         finally:
             journal.close()
+            self._views.close()
         self.lines = journal.lines
         if self._problem is not None:
             raise self._problem
@@ -125,6 +134,7 @@ class Session:
         clear_results(self.folder)
         if self.fresh:
             journal.clear()
+            self._views.clear()
         return Manifest(plan=self.plan, about=about, usage=replace(journal.usage))
 
     async def _judge_and_record(
@@ -203,7 +213,8 @@ class Session:
             return
         self._engine = self.make_engine()
         cases = opened(self._readable(items), is_open, self.judge)
-        work = Assignment(self.judge, self.labeller, self.folder, self.case_seconds, may_kill)
+        seconds, views = self.case_seconds, self._view_keeper
+        work = Assignment(self.judge, self.labeller, self.folder, seconds, may_kill, views)
         await self._engine.run(work, cases, receive)
 
     def _readable(self, items: Iterator[CaseItem]) -> Iterator[CaseItem]:

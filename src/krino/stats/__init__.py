@@ -1,1 +1,1 @@
-"""Statistics of runs: agreement with people, comparison of two runs, resampling. Pure functions over arrays."""
+"""Statistics over arrays: confidence intervals, rater agreement, paired tests, the bootstrap. Pure functions."""

@@ -1,4 +1,4 @@
-"""Puts the workbench together: guards, routers, pages, and what they work with."""
+"""Builds the ASGI application: routes, pages, guards and the services that they use."""
 
 from __future__ import annotations
 
@@ -14,31 +14,30 @@ from starlette.types import Scope
 
 from krino import __version__
 from krino.errors import UsageProblem
-from krino.web import login
 from krino.web.api import runs as runs_api
 from krino.web.api.judge import judge_router
 from krino.web.labels import api as labels_api
 from krino.web.labels import pages as label_pages
-from krino.web.labels.labelling import Labelling
-from krino.web.meters import Metered
-from krino.web.pages import case, compare, run, runs, try_it
+from krino.web.labels.service import LabellingService
+from krino.web.metrics import RequestMetrics
+from krino.web.pages import case, compare, login, run, runs, try_it
 from krino.web.problems import REFUSALS, add_handlers
 from krino.web.security import add_guards
 from krino.web.settings import ServeSettings
-from krino.web.strict import only_known_names
-from krino.web.workbench import Bench, Workbench
+from krino.web.strict_requests import refuse_unknown_parameters
+from krino.web.workbench import Workbench, WorkbenchDep
 
-PARTS = (login, runs_api, labels_api, label_pages, runs, run, case, compare, try_it)
-"""Modules with a `router`. The order matters where two paths could mean the same request: the first wins."""
+ROUTED = (login, runs_api, labels_api, label_pages, runs, run, case, compare, try_it)
+"""Modules with a `router`. The order matters: the first route that matches a path wins."""
 
-watching = APIRouter(tags=["watching"])
-"""For whoever watches the server: is it alive, and what has it done."""
+monitoring = APIRouter(tags=["monitoring"])
+"""Routes for monitoring: is the server alive, and what has it done?"""
 
 
 def create_app(settings: ServeSettings) -> FastAPI:
-    """The ASGI application. What it opened is closed when its lifespan ends."""
+    """The ASGI application. Its services are closed when its lifespan ends."""
     if not settings.runs.is_dir():
-        raise UsageProblem(f"{settings.runs} is no folder of runs: name the one that `krino judge` writes its runs to")
+        raise UsageProblem(f"{settings.runs} is not a folder; name the folder that `krino judge` writes its runs to")
     opened = Workbench(settings)
 
     @asynccontextmanager
@@ -52,26 +51,27 @@ def create_app(settings: ServeSettings) -> FastAPI:
         title="Krino workbench",
         version=__version__,
         description="Evaluation by judges whose verdicts can be checked: models label, code scores.",
-        docs_url=None,  # these two load their scripts from elsewhere
+        docs_url=None,  # these two pages load scripts from a CDN
         redoc_url=None,
         lifespan=lifespan,
         separate_input_output_schemas=False,
         responses=REFUSALS,
     )
     app.state.workbench = opened
-    app.state.labelling = Labelling(opened)
+    app.state.labelling = LabellingService(opened)
     add_handlers(app)
-    add_guards(app, settings, opened.doorkeeper)
-    app.add_middleware(Metered, meters=opened.meters)
-    app.include_router(watching)
-    for router in (judge_router(opened.desk, settings.max_cases), *(part.router for part in PARTS)):
-        app.include_router(router, dependencies=[Depends(only_known_names)])
+    add_guards(app, settings, opened.auth)
+    app.add_middleware(RequestMetrics, metrics=opened.metrics)
+    app.include_router(monitoring)
+    for router in (judge_router(opened.judging, settings.max_cases), *(module.router for module in ROUTED)):
+        app.include_router(router, dependencies=[Depends(refuse_unknown_parameters)])
     app.mount("/static", Static(directory=Path(__file__).parent / "static"), name="static")
     return app
 
 
 class Static(StaticFiles):
-    """Our own style sheets and scripts: kept by the browser, and asked after each time (ETag)."""
+    """Style sheets and scripts. Browsers keep them but revalidate every time (ETag), so that an upgrade shows at
+    once."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)
@@ -84,14 +84,14 @@ class Health(BaseModel):
     version: str
 
 
-@watching.get("/health")
+@monitoring.get("/health")
 def health() -> Health:
     """Whether the server answers. Needs no token."""
     return Health(status="ok", version=__version__)
 
 
-@watching.get("/metrics", response_class=PlainTextResponse)
-def metrics(bench: Bench) -> PlainTextResponse:
-    """Requests, seconds and cases, as Prometheus reads them. Needs the token, where there is one."""
-    text = bench.meters.text(bench.desk.under_way)
+@monitoring.get("/metrics", response_class=PlainTextResponse)
+def metrics(workbench: WorkbenchDep) -> PlainTextResponse:
+    """Requests, durations and cases in Prometheus' text format. Needs the token if one is set."""
+    text = workbench.metrics.to_text(workbench.judging.pending)
     return PlainTextResponse(text, media_type="text/plain; version=0.0.4")

@@ -1,4 +1,4 @@
-"""How much a request may bring, how long it may take to bring it, and how long an answer may take."""
+"""Limits on the size of a request, the time to receive it, and the time until the response starts."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from krino.web.problems import Problem
 from krino.web.settings import ServeSettings
 
 MOST_AT_LOGIN = 65_536
-"""Bytes of a request by somebody who has not shown the token yet: a token and little else."""
+"""Most bytes of a login request: a token and little else."""
 CLOSING = {"Connection": "close"}
-"""What is left of a body that is refused is not read: the connection cannot be used again."""
+"""The rest of a refused body is not read, so the connection cannot be used again."""
 
 
 class Limits:
-    """Counts bytes as they come, whatever the headers say, and keeps the time."""
+    """Counts bytes as they arrive, whatever the headers say, and enforces time limits."""
 
     def __init__(self, app: ASGIApp, settings: ServeSettings) -> None:
         self.app = app
@@ -32,11 +32,11 @@ class Limits:
         try:
             async with asyncio.timeout(self._settings.timeout) as clock:
 
-                async def begun(message: Message) -> None:
-                    clock.reschedule(None)  # a page that is being sent may take as long as its reader
+                async def send_unlimited(message: Message) -> None:
+                    clock.reschedule(None)  # a response that has started may take as long as the client needs
                     await send(message)
 
-                await self.app(scope, self._limited(receive, most), begun)
+                await self.app(scope, self._limit(receive, most), send_unlimited)
         except TimeoutError:
             if not clock.expired():
                 raise
@@ -45,16 +45,20 @@ class Limits:
     def _too_slow(self, scope: Scope) -> Problem:
         return Problem(
             503,
-            f"no answer within {self._settings.timeout:g} seconds",
+            f"no response within {self._settings.timeout:g} seconds",
             where=f"{scope['method']} {scope['path']}",
-            remedy="send fewer cases at a time, or try again when the server has less to do",
+            remedy="send fewer cases at a time, or try again when the server is less busy",
             headers={"Retry-After": "5"},
         )
 
     def _refuse_length(self, stated: str | None, most: int) -> None:
         if stated is not None and not (stated.isascii() and stated.isdigit()):
             raise Problem(
-                400, "the length is no number", where="header Content-Length", remedy="state the bytes", headers=CLOSING
+                400,
+                "the length is not a number",
+                where="header Content-Length",
+                remedy="give it in bytes",
+                headers=CLOSING,
             )
         if stated is not None and int(stated[:20]) > most:
             raise self._too_long(most)
@@ -68,14 +72,14 @@ class Limits:
             headers=CLOSING,
         )
 
-    def _limited(self, receive: Receive, most: int) -> Receive:
+    def _limit(self, receive: Receive, most: int) -> Receive:
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._settings.body_seconds
         taken, complete = 0, False
 
         async def limited() -> Message:
             nonlocal taken, complete
-            if complete:  # what comes now is news of the client's going, which may take any time
+            if complete:  # the next message is the client's disconnect, which may come at any time
                 return await receive()
             try:
                 async with asyncio.timeout_at(deadline):
@@ -83,9 +87,9 @@ class Limits:
             except TimeoutError:
                 raise Problem(
                     408,
-                    f"the request was not sent in full within {self._settings.body_seconds:g} seconds",
+                    f"the request was not received completely within {self._settings.body_seconds:g} seconds",
                     where="body",
-                    remedy="send it again over a faster line, or fewer cases at a time",
+                    remedy="use a faster connection, or send fewer cases at a time",
                     headers=CLOSING,
                 ) from None
             taken += len(message.get("body", b""))

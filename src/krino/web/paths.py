@@ -1,4 +1,4 @@
-"""The only way from a name in a request to a folder on disk."""
+"""Maps a name from a request to a folder on disk. No other code does."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from pathlib import Path
 
 
 def inside_folder(base: Path, name: str) -> Path | None:
-    """The folder `name` directly below `base`; None where there is none, or where the name leads anywhere else.
+    """The folder `name` directly below `base`; None if there is none, or if the name leads anywhere else.
 
-    A name is one part of a path: no separator, no dots alone, no NUL, nothing hidden. A link that leads out of `base`
-    is as good as no folder, whoever put it there.
+    A name is a single path component: no separator, no NUL, nothing hidden. A link that leads out of `base` counts as
+    missing, whoever made it.
     """
     if not name or len(name) > 255 or name.startswith(".") or any(char in name for char in "/\\\0:"):
         return None

@@ -1,7 +1,7 @@
-"""What stands before every route: headers, the check of the Host, who may enter, and whose form it is.
+"""ASGI middleware in front of all routes: security headers, Host check, access token and CSRF protection.
 
-Pure ASGI, outermost first as `add_guards` lists them. Each raises `Problem`, and `TellsProblems` answers with it, so
-that a refusal has the same shape and the same headers as any other answer.
+Each middleware raises `Problem`, and `ProblemResponses` turns it into a response, so that refusals have the same shape
+and headers as all other responses. `add_guards` lists them from the innermost to the outermost.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from krino.web.limits import Limits
-from krino.web.problems import Problem, answer, takes, wants_page
-from krino.web.sessions import Doorkeeper
-from krino.web.settings import LOOPBACK_NAMES, ServeSettings, address_in, is_loopback
+from krino.web.problems import Problem, problem_response, route_accepts, wants_html
+from krino.web.sessions import TokenAuth
+from krino.web.settings import LOOPBACK_NAMES, ServeSettings, is_loopback, parse_address
 
 POLICY = "; ".join(
     (
@@ -37,29 +37,29 @@ HEADERS = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    "referrer-policy": "same-origin",  # with none at all, browsers hide the origin of our own forms too
+    "referrer-policy": "same-origin",  # `no-referrer` would make browsers send `Origin: null` with our own forms
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
 OPEN_PATHS = frozenset({"/login", "/health"})
-"""What can be had without the token; and `/static/`, which holds nothing of anybody."""
+"""Paths that need no token; `/static/` needs none either."""
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 _VISIT = re.compile(r"[\w-]{32}")
 _log = logging.getLogger("krino.web")
 
 
-def add_guards(app: FastAPI, settings: ServeSettings, doorkeeper: Doorkeeper) -> None:
-    """Put every guard before the routes of `app`."""
-    app.add_middleware(Entrance, doorkeeper=doorkeeper, port=settings.port)  # the last one added is the outermost
+def add_guards(app: FastAPI, settings: ServeSettings, auth: TokenAuth) -> None:
+    """Add all middleware to `app`."""
+    app.add_middleware(AccessCheck, auth=auth, port=settings.port)  # the last one added is the outermost
     app.add_middleware(Limits, settings=settings)
-    app.add_middleware(KnownHosts, settings=settings)
-    app.add_middleware(TellsProblems)
-    app.add_middleware(SafeHeaders)
+    app.add_middleware(HostCheck, settings=settings)
+    app.add_middleware(ProblemResponses)
+    app.add_middleware(SecurityHeaders)
 
 
-class SafeHeaders:
-    """Every answer, refusals among them, tells the browser what it must not do; nothing is kept unless it says so."""
+class SecurityHeaders:
+    """Adds security headers to every response; nothing is cached unless the response says so."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -76,8 +76,8 @@ class SafeHeaders:
         await self.app(scope, receive, with_headers)
 
 
-class TellsProblems:
-    """Answers with what a guard raised. A fault that nobody foresaw is logged, and told without its details."""
+class ProblemResponses:
+    """Turns raised problems into responses. Unexpected errors are logged, and reported without details."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -85,31 +85,37 @@ class TellsProblems:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         begun = False
 
-        async def noting(message: Message) -> None:
+        async def send_and_note(message: Message) -> None:
             nonlocal begun
             begun = True
             await send(message)
 
         try:
-            await self.app(scope, receive, noting)
+            await self.app(scope, receive, send_and_note)
         except Exception as fault:
             if begun or scope["type"] != "http":
                 raise
-            await answer(Request(scope), _told(scope, fault))(scope, receive, send)
+            await problem_response(Request(scope), _to_problem(scope, fault))(scope, receive, send)
 
 
-def _told(scope: Scope, fault: Exception) -> Problem:
+def _to_problem(scope: Scope, fault: Exception) -> Problem:
     if isinstance(fault, Problem):
         return fault
     where = f"{scope['method']} {scope['path']}"
-    _log.error("fault at %s", where.encode("unicode_escape").decode(), exc_info=fault)
-    return Problem(500, "something broke in the server", where=where, remedy="its log says what; please report it")
+    _log.error("error at %s", where.encode("unicode_escape").decode(), exc_info=fault)
+    return Problem(500, "internal server error", where=where, remedy="see the server's log, and please report it")
 
 
-class KnownHosts:
-    """A page elsewhere can point its own name at this machine, and read what is served under that name. So only names
-    that are known are served: loopback's, the one it was started with, and those allowed with --allow-host. Where it
-    serves others, an address in figures is no name that anybody could point here."""
+class HostCheck:
+    """Serves only known host names, against DNS rebinding.
+
+    A website could point its own name at this machine and then read what is served under that name. Allowed are
+    loopback names, the host that the server was started with, and --allow-host. If the server listens on a public
+    address, any IP address is allowed too: nobody can rebind an address.
+
+    Starlette's `TrustedHostMiddleware` is not used: of two Host headers it checks only the first, it cannot allow all
+    IP addresses, and it answers without the shape and headers of other errors.
+    """
 
     def __init__(self, app: ASGIApp, settings: ServeSettings) -> None:
         self.app = app
@@ -118,36 +124,36 @@ class KnownHosts:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "websocket":
-            await send({"type": "websocket.close", "code": 1003})  # there are none here
+            await send({"type": "websocket.close", "code": 1003})  # there are no websocket routes
             return
         if scope["type"] == "http":
             given = Headers(scope=scope).getlist("host")
             if len(given) != 1 or not self._is_known(given[0]):
                 raise Problem(
                     421,
-                    "this server is not known by that name",
+                    "this server does not serve that host name",
                     where="header Host",
                     remedy="use the address that `krino serve` printed, or start it with --allow-host NAME",
                 )
         await self.app(scope, receive, send)
 
     def _is_known(self, host: str) -> bool:
-        name = host_name(host)
-        return name is not None and (name in self._names or (self._any_address and address_in(name) is not None))
+        name = parse_host_name(host)
+        return name is not None and (name in self._names or (self._any_address and parse_address(name) is not None))
 
 
-def host_name(host: str) -> str | None:
-    """The name in a Host header, without port and brackets; None for what is none."""
+def parse_host_name(host: str) -> str | None:
+    """The name in a Host header without port and brackets; None if it is malformed."""
     found = re.fullmatch(r"(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+))(?::\d{1,5})?", host)
     return (found[1] or found[2]).lower().rstrip(".") if found else None
 
 
-class Entrance:
-    """Lets in who knows the token, and takes what changes something only from our own pages or from programs."""
+class AccessCheck:
+    """Requires the token or a session, and accepts changes only from our own pages or from programs."""
 
-    def __init__(self, app: ASGIApp, doorkeeper: Doorkeeper, port: int) -> None:
+    def __init__(self, app: ASGIApp, auth: TokenAuth, port: int) -> None:
         self.app = app
-        self._doorkeeper = doorkeeper
+        self._auth = auth
         self._session, self._visit = cookie_names(port)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -159,36 +165,36 @@ class Entrance:
         session, visit = cookies.get(self._session, ""), cookies.get(self._visit, "")
         is_new = _VISIT.fullmatch(visit) is None
         if is_new:
-            visit = self._doorkeeper.new_visit()
-        by_token = self._has_token(headers)
-        signed_in = self._doorkeeper.locked and self._doorkeeper.is_session(session)
+            visit = self._auth.new_visit()
+        by_token = self._check_bearer_token(headers)
+        signed_in = self._auth.requires_token and self._auth.is_session(session)
         state = scope.setdefault("state", {})
-        state.update(csrf_token=self._doorkeeper.form_token(visit), signed_in=signed_in, session=session)
-        if self._doorkeeper.locked and not (by_token or signed_in or _is_open(scope["path"])):
-            await _turned_away(scope, headers)(scope, receive, send)
+        state.update(csrf_token=self._auth.form_token(visit), signed_in=signed_in, session=session)
+        if self._auth.requires_token and not (by_token or signed_in or _is_open(scope["path"])):
+            await _refuse_entry(scope, headers)(scope, receive, send)
             return
         if scope["method"] not in SAFE_METHODS and not by_token:
-            receive = await self._ours(scope, visit, headers, receive)
+            receive = await self._check_same_site(scope, visit, headers, receive)
         if is_new:
-            send = _setting(cookie(scope, self._visit, visit), send)
+            send = _add_cookie(make_cookie(scope, self._visit, visit), send)
         await self.app(scope, receive, send)
 
-    def _has_token(self, headers: Headers) -> bool:
-        """A wrong token is told, even where no token was needed: it is never what was meant."""
+    def _check_bearer_token(self, headers: Headers) -> bool:
+        """Whether the request has the token. Invalid tokens are rejected even where a token is optional."""
         given = headers.get("authorization")
-        if given is None or not self._doorkeeper.locked:
+        if given is None or not self._auth.requires_token:
             return False
         kind, _, token = given.partition(" ")
-        if kind.lower() == "bearer" and self._doorkeeper.knows(token.strip()):
+        if kind.lower() == "bearer" and self._auth.is_token(token.strip()):
             return True
-        raise _unknown("that is not the token of this server")
+        raise _unauthorized("invalid token")
 
-    async def _ours(self, scope: Scope, visit: str, headers: Headers, receive: Receive) -> Receive:
-        """What the body is read from, once it is plain that no other site's page sends it."""
-        foreign, is_form = _told_by_browser(headers), scope["method"] == "POST" and not _is_json(headers)
+    async def _check_same_site(self, scope: Scope, visit: str, headers: Headers, receive: Receive) -> Receive:
+        """Raise if a page of another site sent the request. Returns what the body is read from."""
+        foreign, is_form = _find_foreign_header(headers), scope["method"] == "POST" and not _is_json(headers)
         if foreign is None and not is_form:
             return receive
-        if not takes(scope, scope["method"]):  # then nothing can happen, and the router says so better (405)
+        if not route_accepts(scope, scope["method"]):  # nothing can happen, and the router answers 405
             return receive
         if foreign is not None:
             raise Problem(
@@ -197,16 +203,16 @@ class Entrance:
                 where=f"header {foreign}",
                 remedy="use the pages of the workbench, or a program that sends no Origin",
             )
-        return await self._our_form(visit, headers, receive)
+        return await self._check_form_token(visit, headers, receive)
 
-    async def _our_form(self, visit: str, headers: Headers, receive: Receive) -> Receive:
-        """The body again, once a token in it, or in a header, has shown that the form is one of ours."""
-        body, again = await _read(receive)
-        given = headers.get("x-csrf-token") or _field(body, headers, "csrf")
-        if not self._doorkeeper.is_form_token(visit, given):
+    async def _check_form_token(self, visit: str, headers: Headers, receive: Receive) -> Receive:
+        """The body again, once its CSRF token (in the form or in a header) was verified."""
+        body, again = await _read_body(receive)
+        given = headers.get("x-csrf-token") or _read_form_field(body, headers, "csrf")
+        if not self._auth.is_form_token(visit, given):
             raise Problem(
                 403,
-                "the form was not sent from a page of this workbench, or the page is an old one",
+                "the form was not sent from a page of this workbench, or the page is outdated",
                 where="field csrf",
                 remedy="reload the page and send it again; programs send JSON (Content-Type: application/json)",
             )
@@ -214,12 +220,13 @@ class Entrance:
 
 
 def cookie_names(port: int) -> tuple[str, str]:
-    """Of the session and of the visit. Browsers share cookies among the ports of a machine: each server has its own."""
+    """Names of the session cookie and the visit cookie. Browsers share cookies between ports, so the port is part of
+    them."""
     return f"krino_session_{port}", f"krino_visit_{port}"
 
 
-def cookie(scope: Scope, name: str, value: str, seconds: int | None = None) -> str:
-    """As a browser is told to keep it: no script reads it, and where the page came over TLS, it never goes without."""
+def make_cookie(scope: Scope, name: str, value: str, seconds: int | None = None) -> str:
+    """A Set-Cookie value: hidden from scripts, and sent only over TLS if the page came over TLS."""
     age = "" if seconds is None else f"; Max-Age={seconds}"
     secure = "; Secure" if scope.get("scheme") == "https" else ""
     return f"{name}={value}; Path=/{age}; HttpOnly; SameSite=Lax{secure}"
@@ -229,7 +236,7 @@ def _is_open(path: str) -> bool:
     return path in OPEN_PATHS or path.startswith("/static/")
 
 
-def _unknown(error: str) -> Problem:
+def _unauthorized(error: str) -> Problem:
     return Problem(
         401,
         error,
@@ -239,15 +246,16 @@ def _unknown(error: str) -> Problem:
     )
 
 
-def _turned_away(scope: Scope, headers: Headers) -> ASGIApp:
-    if scope["method"] == "GET" and wants_page(scope["path"], headers.get("accept", "")):
+def _refuse_entry(scope: Scope, headers: Headers) -> ASGIApp:
+    if scope["method"] == "GET" and wants_html(scope["path"], headers.get("accept", "")):
         query = f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else ""
         return RedirectResponse(f"/login?next={quote(quote(scope['path']) + query)}", 303)
-    raise _unknown("this server wants a token")
+    raise _unauthorized("this server requires a token")
 
 
-def _told_by_browser(headers: Headers) -> str | None:
-    """The header by which a browser tells that a page of another site sends this: that page cannot set it."""
+def _find_foreign_header(headers: Headers) -> str | None:
+    """The header that shows that another site's page sent the request, if any. Pages cannot set these headers
+    themselves."""
     origin, fetched = headers.get("origin"), headers.get("sec-fetch-site")
     if origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower():
         return "Origin"
@@ -255,7 +263,8 @@ def _told_by_browser(headers: Headers) -> str | None:
 
 
 def _is_json(headers: Headers) -> bool:
-    """No form of another site can send this type without asking first, and who asks is not answered."""
+    """Whether the body is JSON. A form cannot send that type to another site without a preflight, which we do not
+    answer."""
     return _content_type(headers) == "application/json"
 
 
@@ -263,13 +272,13 @@ def _content_type(headers: Headers) -> str:
     return headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
-async def _read(receive: Receive) -> tuple[bytes, Receive]:
-    """The whole body, and a way to receive it once more. How long it may be and take is `Limits`' business."""
+async def _read_body(receive: Receive) -> tuple[bytes, Receive]:
+    """The whole body, and a `receive` that returns it again. `Limits` bounds its size and time."""
     parts: list[bytes] = []
     more = True
     while more:
         message = await receive()
-        if message["type"] != "http.request":  # the client has gone
+        if message["type"] != "http.request":  # the client disconnected
             break
         parts.append(message.get("body", b""))
         more = message.get("more_body", False)
@@ -286,7 +295,7 @@ async def _read(receive: Receive) -> tuple[bytes, Receive]:
     return body, again
 
 
-def _field(body: bytes, headers: Headers, name: str) -> str:
+def _read_form_field(body: bytes, headers: Headers, name: str) -> str:
     if _content_type(headers) != "application/x-www-form-urlencoded":
         return ""
     try:
@@ -295,14 +304,14 @@ def _field(body: bytes, headers: Headers, name: str) -> str:
         return ""
 
 
-def _setting(visit: str, send: Send) -> Send:
-    """Pages, which have forms, set the cookie that their forms are held against."""
+def _add_cookie(cookie: str, send: Send) -> Send:
+    """Set the cookie on HTML pages only: they hold the forms that are checked against it."""
 
     async def with_cookie(message: Message) -> None:
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             if headers.get("content-type", "").startswith("text/html"):
-                headers.append("set-cookie", visit)
+                headers.append("set-cookie", cookie)
         await send(message)
 
     return with_cookie

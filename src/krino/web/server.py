@@ -1,4 +1,4 @@
-"""Serves the application with uvicorn, until it is told to end."""
+"""Runs the application with uvicorn until it is stopped."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from krino.web.settings import ServeSettings
 MOST_CONNECTIONS = 1_000
 HEADER_BYTES = 32_768
 SWITCH_SECONDS = 0.0005
-"""How long a thread that judges may keep the others from running: a tenth of what Python allows by itself."""
+"""How long a judging thread may keep other threads waiting: a tenth of Python's default."""
 HEADER_SECONDS = 10.0
-"""Within so many seconds of its first byte a request must have told its headers."""
+"""Time limit for a request's headers, from its first byte."""
 
 
-class Punctual(H11Protocol):
-    """Closes a connection whose next request does not come to the end of its headers in time.
+class HeaderTimeoutProtocol(H11Protocol):
+    """Closes connections whose next request does not complete its headers in time.
 
-    Uvicorn closes connections that are idle between two requests; one that sends a byte now and then is not idle.
+    Uvicorn closes idle connections, but not those that send a byte now and then to stay open (slow loris).
     """
 
     deadline: asyncio.TimerHandle | None = None
@@ -56,8 +56,8 @@ class Punctual(H11Protocol):
             self.deadline = None
 
 
-class Announced(uvicorn.Server):
-    """Says when it listens, and not before."""
+class AnnouncingServer(uvicorn.Server):
+    """Calls back once the server listens."""
 
     def __init__(self, config: uvicorn.Config, listening: Callable[[], None]) -> None:
         super().__init__(config)
@@ -67,29 +67,28 @@ class Announced(uvicorn.Server):
         await super().startup(sockets)
         if self.started:
             gc.collect()
-            gc.freeze()  # what is loaded stays: looking through it again and again would hold up everybody
+            gc.freeze()  # loaded modules stay anyway: leaving them out makes every later collection shorter
             self._listening()
 
 
 def serve(settings: ServeSettings, listening: Callable[[], None]) -> None:
-    """Blocks until SIGINT or SIGTERM. `listening` is called once requests are taken."""
+    """Serve until SIGINT or SIGTERM. `listening` is called once requests are accepted."""
     sys.setswitchinterval(SWITCH_SECONDS)
     try:
-        Announced(config_of(settings), listening).run()
-    except SystemExit as ended:  # uvicorn ends the process where it cannot begin
+        AnnouncingServer(make_config(settings), listening).run()
+    except SystemExit as ended:  # uvicorn exits the process if it cannot bind
         raise UsageProblem(
-            f"cannot listen at {settings.host}:{settings.port}: another program probably listens there; try another "
-            "--port"
+            f"cannot listen on {settings.host}:{settings.port}: another program probably uses it; try another --port"
         ) from ended
 
 
-def config_of(settings: ServeSettings) -> uvicorn.Config:
-    """How uvicorn is run."""
+def make_config(settings: ServeSettings) -> uvicorn.Config:
+    """The configuration that uvicorn is run with."""
     return uvicorn.Config(
         create_app(settings),
         host=settings.host,
         port=settings.port,
-        http=Punctual,
+        http=HeaderTimeoutProtocol,
         ws="none",
         lifespan="on",
         log_level="warning",

@@ -1,4 +1,4 @@
-"""What a workbench is started with; refuses what would lay it open to others."""
+"""Settings of the workbench server. Unsafe combinations are refused."""
 
 from __future__ import annotations
 
@@ -17,59 +17,59 @@ LOOPBACK_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServeSettings:
-    """Frozen: what was checked when it was made holds as long as the server runs. Secrets are not in its `repr`."""
+    """Checked once and then frozen. Secrets are left out of the `repr`."""
 
     runs: Path
-    """The folder of run folders. No path from outside reaches beyond it."""
+    """The folder of run folders. No request can reach beyond it."""
     host: str = "127.0.0.1"
     port: int = PORT
     token: str | None = field(default=None, repr=False)
-    """Who knows it may enter. Needed on every address that others can reach."""
+    """The access token. Required on every address that other machines can reach."""
     database: str | None = field(default=None, repr=False)
-    """URL of the label database (it may hold a password); None: a SQLite file in the runs folder."""
+    """URL of the label database (may contain a password); None means a file in the runs folder."""
     allow_hosts: tuple[str, ...] = ()
-    """Names under which browsers may reach the server, beside loopback's and `host`."""
+    """Host names that browsers may use, beside loopback names and `host`."""
     judges: tuple[str, ...] = ()
-    """Judges that may be asked for beside Krino's own: `module:Class` or `file.py:Class`."""
+    """Judges offered beside Krino's own: `module:Class` or `file.py:Class`."""
     labellers: Mapping[str, Labeller] = field(default_factory=dict, repr=False)
-    """Labellers that a request may name beside `local`."""
+    """Labellers that a request may name, beside `local`."""
     max_body: int = 10_000_000
-    """Most bytes of one request."""
+    """Most bytes per request."""
     max_cases: int = 1_000
-    """Most cases of one request, counted when records that hold several were taken apart."""
+    """Most cases per request, counted after records that hold several were split."""
     max_case_bytes: int = 250_000
-    """Most bytes of one case, as JSON: all wait while the facts of a long one are found."""
+    """Most bytes of one case as JSON; long cases delay everyone."""
     body_seconds: float = 30.0
-    """Within so many seconds a request must have been sent in full."""
+    """Time limit for receiving a request's body."""
     timeout: float = 60.0
-    """Within so many seconds an answer must begin."""
-    apart: bool = False
-    """Whether the embedded labeller judges in processes of its own, which load their models at the start; else on
-    threads of this process, which load them with the first case."""
+    """Time limit until the response starts."""
+    in_processes: bool = False
+    """Whether the embedded labeller runs in processes of its own, which load their models at start-up. Otherwise it
+    runs on threads of this process, which load them with the first case."""
 
     def __post_init__(self) -> None:
         if self.token is not None and len(self.token) < SHORTEST_TOKEN:
             raise UsageProblem(
-                f"the token has {len(self.token)} characters, and a short one can be guessed: take at least "
+                f"the token has {len(self.token)} characters, and short tokens can be guessed; use at least "
                 f"{SHORTEST_TOKEN} (python -c 'import secrets; print(secrets.token_urlsafe())' makes one)"
             )
         if self.token is not None and not (self.token.isascii() and self.token.isprintable() and " " not in self.token):
-            raise UsageProblem("the token may hold printable ASCII characters only, and no space: it goes in a header")
+            raise UsageProblem("the token must be printable ASCII without spaces, because it is sent in a header")
         if self.token is None and not is_loopback(self.host):
             raise UsageProblem(
-                f"--host {self.host}: others can reach that address, so a token is needed: set KRINO_TOKEN or --token, "
-                "or leave --host out to serve this machine alone"
+                f"--host {self.host}: other machines can reach that address, so a token is required. Set KRINO_TOKEN "
+                "or --token, or leave out --host to serve this machine only"
             )
 
 
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach the address."""
-    found = address_in(host)
+    found = parse_address(host)
     return host == "localhost" or (found is not None and found.is_loopback)
 
 
-def address_in(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """None for a name."""
+def parse_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    """The IP address, or None if `host` is a name."""
     try:
         return ipaddress.ip_address(host.strip("[]"))
     except ValueError:

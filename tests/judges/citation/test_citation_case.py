@@ -9,7 +9,7 @@ import pytest
 
 from citation_cases import CASSATION, JUDGE, candidate, citation, findings, match, settle, study
 from krino.errors import CannotJudge
-from krino.judges.citation.candidates import read_percent
+from krino.judges.citation.scoring.candidates import read_percent
 
 
 def test_camel_case_and_a_nested_model_output_read_like_the_flat_record() -> None:

@@ -227,14 +227,10 @@ def test_a_court_of_another_type_is_not_the_one_whose_name_was_missed() -> None:
 @pytest.mark.parametrize(
     ("reason", "error"),
     [
-        ("Le tribunal de commerce n'est pas le tribunal de l'entreprise.", "ABBREVIATION_MISSED"),
-        ("De rechtbank van koophandel is niet de ondernemingsrechtbank.", "ABBREVIATION_MISSED"),
         ("Le tribunal de commerce n'est pas la ondernemingsrechtbank.", "FR_NL_CONFUSION"),
     ],
 )
-def test_two_names_of_one_language_are_a_variant_that_was_missed_and_no_confusion_of_languages(
-    reason: str, error: str
-) -> None:
+def test_a_court_under_an_old_name_in_the_other_language_is_a_confusion_of_languages(reason: str, error: str) -> None:
     listed = [candidate("ECLI:BE:TELIE:2018:JUG.20180315.1", "Tribunal de l'entreprise de Liège")]
     record = citation("Comm. Liège", candidates=listed, no_match_reason=reason)
     assert settle(record).rulings["errors"].value == [error]

@@ -8,7 +8,7 @@ import pytest
 
 from citation_cases import CASSATION, candidate, citation, match, study
 from krino import CannotJudge
-from krino.judges.citation.candidates import read_percent
+from krino.judges.citation.scoring.candidates import read_percent
 
 ONE, TWO = CASSATION.format(1), CASSATION.format(2)
 

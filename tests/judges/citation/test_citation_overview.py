@@ -10,8 +10,8 @@ import orjson
 import krino
 from citation_cases import CASSATION, candidate, citation, match
 from krino.blocks import DataTable, Reliability, Section
-from krino.exports.columns import cells_of, columns_of
-from krino.judges.citation.overview import CitationOverview
+from krino.exports.columns import column_values, find_columns
+from krino.judges.citation.report.overview import CitationOverview
 from made_views import view_of
 
 FIRST, SECOND = CASSATION.format(1), CASSATION.format(2)
@@ -39,7 +39,7 @@ def test_confidence_match_and_citation_are_columns_of_their_own() -> None:
     assert (known["decided_by"], known["matched"], known["confidence"]) == ("number", FIRST, 97.0)
     assert known["cited_court_name"] == "Cass." and known["cited_case_number"] == "RG C.17.0234.F"
     record = judgement.model_dump(mode="json")
-    exported = {name: cells[0] for name, cells in cells_of([record], columns_of([record])).items()}
+    exported = {name: cells[0] for name, cells in column_values([record], find_columns([record])).items()}
     assert exported["metadata_confidence"] == 97.0 and exported["metadata_matched"] == FIRST
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from citation_cases import CASSATION, JUDGE, candidate, citation, match, settle
-from krino.judges.citation.rollup import roll_up_with_reason
+from krino.judges.citation.report.rollup import roll_up_with_reason
 
 ONE, TWO = CASSATION.format(1), CASSATION.format(2)
 GOOD = "Court aligned. Case number: exact match to candidate 1, the other differs."

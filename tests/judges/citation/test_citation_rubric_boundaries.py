@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from citation_cases import CASSATION, by_hand, candidate, citation, findings, match, settle, settle_with, study, verdict
-from krino.judges.citation.outcome import weigh_answer
-from krino.judges.citation.rollup import roll_up, slice_columns
+from krino.judges.citation.report.rollup import roll_up, slice_columns
+from krino.judges.citation.scoring.outcome import weigh_answer
 from krino.judges.citation.verdict import CitationVerdict
 
 ONE, TWO = CASSATION.format(1), CASSATION.format(2)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from citation_cases import CASSATION, JUDGE, candidate, citation, findings, match, settle, study, verdict
-from krino.judges.citation.rollup import roll_up
+from krino.judges.citation.report.rollup import roll_up
 
 ONE, TWO, THREE = (CASSATION.format(number) for number in (1, 2, 3))
 RENT = "bail commercial, renouvellement, indemnité d'éviction"

@@ -8,7 +8,7 @@ import pytest
 
 from citation_cases import CASSATION, by_hand, candidate, citation, match, settle_with, study
 from krino.judges.citation.labels import CitationLabels
-from krino.judges.citation.truth import truth_with_context
+from krino.judges.citation.scoring.truth import truth_with_context
 
 ONE, TWO, THREE = (CASSATION.format(number) for number in (1, 2, 3))
 APPEAL = "ECLI:BE:CALIE:2018:ARR.20180315.3"

@@ -9,7 +9,7 @@ import pytest
 
 from efficiency_making import SEARCH, study
 from krino import CannotJudge, Questions
-from krino.judges.efficiency.ask import ask, cut, fold, referred, show, shown_ids, synopsis
+from krino.judges.efficiency.ask import ask, cut, find_referenced, fold, show, shown_ids, synopsis
 from krino.judges.efficiency.facts import EfficiencyFacts
 from krino.judges.efficiency.labels import EfficiencyLabels
 from krino.judges.efficiency.votes import join_windows
@@ -28,7 +28,7 @@ def notes(count: int, letters: int = 30) -> EfficiencyFacts:
 def room_of(facts: EfficiencyFacts, places: range, limit: int) -> int:
     """Letters that these steps take with their texts folded to so many, steps named elsewhere included."""
     text, _ = show(facts, limit, places)
-    return len(text) + sum(len(synopsis(facts.steps[place])) + 1 for place in referred(facts, places))
+    return len(text) + sum(len(synopsis(facts.steps[place])) + 1 for place in find_referenced(facts, places))
 
 
 def stretches(facts: EfficiencyFacts, room: int) -> list[tuple[int, int]]:
@@ -82,13 +82,17 @@ BUSY = {**SEARCH, "output": None, "error": "503 service unavailable"}
 
 def test_a_window_refers_to_the_steps_outside_it_that_its_facts_speak_of() -> None:
     repeated = study(SEARCH, note(1), SEARCH)
-    assert referred(repeated, range(1, 3)) == [0]
-    assert referred(repeated, range(3)) == []
-    assert referred(repeated, range(2)) == []
+    assert find_referenced(repeated, range(1, 3)) == [0]
+    assert find_referenced(repeated, range(3)) == []
+    assert find_referenced(repeated, range(2)) == []
     assert shown_ids(repeated, ["s2", "s3"]) == {"s1", "s2", "s3"}
     assert shown_ids(repeated, ["s1", "s2"]) == {"s1", "s2"}
     retried = study(note(1), BUSY, SEARCH)
-    assert (retried.recovered, referred(retried, range(2)), referred(retried, range(1, 3))) == ({1: 2}, [2], [])
+    assert (retried.recovered, find_referenced(retried, range(2)), find_referenced(retried, range(1, 3))) == (
+        {1: 2},
+        [2],
+        [],
+    )
 
 
 def test_a_restyling_refers_to_what_it_restyles() -> None:
@@ -96,8 +100,8 @@ def test_a_restyling_refers_to_what_it_restyles() -> None:
     first = {"type": "llm", "name": "answer", "input": "hours", "output": told}
     again = {"type": "llm", "name": "polish", "input": told, "output": told.replace("stays closed", "is closed")}
     facts = study(first, note(1), again)
-    assert facts.restyled == {2: 0}
-    assert referred(facts, range(1, 3)) == [0]
+    assert facts.reworded == {2: 0}
+    assert find_referenced(facts, range(1, 3)) == [0]
 
 
 # --- joining ---------------------------------------------------------------------------------------

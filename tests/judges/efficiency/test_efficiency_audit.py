@@ -9,6 +9,7 @@ reason must not use. The rows of `sixth` were written before they were run as we
 from __future__ import annotations
 
 import json
+import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,24 +21,10 @@ from krino.errors import CannotJudge
 
 FOLDER = Path(__file__).parent / "audit"
 GROUPS = sorted(path.stem for path in FOLDER.glob("*.jsonl"))
-AS_EXPECTED = 0.85
-KNOWN = {
-    "repeat-late": "the answer given again in other words: messages are only compared to the letter",
-    "lw-status-after": "a service that is `running` reads like a job that still runs: asking again counts as waiting",
-    "bw-unrelated-files": "the task's `licence` is not the file's LICENSE: any file may have been the one",
-    "w-ls": "a result of two words is too little to say that nothing uses it",
-    "w-browse-detour": "a tool that downloads reads by its name: that it is the act itself is not seen",
-    "w-sql-peek": "another query of the same table may have been asked for",
-    "x-summary-stage": "that one call of a model could have done the work of two takes understanding",
-    "x-backup": "an export may be the act that was asked for",
-    "z-nested-agents": "the second draft says other words than the first",
-    "z-git-more": "a status of few words is too little to say that nothing uses it",
-    "s6-117": "a status of one word, asked for right after the act, is too little to say that nothing uses it",
-    "s6-215": "a second file of few words is too little to say that nothing uses it",
-    "s6-222": "two commands that print the same short word may have been asked for different things",
-    "dw-dup-exact": "a ticket that is `waiting` reads like a job that is waited for",
-}
-"""Rows that differ from the expectation, each with the reason."""
+AS_EXPECTED = 0.8
+KNOWN = tomllib.loads((FOLDER / "known.toml").read_text(encoding="utf-8"))
+DIFFERS: dict[str, str] = KNOWN["differs"]
+OVERLOOKED = [row for group in KNOWN["overlooked"].values() for row in group]
 
 Row = dict[str, Any]
 
@@ -93,19 +80,28 @@ def every_row() -> list[Row]:
     return [row for group in GROUPS for row in rows(group)]
 
 
-@pytest.mark.parametrize("row", [row for row in every_row() if row["id"] not in KNOWN], ids=lambda row: row["id"])
+@pytest.mark.parametrize(
+    "row", [row for row in every_row() if row["id"] not in {*DIFFERS, *OVERLOOKED}], ids=lambda row: row["id"]
+)
 def test_trace_is_judged_as_the_rubric_wants(row: Row) -> None:
     assert not differences(row), row["why"]
 
 
 def test_known_differences_are_real_and_no_rule_is_among_them() -> None:
-    known = [row for row in every_row() if row["id"] in KNOWN]
-    assert {row["id"] for row in known} == KNOWN.keys()
+    known = [row for row in every_row() if row["id"] in {*DIFFERS, *OVERLOOKED}]
+    assert {row["id"] for row in known} == {*DIFFERS, *OVERLOOKED}
     assert [row["id"] for row in known if not differences(row)] == []
     assert [row["id"] for row in known if row["rule"]] == []
+
+
+def test_where_waste_is_overlooked_nothing_else_is_called_waste() -> None:
+    rows_of = {row["id"]: row for row in every_row()}
+    for name in OVERLOOKED:
+        row = rows_of[name]
+        assert set(given(row)["unnecessary"]) <= set(row["expect"]["unnecessary"]), name
 
 
 def test_the_audit_is_large_and_mostly_as_expected() -> None:
     count = len(every_row())
     assert count >= 160
-    assert (count - len(KNOWN)) / count >= AS_EXPECTED
+    assert (count - len(DIFFERS) - len(OVERLOOKED)) / count >= AS_EXPECTED

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from efficiency_making import labels, settle, study
-from krino.judges.efficiency.finders.effects import effect_of, is_pending, ordered_by
-from krino.judges.efficiency.finders.nearness import ask_another, read_wording
+from krino.judges.efficiency.finders.effects import classify_effect, is_pending
+from krino.judges.efficiency.finders.similarity import ask_different_things, read_wording
+from krino.judges.efficiency.finders.task import read_repetition
 from krino.judges.efficiency.tables import table
 from krino.judges.efficiency.traces.steps import Step
 
@@ -31,23 +32,23 @@ def tool(name: str, given: object = None, gave: object = None) -> Step:
     ],
 )
 def test_the_verb_of_a_name_says_what_a_tool_does(name: str, effect: str) -> None:
-    assert effect_of(tool(name)) == effect
+    assert classify_effect(tool(name)) == effect
 
 
 @pytest.mark.parametrize("word", CUES["waiting"])
 def test_every_waiting_word_lets_time_pass(word: str) -> None:
-    assert effect_of(tool(f"{word}_a_bit")) == "waits"
+    assert classify_effect(tool(f"{word}_a_bit")) == "waits"
 
 
 @pytest.mark.parametrize("word", [*CUES["shell_reads"], *(f"git {word}" for word in CUES["git_reads"])])
 def test_every_reading_command_changes_nothing_unless_it_is_redirected(word: str) -> None:
-    assert effect_of(tool("bash", {"command": f"{word} src"})) == "none"
-    assert effect_of(tool("bash", {"command": f"{word} src > out.txt"})) == "changes"
+    assert classify_effect(tool("bash", {"command": f"{word} src"})) == "none"
+    assert classify_effect(tool("bash", {"command": f"{word} src > out.txt"})) == "changes"
 
 
 @pytest.mark.parametrize("sign", CUES["code_writes"])
 def test_every_sign_of_writing_in_code_is_seen(sign: str) -> None:
-    assert effect_of(tool("python", f"x {sign} y")) == "changes"
+    assert classify_effect(tool("python", f"x {sign} y")) == "changes"
 
 
 @pytest.mark.parametrize(
@@ -63,7 +64,7 @@ def test_every_sign_of_writing_in_code_is_seen(sign: str) -> None:
     ],
 )
 def test_a_command_line_changes_something_if_one_of_its_commands_does(command: str, effect: str) -> None:
-    assert effect_of(tool("bash", {"command": command})) == effect
+    assert classify_effect(tool("bash", {"command": command})) == effect
 
 
 @pytest.mark.parametrize("word", CUES["pending"])
@@ -74,33 +75,36 @@ def test_every_pending_word_is_waited_for(word: str) -> None:
 
 @pytest.mark.parametrize("word", CUES["once_more"])
 def test_a_word_for_once_more_orders_one_more_call(word: str) -> None:
-    assert ordered_by(f"Look {word} at the gauge.").reads == 2
-    assert ordered_by("Look at the gauge.").reads == 1
+    assert read_repetition(f"Look {word} at the gauge.").reads == 2
+    assert read_repetition("Look at the gauge.").reads == 1
 
 
 @pytest.mark.parametrize("word", [*CUES["ongoing"], *CUES["ongoing_at_end"]])
 def test_an_adverb_of_going_on_orders_any_number_of_calls(word: str) -> None:
-    assert ordered_by(f"Look at the gauge {word}.").reads > 1_000
+    assert read_repetition(f"Look at the gauge {word}.").reads > 1_000
 
 
 @pytest.mark.parametrize("verb", CUES["ongoing_verbs"])
 def test_a_verb_of_going_on_orders_only_where_a_clause_begins_with_it(verb: str) -> None:
     verb = verb.replace(r"\w+ing", "looking")
-    assert ordered_by(f"{verb.capitalize()} at the gauge.").reads > 1_000
-    assert ordered_by(f"Find the pump and {verb} at the gauge.").reads > 1_000
-    assert ordered_by(f"Find the best {verb} of the year.").reads == 1
+    assert read_repetition(f"{verb.capitalize()} at the gauge.").reads > 1_000
+    assert read_repetition(f"Find the pump and {verb} at the gauge.").reads > 1_000
+    assert read_repetition(f"Find the best {verb} of the year.").reads == 1
 
 
 @pytest.mark.parametrize("word", CUES["distributive"])
 def test_each_and_every_order_a_repetition_only_with_a_unit_of_time(word: str) -> None:
-    assert ordered_by(f"Read the gauge {word} time.").reads > 1_000
-    assert ordered_by(f"Read the gauges, and tell {word} of us.").reads == 1
-    assert ordered_by(f"Check {word} of these three files.").reads == 1
+    assert read_repetition(f"Read the gauge {word} time.").reads > 1_000
+    assert read_repetition(f"Read the gauges, and tell {word} of us.").reads == 1
+    assert read_repetition(f"Check {word} of these three files.").reads == 1
 
 
 @pytest.mark.parametrize("word", CUES["done_by_repeating"])
 def test_what_is_done_to_and_fro_is_an_act_done_several_times(word: str) -> None:
-    assert (ordered_by(f"{word.capitalize()} the box.").acts > 1_000, ordered_by(f"{word} the box").reads) == (True, 1)
+    assert (
+        read_repetition(f"{word.capitalize()} the box.").acts > 1_000,
+        read_repetition(f"{word} the box").reads,
+    ) == (True, 1)
 
 
 @pytest.mark.parametrize(
@@ -116,11 +120,11 @@ def test_what_is_done_to_and_fro_is_an_act_done_several_times(word: str) -> None
     ],
 )
 def test_a_word_of_repetition_that_orders_none_excuses_none(task: str) -> None:
-    assert ordered_by(task).reads == 1
+    assert read_repetition(task).reads == 1
 
 
 def test_a_polite_question_orders_too() -> None:
-    assert ordered_by("Could you keep checking the job until it is done?").reads > 1_000
+    assert read_repetition("Could you keep checking the job until it is done?").reads > 1_000
 
 
 DUPLICATES = [{"name": "read_gauge", "input": {"id": 1}, "output": "4 bar"}] * 20
@@ -134,7 +138,7 @@ def test_twenty_duplicates_are_not_excused_by_a_word_of_the_task(task: str) -> N
 
 @pytest.mark.parametrize("word", CUES["amounts"])
 def test_every_amount_orders_acts_but_no_reading_twice(word: str) -> None:
-    ordered = ordered_by(f"Send {word} letters.")
+    ordered = read_repetition(f"Send {word} letters.")
     assert ordered.acts > 1
     assert ordered.reads == 1
 
@@ -152,24 +156,24 @@ def test_every_amount_orders_acts_but_no_reading_twice(word: str) -> None:
     ],
 )
 def test_numbers_that_order_a_repetition(task: str, reads: int, acts: int) -> None:
-    assert (ordered_by(task).reads, ordered_by(task).acts) == (reads, acts)
+    assert (read_repetition(task).reads, read_repetition(task).acts) == (reads, acts)
 
 
 def test_in_a_long_task_a_bare_every_orders_nothing_but_leaves_the_labeller_its_say() -> None:
-    ordered = ordered_by("word " * 80 + "every now and then")
+    ordered = read_repetition("word " * 80 + "every now and then")
     assert (ordered.reads, ordered.acts, ordered.perhaps_reads) == (1, 1, True)
 
 
 @pytest.mark.parametrize("pair", [(group[0], other) for group in CUES["opposites"] for other in group[1:]])
 def test_questions_that_differ_in_opposites_are_two(pair: tuple[str, str]) -> None:
     one, other = (read_wording(f"the {word} value of the oven in question") for word in pair)
-    assert ask_another(one, other)
+    assert ask_different_things(one, other)
 
 
 @pytest.mark.parametrize("word", CUES["negations"])
 def test_a_question_that_denies_something_is_another_one(word: str) -> None:
     one, other = (read_wording(f"flights to Rome {denied} a stop in Paris") for denied in ("with", word))
-    assert ask_another(one, other)
+    assert ask_different_things(one, other)
 
 
 READ = {"name": "read_gauge", "input": {"id": 1}, "output": "4 bar"}
@@ -205,8 +209,8 @@ def test_a_repeat_of_a_tool_that_watches_or_moves_is_left_to_the_labeller() -> N
     "name", [*(f"{word}_status" for word in CUES["named_like_acts"]), *(f"order_{word}" for word in CUES["looked_at"])]
 )
 def test_a_name_that_ends_in_what_is_looked_at_reads_though_it_begins_like_an_act(name: str) -> None:
-    assert effect_of(tool(name)) == "none"
-    assert effect_of(tool("update_order_status")) == effect_of(tool("order_pizza")) == "changes"
+    assert classify_effect(tool(name)) == "none"
+    assert classify_effect(tool("update_order_status")) == classify_effect(tool("order_pizza")) == "changes"
 
 
 @pytest.mark.parametrize("cue", CUES["failing"])
@@ -227,8 +231,8 @@ def test_an_act_made_again_is_a_repeat_though_it_was_given_another_number() -> N
 
 def test_single_capitals_are_names_of_things() -> None:
     rules = read_wording("refund rules of shop A")
-    assert ask_another(rules, read_wording("refund rules of shop B"))
-    assert not ask_another(rules, read_wording("rules for refund in shop A"))
+    assert ask_different_things(rules, read_wording("refund rules of shop B"))
+    assert not ask_different_things(rules, read_wording("rules for refund in shop A"))
 
 
 @pytest.mark.parametrize(
@@ -245,7 +249,7 @@ def test_single_capitals_are_names_of_things() -> None:
     ],
 )
 def test_a_repetition_that_is_denied_or_only_spoken_of_is_not_ordered(task: str) -> None:
-    assert (ordered_by(task).reads, ordered_by(task).acts) == (1, 1)
+    assert (read_repetition(task).reads, read_repetition(task).acts) == (1, 1)
 
 
 @pytest.mark.parametrize(
@@ -261,7 +265,7 @@ def test_a_repetition_that_is_denied_or_only_spoken_of_is_not_ordered(task: str)
     ],
 )
 def test_an_order_beside_a_denial_or_in_a_statement_still_orders(task: str, least: int) -> None:
-    assert ordered_by(task).reads >= least
+    assert read_repetition(task).reads >= least
 
 
 def test_a_character_that_nobody_sees_makes_no_other_call() -> None:

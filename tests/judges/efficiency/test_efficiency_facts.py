@@ -103,16 +103,8 @@ def test_nothing_found_and_asked_again() -> None:
         tool("search", {"q": "minutes of the council meeting"}, []),
         tool("search", {"q": "council meeting minutes full text"}, "No results found."),
     )
-    assert facts.empty_again(1)
+    assert facts.repeats_empty_search(1)
     assert label_names(facts)[1] == "redundant"
-
-
-def test_another_question_with_the_same_result_was_already_answered() -> None:
-    page = "The library is open from Monday to Friday, from nine to five."
-    facts = study(
-        tool("search", {"q": "library"}, page), tool("search", {"q": "reading room"}, page), model(page, "9-17")
-    )
-    assert facts.repeats[1].level == "same_result"
 
 
 def test_cycles_fan_outs_and_restarts() -> None:
@@ -147,7 +139,7 @@ def test_a_restyling_and_an_echo() -> None:
         model("notes", said),
         model(f"Polish this: {said}", "On Monday the committee met and approved the library's new budget.", "polish"),
     )
-    assert label_names(facts) == ["necessary", "enrichment"]
+    assert facts.reworded == {1: 0}
     assert label_names(study(model("notes", said), model(said, said, "polish"))) == ["necessary", "indirect"]
 
 
@@ -156,12 +148,6 @@ def test_a_rewording_that_was_asked_for_is_the_work() -> None:
     again = "On Monday the committee met and approved the library's new budget."
     facts = study(model("notes", said), model(f"Polish: {said}", again, "polish"), task="Rewrite my notes.")
     assert label_names(facts) == ["necessary", "necessary"]
-
-
-def test_the_same_words_of_a_model_are_a_repeat_whatever_it_was_given() -> None:
-    said = "First I will look at the table of contents, then at chapter two of the book."
-    facts = study(model([{"role": "user", "content": "a"}], said), model([{"role": "user", "content": "b"}], said))
-    assert facts.repeats[1].level == "same_words"
 
 
 def test_a_third_wording_of_one_question_is_a_repeat() -> None:

@@ -9,26 +9,26 @@ import pytest
 from efficiency_making import study
 from krino.judges.efficiency.tables import table
 from krino.judges.efficiency.traces.detect import read_trace
-from krino.judges.efficiency.traces.failure import failure_of
+from krino.judges.efficiency.traces.failure import find_failure
 
 RAISED = "KeyError: 'nickname' in views/users.py line 22"
 
 
 @pytest.mark.parametrize("command", table("cues")["shows"])
 def test_what_a_command_shows_is_no_failure_of_it(command: str) -> None:
-    assert failure_of("bash", {"command": f"curl -s localhost/x; {command} app.txt"}, RAISED) is None
-    assert failure_of("bash", {"command": f"{command} app.txt && python app.py"}, RAISED) == RAISED
+    assert find_failure("bash", {"command": f"curl -s localhost/x; {command} app.txt"}, RAISED) is None
+    assert find_failure("bash", {"command": f"{command} app.txt && python app.py"}, RAISED) == RAISED
 
 
 @pytest.mark.parametrize("word", table("cues")["logs"])
 def test_what_a_log_holds_is_no_failure_of_the_call(word: str) -> None:
-    assert failure_of(f"get_{word}", {"job": 7}, RAISED) is None
-    assert failure_of("read_file", {"path": f"/srv/{word}.txt"}, RAISED) is None
-    assert failure_of("get_user", {"note": f"see the {word} of today"}, RAISED) == RAISED
+    assert find_failure(f"get_{word}", {"job": 7}, RAISED) is None
+    assert find_failure("read_file", {"path": f"/srv/{word}.txt"}, RAISED) is None
+    assert find_failure("get_user", {"note": f"see the {word} of today"}, RAISED) == RAISED
 
 
 def test_an_object_that_says_that_the_call_failed_is_a_failure_of_any_tool() -> None:
-    assert failure_of("get_logs", {"job": 7}, {"error": "no such job"}) == "no such job"
+    assert find_failure("get_logs", {"job": 7}, {"error": "no such job"}) == "no such job"
 
 
 def test_every_reader_knows_the_call_when_it_reads_the_result() -> None:
@@ -53,6 +53,6 @@ def test_an_error_whose_words_the_next_tool_is_given_was_of_use() -> None:
     run = {"name": "run_tests", "input": {"name": "tax"}, "output": "AssertionError: rate gave 0.2 (taxes.py:9)"}
     look = {"name": "read_file", "input": {"path": "taxes.py"}, "output": "9: return 0.2"}
     edit = {"name": "edit_file", "input": {"path": "taxes.py", "new": "return 0.21"}, "output": "ok"}
-    assert 0 in study(run, look, edit, task="Make the test pass.").worked_on
+    assert 0 in study(run, look, edit, task="Make the test pass.").useful_errors
     other = {**look, "input": {"path": "main.py"}}
-    assert 0 not in study(run, other, edit, task="Make the test pass.").worked_on
+    assert 0 not in study(run, other, edit, task="Make the test pass.").useful_errors

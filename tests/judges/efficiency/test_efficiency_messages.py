@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from krino.judges.efficiency import EfficiencyJudge, split_traces
-from krino.judges.efficiency.traces.detect import read_trace
-from krino.judges.efficiency.traces.shapes import is_piece
+from krino.judges.efficiency.traces.detect import is_piece, read_trace
 
 PICTURE = base64.b64encode(b"pixels of a map").decode()
 IMAGES = {

@@ -10,7 +10,7 @@ from efficiency_making import ANSWER, JUDGE, SEARCH, labels, settle, study
 from krino import CannotJudge
 from krino.judges.efficiency.judge import EfficiencyJudge
 from krino.judges.efficiency.labels import EfficiencyLabels
-from krino.judges.efficiency.rubric import Tally, look_up
+from krino.judges.efficiency.rubric import Tally, look_up_score
 from krino.judges.efficiency.tables import package_text, table
 from krino.judges.efficiency.traces.detect import Format
 from krino.judges.efficiency.wording import check_reason
@@ -35,12 +35,12 @@ from krino.judges.efficiency.wording import check_reason
 )
 def test_score_table(counted: int, wasted: int, small: bool, enrichment: bool, strict: float, scaled: float) -> None:
     tally = Tally(counted, wasted, small, enrichment)
-    assert look_up(tally, "strict")[0] == strict
-    assert look_up(tally, "scaled")[0] == scaled
+    assert look_up_score(tally, "strict")[0] == strict
+    assert look_up_score(tally, "scaled")[0] == scaled
 
 
 def test_every_rule_of_the_table_is_published() -> None:
-    rules = {look_up(Tally(20, wasted, small, enrichment), mode)[1]
+    rules = {look_up_score(Tally(20, wasted, small, enrichment), mode)[1]
              for wasted in range(21) for small in (True, False) for enrichment in (True, False)
              for mode in ("strict", "scaled")}  # fmt: skip
     assert rules <= JUDGE.rules.keys()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from krino.judges.efficiency.traces.text_actions import actions_in, closing_words, observations_in
+from krino.judges.efficiency.traces.text_actions import find_actions, find_final_answer, find_observations
 
 TEA = {"item": "tea"}
 
@@ -30,7 +30,7 @@ TEA = {"item": "tea"}
     ],
 )
 def test_actions_are_found_as_frameworks_write_them(text: str, name: str, given: object) -> None:
-    assert [(action.name, action.input) for action in actions_in(text)] == [(name, given)]
+    assert [(action.name, action.input) for action in find_actions(text)] == [(name, given)]
 
 
 @pytest.mark.parametrize(
@@ -45,26 +45,26 @@ def test_actions_are_found_as_frameworks_write_them(text: str, name: str, given:
     ],
 )
 def test_words_data_and_code_that_nobody_ran_are_no_actions(text: str) -> None:
-    assert actions_in(text) == []
-    assert actions_in(text, "Thanks, that helps.") == []
+    assert find_actions(text) == []
+    assert find_actions(text, "Thanks, that helps.") == []
 
 
 @pytest.mark.parametrize("reply", ["Observation: 1", "exitcode: 0", "<output>1</output>", "Execution result: 1"])
 def test_code_counts_where_the_next_message_tells_what_it_brought(reply: str) -> None:
-    assert [action.name for action in actions_in("```sh\nls\n```", reply)] == ["bash"]
-    assert [action.input for action in actions_in("<execute_bash>ls</execute_bash>", reply)] == ["ls"]
+    assert [action.name for action in find_actions("```sh\nls\n```", reply)] == ["bash"]
+    assert [action.input for action in find_actions("<execute_bash>ls</execute_bash>", reply)] == ["ls"]
 
 
 def test_observations_are_given_out_in_order_or_to_the_last() -> None:
     two = "<tool_response>a</tool_response><tool_response>b</tool_response>"
-    assert observations_in(two, 2) == ["a", "b"]
-    assert observations_in("Observation: a", 1) == ["a"]
-    assert observations_in("Observation: a", 2) == [None, "a"]
-    assert observations_in("", 1) == [None]
+    assert find_observations(two, 2) == ["a", "b"]
+    assert find_observations("Observation: a", 1) == ["a"]
+    assert find_observations("Observation: a", 2) == [None, "a"]
+    assert find_observations("", 1) == [None]
 
 
 def test_a_transcript_holds_actions_with_their_observations_and_the_answer() -> None:
     text = "Action: a\nAction Input: 1\nObservation: x\nThought: on\nAction: b\nAction Input: 2\nFinal Answer: y"
-    assert [(found.name, found.observation) for found in actions_in(text)] == [("a", "x"), ("b", None)]
-    assert closing_words(text) == "y"
-    assert closing_words("no such words") == ""
+    assert [(found.name, found.observation) for found in find_actions(text)] == [("a", "x"), ("b", None)]
+    assert find_final_answer(text) == "y"
+    assert find_final_answer("no such words") == ""

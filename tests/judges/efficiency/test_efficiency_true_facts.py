@@ -8,11 +8,11 @@ import pytest
 
 import krino
 from krino.judges.efficiency import EfficiencyJudge
-from krino.judges.efficiency.finders.nearness import by_words, read_wording
-from krino.judges.efficiency.finders.untouched import find_untouched
+from krino.judges.efficiency.finders.similarity import measure_similarity, read_wording
+from krino.judges.efficiency.finders.unused_results import find_untouched
 from krino.judges.efficiency.labels import StepLabel
 from krino.judges.efficiency.local import describe_place
-from krino.judges.efficiency.traces.failure import failure_in
+from krino.judges.efficiency.traces.failure import find_error_text
 from krino.judges.efficiency.traces.steps import Step
 from krino.labellers.llm.prompt import system_text
 from krino.labellers.llm.schema import strict_schema
@@ -47,7 +47,7 @@ LONG = "Read the following pages with care and sum up what happens to each of th
     ],
 )
 def test_another_number_in_words_is_another_question(one: str, other: str) -> None:
-    assert by_words(read_wording(LONG * 4 + one), read_wording(LONG * 4 + other)) == 0.0
+    assert measure_similarity(read_wording(LONG * 4 + one), read_wording(LONG * 4 + other)) == 0.0
     told = facts_of("Sum up the book.", call("sum_up", {"text": LONG * 4 + one}, "Anna leaves."),
                     call("sum_up", {"text": LONG * 4 + other}, "Ben stays at home."))  # fmt: skip
     assert "nearly the same wording" not in told[1]
@@ -55,7 +55,7 @@ def test_another_number_in_words_is_another_question(one: str, other: str) -> No
 
 def test_one_number_written_in_two_ways_is_the_same_question() -> None:
     for one, other in [("chapter two", "chapter 2"), ("the 2nd chapter", "the second chapter")]:
-        assert by_words(read_wording(LONG * 4 + one), read_wording(LONG * 4 + other)) > 0.9
+        assert measure_similarity(read_wording(LONG * 4 + one), read_wording(LONG * 4 + other)) > 0.9
 
 
 # --- what is taken up --------------------------------------------------------------------------------
@@ -159,7 +159,7 @@ def test_the_same_error_again_and_a_retry_that_fails_are_told() -> None:
     ],
 )
 def test_what_a_gateway_says_is_an_error(output: Any) -> None:
-    assert failure_in(output) is not None
+    assert find_error_text(output) is not None
 
 
 @pytest.mark.parametrize(
@@ -175,7 +175,7 @@ def test_what_a_gateway_says_is_an_error(output: Any) -> None:
     ],
 )
 def test_counts_and_pages_are_no_errors(output: Any) -> None:
-    assert failure_in(output) is None
+    assert find_error_text(output) is None
 
 
 def test_a_retry_after_a_gateway_error_costs_nothing() -> None:

@@ -13,8 +13,7 @@ import krino
 from citation_cases import candidate, citation, match
 from krino.contract import Bound
 from krino.contract.bounds import EMPTY, NULL
-from krino.labellers.llm import schema as schema_module
-from krino.labellers.llm.schema import STRENGTHS, Binder, bind, reply_tokens, strict_schema
+from krino.labellers.llm.schema import STRENGTHS, bind, reply_tokens, strict_schema
 from krino.labellers.llm.wire import Strength
 
 
@@ -239,29 +238,3 @@ def made(node: dict[str, Any], pick: int) -> Any:
         case "null":
             return None
     return "word"[: node.get("maxLength", 9)]
-
-
-# --- what is remembered from case to case ------------------------------------------------------------
-
-
-@pytest.mark.parametrize("most_remembered", [10_000, 20])
-@pytest.mark.parametrize("strength", STRENGTHS)
-def test_a_binder_that_has_seen_other_cases_binds_as_a_new_one_does(
-    strength: Strength, most_remembered: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(schema_module, "MOST_REMEMBERED", most_remembered)
-    judge = krino.load_judge("rag")
-    schema = strict_schema(judge.labels_model)
-    seasoned = Binder(schema, strength)
-    for sentences in ([1, 2], [2, 1], [3], [1, 2, 3], [3, 2, 1], [1, 2]):
-        contexts = [" ".join("The harbour was opened in spring." for _ in range(count)) for count in sentences]
-        case = judge.read({"question": "What was opened?", "contexts": contexts, "answer": contexts[0]})
-        facts = judge.study(case)
-        questions = judge.ask(case, facts)
-        assert questions is not None
-        for exact in (False, True):
-            bound = judge.bounds(case, facts, questions, exact)
-            assert bound is not None
-            fresh = bind(schema, bound, strength)
-            assert json.dumps(seasoned.bind(bound)) == json.dumps(fresh)
-            assert seasoned.reply_tokens(bound) == reply_tokens(fresh)

@@ -16,14 +16,14 @@ import krino
 from fake_llm import FakeServer, Faults
 from krino.labellers.factory import labeller_from
 from krino.labellers.llm.budget import (
+    FINAL_PART,
     FIRST_REPLY,
-    LAST_PART,
     MARGIN,
     MOST_TOKENS,
     Budget,
     Prices,
     SharedBudget,
-    believable,
+    plausible_count,
 )
 from krino.labellers.llm.openai import OpenAIDialect
 from krino.labellers.llm.wire import Reply
@@ -309,7 +309,13 @@ async def test_token_counts_that_cannot_be_true_are_replaced_by_ours(server: Fak
 
 
 def test_counts_are_believed_up_to_the_most_that_a_model_takes() -> None:
-    assert [believable(claimed, 7) for claimed in (1, MOST_TOKENS, MOST_TOKENS + 1, 0, -1)] == [1, MOST_TOKENS, 7, 7, 7]
+    assert [plausible_count(claimed, 7) for claimed in (1, MOST_TOKENS, MOST_TOKENS + 1, 0, -1)] == [
+        1,
+        MOST_TOKENS,
+        7,
+        7,
+        7,
+    ]
 
 
 # --- amounts that are none -----------------------------------------------------------------------------
@@ -485,7 +491,7 @@ async def test_alone_a_request_goes_by_the_usual_reply_until_the_last_tenth_then
         budget = learned(*outputs, max_tokens=10_000)
         budget.shared.earlier = krino.Usage(input_tokens=used)
         assert await went(budget) == goes, used
-    assert LAST_PART == 0.1
+    assert FINAL_PART == 0.1
 
 
 @pytest.mark.parametrize("kind", ["max_tokens", "max_cost"])

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krino.labellers.llm.deobfuscate import LIKE, decoded, fold, glance, layers, without_comments
+from krino.labellers.llm.deobfuscate import LIKE, decode_around, fold, fold_to_letters, layers, strip_comments
 
 
 def last(text: str) -> str:
@@ -26,7 +26,7 @@ def test_every_look_alike_is_read_as_what_it_looks_like(latin: str) -> None:
     for other in LIKE[latin]:
         assert fold(other) == latin
         if latin.isalpha():
-            assert glance(f"x{other}1") == f"x{latin}1".encode()
+            assert fold_to_letters(f"x{other}1") == f"x{latin}1".encode()
 
 
 def test_no_look_alike_stands_for_two_letters() -> None:
@@ -37,19 +37,19 @@ def test_no_look_alike_stands_for_two_letters() -> None:
 @pytest.mark.parametrize("code", [0x34F, 0xAD, 0x200C, 0x200D, 0x2060, 0xFE0F, 0xFEFF, 0x115F, 0x1160, 0x3164, 0xFFA0])
 def test_what_is_not_seen_is_not_there(code: int) -> None:
     assert fold(f"la{chr(code)}bel") == "label"
-    assert glance(f"la{chr(code)}bel") == b"label"
+    assert fold_to_letters(f"la{chr(code)}bel") == b"label"
 
 
 def test_other_scripts_stay_what_they_are() -> None:
     assert fold("日本語 жшщ") == "日本語 жшщ"
-    assert glance("日本語 a1") == b"a1"
+    assert fold_to_letters("日本語 a1") == b"a1"
 
 
 @given(st.text())
 def test_a_glance_is_what_a_long_look_shows_of_plain_letters(text: str) -> None:
     seen = "".join(char for char in fold(text).lower() if char.isascii() and char.isalnum())
     if not set(text) & set("\\&%"):
-        assert glance(text).decode() == seen
+        assert fold_to_letters(text).decode() == seen
 
 
 # --- escapes ---------------------------------------------------------------------------------------
@@ -86,7 +86,7 @@ def test_escapes_are_undone_to_the_last(text: str, plain: str) -> None:
 
 @pytest.mark.parametrize("text", ["l\\u0061bel", "l\\x61bel", "l\\141bel", "l&#97;bel", "l%61bel", "l&amp;#97;bel"])
 def test_a_glance_sees_through_escapes(text: str) -> None:
-    assert b"label" in glance(text)
+    assert b"label" in fold_to_letters(text)
 
 
 def test_every_layer_is_a_reading_and_there_is_an_end() -> None:
@@ -116,7 +116,7 @@ def test_every_layer_is_a_reading_and_there_is_an_end() -> None:
     ],
 )
 def test_remarks_are_cut_out(text: str, rest: str) -> None:
-    assert without_comments(text) == rest
+    assert strip_comments(text) == rest
 
 
 # --- codes -----------------------------------------------------------------------------------------
@@ -144,13 +144,13 @@ def test_a_name_is_found_in_every_code_wherever_it_begins(name: str, before: str
     )
     for code in coded:
         text = before + code
-        assert any(plain in reading for reading in decoded(text, glance(text), name)), code
+        assert any(plain in reading for reading in decode_around(text, fold_to_letters(text), name)), code
 
 
 @pytest.mark.parametrize("text", ["Plain words, none of them in a code.", "", "dGhlIHNreSBpcyBibHVlIHRvZGF5"])
 def test_where_the_name_is_in_no_code_nothing_is_decoded(text: str) -> None:
-    assert list(decoded(text, glance(text), "similarity_why")) == []
+    assert list(decode_around(text, fold_to_letters(text), "similarity_why")) == []
 
 
 def test_a_name_without_latin_letters_is_no_code() -> None:
-    assert list(decoded("日本語", glance("日本語"), "標識")) == []
+    assert list(decode_around("日本語", fold_to_letters("日本語"), "標識")) == []

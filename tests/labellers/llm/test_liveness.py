@@ -20,7 +20,15 @@ from krino.engine.pool import LocalPool
 from krino.engine.protocol import Assignment, opened
 from krino.labellers.factory import labeller_from
 from krino.labellers.llm.labeller import LlmLabeller
-from krino.labellers.llm.pace import IDLE, LONE, LONGEST_WAIT, PATIENCE, SHORTEST_TRY, Liveness, patience_with_silence
+from krino.labellers.llm.pace import (
+    IDLE,
+    LONGEST_WAIT,
+    ONLY_FAILING_PART,
+    PATIENCE,
+    SHORTEST_TIMEOUT,
+    Liveness,
+    patience_for_timeouts,
+)
 from krino.labellers.llm.transport import Transport
 from krino.labellers.llm.wire import HttpReply
 from receiving import one_by_one
@@ -118,7 +126,7 @@ class Simulated:
                 self.answered = asyncio.get_running_loop().time() - 1000.0
             return reply
 
-        monkeypatch.setattr(Transport, "_once", once)
+        monkeypatch.setattr(Transport, "_exchange", once)
 
     async def run(self, cases: int = 300) -> None:
         clock = asyncio.get_running_loop().time
@@ -362,36 +370,40 @@ def test_one_lost_try_proves_nothing_however_long_it_took() -> None:
     liveness = Liveness(100.0)
     liveness.failed(1, 0.0, "lost")
     assert not liveness.is_dead(1000.0)
-    assert not liveness.lone_is_lost(1000.0)
+    assert not liveness.should_drop_only_failing(1000.0)
     liveness.failed(2, 1000.0, "lost")
     assert liveness.is_dead(1000.0)
 
 
 def test_the_patience_is_counted_from_when_something_last_got_through() -> None:
     liveness = Liveness(100.0)
-    liveness.got_through(10.0)
+    liveness.note_success(10.0)
     liveness.failed(1, 15.0, "first")
     liveness.failed(2, 60.0, "second")
     assert (liveness.since, liveness.trouble) == (10.0, "second")
     assert not liveness.is_dead(109.9)
     assert liveness.is_dead(110.0)
     assert liveness.left(70.0) == 40.0
-    liveness.got_through(120.0)
-    assert (liveness.is_dead(10_000.0), liveness.lasted(10_000.0), liveness.left(10_000.0)) == (False, 0.0, 100.0)
+    liveness.note_success(120.0)
+    assert (liveness.is_dead(10_000.0), liveness.trouble_seconds(10_000.0), liveness.left(10_000.0)) == (
+        False,
+        0.0,
+        100.0,
+    )
 
 
 def test_after_something_got_through_one_lost_try_proves_nothing_again() -> None:
     liveness = Liveness(100.0)
     for _ in range(5):
         liveness.failed(1, 0.0, "lost")
-    liveness.got_through(10.0)
+    liveness.note_success(10.0)
     liveness.failed(1, 10.0, "lost")
-    assert (liveness.is_dead(1000.0), liveness.lone_is_lost(1000.0)) == (False, False)
+    assert (liveness.is_dead(1000.0), liveness.should_drop_only_failing(1000.0)) == (False, False)
 
 
 def test_a_long_wait_of_our_own_before_a_try_is_not_held_against_the_endpoint() -> None:
     liveness = Liveness(100.0)
-    liveness.got_through(0.0)
+    liveness.note_success(0.0)
     liveness.failed(1, 600.0, "lost")
     assert liveness.since == 600.0 - LONGEST_WAIT
 
@@ -400,21 +412,21 @@ def test_only_a_request_that_is_alone_in_trouble_is_given_up_by_itself() -> None
     liveness = Liveness(100.0)
     for _ in range(2):
         liveness.failed(7, 0.0, "lost")
-    assert not liveness.lone_is_lost(LONE * 100.0 - 0.1)
-    assert liveness.lone_is_lost(LONE * 100.0)
+    assert not liveness.should_drop_only_failing(ONLY_FAILING_PART * 100.0 - 0.1)
+    assert liveness.should_drop_only_failing(ONLY_FAILING_PART * 100.0)
     liveness.failed(8, 0.0, "lost")
-    assert not liveness.lone_is_lost(99.0)
+    assert not liveness.should_drop_only_failing(99.0)
 
 
 def test_a_try_amid_trouble_does_not_outlast_the_patience_by_much() -> None:
     liveness = Liveness(100.0)
-    assert liveness.time_for_a_try(120.0, 50.0) == 120.0
+    assert liveness.timeout_of_next_try(120.0, 50.0) == 120.0
     liveness.failed(1, 0.0, "lost")
-    assert liveness.time_for_a_try(120.0, 40.0) == 30.0  # alone in trouble: half of the time is left to others
+    assert liveness.timeout_of_next_try(120.0, 40.0) == 30.0  # alone in trouble: half of the time is left to others
     liveness.failed(2, 0.0, "lost")
-    assert liveness.time_for_a_try(120.0, 40.0) == 60.0
-    assert liveness.time_for_a_try(30.0, 40.0) == 30.0
-    assert liveness.time_for_a_try(120.0, 99.0) == SHORTEST_TRY
+    assert liveness.timeout_of_next_try(120.0, 40.0) == 60.0
+    assert liveness.timeout_of_next_try(30.0, 40.0) == 30.0
+    assert liveness.timeout_of_next_try(120.0, 99.0) == SHORTEST_TIMEOUT
 
 
 def test_trouble_from_before_a_long_rest_is_forgotten() -> None:
@@ -436,8 +448,8 @@ def test_trouble_from_before_a_long_rest_is_forgotten() -> None:
 
 
 def test_the_patience_with_silence_leaves_room_for_a_whole_time_out_and_another_try() -> None:
-    assert patience_with_silence(1.0) == patience_with_silence(120.0) == PATIENCE < FIVE_MINUTES
-    assert patience_with_silence(600.0) == 650.0
+    assert patience_for_timeouts(1.0) == patience_for_timeouts(120.0) == PATIENCE < FIVE_MINUTES
+    assert patience_for_timeouts(600.0) == 650.0
 
 
 # --- over real HTTP ----------------------------------------------------------------------------------

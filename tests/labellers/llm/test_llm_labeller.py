@@ -373,7 +373,7 @@ def test_a_labeller_that_was_forgotten_closes_its_connections_without_complaint(
     labeller: Any = labeller_for(server)
     assert krino.judge(ToyJudge(), {"text": "a fine text"}, labeller=labeller).status == "ok"
     connector, loop, collected = (
-        labeller.transport._exchange.session.connector,
+        labeller.transport._client.session.connector,
         labeller.transport._loop,
         threading.Event(),
     )
@@ -521,7 +521,7 @@ async def test_what_was_kept_under_older_rules_of_reading_is_asked_again(
     server: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = tmp_path / "replies.sqlite"
-    monkeypatch.setattr("krino.labellers.llm.conversation.READING", READING - 1)
+    monkeypatch.setattr("krino.labellers.llm.request_writer.READING", READING - 1)
     await judged(labeller_for(server, cache=store))
     monkeypatch.undo()
     assert (await judged(labeller_for(server, cache=store))).usage.calls == 1

@@ -57,9 +57,9 @@ async def round_trip(pace: Pace, clock: Clock, seconds: float = 1.0, *, well: bo
     for moment in started:
         pace.release()
         if well:
-            pace.went_well()
+            pace.succeeded()
         else:
-            pace.push_back(moment)
+            pace.slowed_down(moment)
     return count
 
 
@@ -83,7 +83,7 @@ def test_what_was_sent_at_the_very_moment_of_a_cut_does_not_cut_again() -> None:
     pace = Pace(64, clock=clock)
     before = pace.limit
     for _ in range(3):
-        pace.push_back(clock.now)
+        pace.slowed_down(clock.now)
     assert pace.limit == before * CUT
 
 
@@ -105,7 +105,7 @@ async def test_a_push_back_cuts_by_a_third_once_a_round_trip() -> None:
 async def test_after_the_first_push_back_it_grows_by_one_a_round_trip() -> None:
     clock = Clock()
     pace = Pace(64, clock=clock)
-    pace.push_back(await pace.acquire(0))
+    pace.slowed_down(await pace.acquire(0))
     pace.release()
     before = pace.limit
     for _ in range(5):
@@ -121,9 +121,9 @@ def test_the_limit_stays_between_one_and_the_most(most: int, events: list[str]) 
     for event in events:
         clock.now += 1
         if event == "well":
-            pace.went_well()
+            pace.succeeded()
         else:
-            pace.push_back(clock.now if event == "busy" else 0.0)
+            pace.slowed_down(clock.now if event == "busy" else 0.0)
         assert 1 <= pace.limit <= most
 
 
@@ -132,7 +132,7 @@ async def test_one_place_is_always_left_however_bad_it_gets() -> None:
     pace = Pace(4, clock=clock)
     for _ in range(50):
         clock.now += 1
-        pace.push_back(clock.now)
+        pace.slowed_down(clock.now)
     assert int(pace.limit) == 1
     await pace.acquire(0)
     assert pace.in_flight == 1
@@ -187,10 +187,10 @@ async def test_a_higher_limit_lets_more_in_at_once() -> None:
     pace.limit = 1
     served: list[int] = []
     tasks = await queue_of(pace, 3, served)
-    pace.went_well()
+    pace.succeeded()
     await settle()
     assert (served, pace.in_flight) == ([0, 1], 2)
-    pace.went_well()
+    pace.succeeded()
     await asyncio.gather(*tasks)
 
 
@@ -337,7 +337,7 @@ def test_without_allowances_nothing_waits() -> None:
 async def test_when_the_run_stops_nobody_waits_for_a_place_or_a_moment(clock: Clock) -> None:
     pace = Pace(2, rpm=1, clock=clock)
     for _ in range(2):
-        pace.push_back(clock.now, 100.0)
+        pace.slowed_down(clock.now, 100.0)
     tasks = [asyncio.create_task(pace.acquire(0)) for _ in range(5)]
     await asyncio.sleep(0)
     begun = clock.now
@@ -353,22 +353,22 @@ async def test_when_the_run_stops_nobody_waits_for_a_place_or_a_moment(clock: Cl
 
 async def test_one_push_back_holds_nobody_a_second_one_everybody(clock: Clock) -> None:
     pace = Pace(8, clock=clock)
-    pace.push_back(clock.now, 7.0)
+    pace.slowed_down(clock.now, 7.0)
     assert await pace.acquire(0) == 1000.0
-    pace.push_back(clock.now, 7.0)
+    pace.slowed_down(clock.now, 7.0)
     assert await pace.acquire(0) == 1007.0
 
 
 async def test_a_success_between_two_push_backs_lets_others_go_on(clock: Clock) -> None:
     pace = Pace(8, clock=clock)
-    pace.push_back(clock.now, 7.0)
-    pace.went_well()
-    pace.push_back(clock.now, 7.0)
+    pace.slowed_down(clock.now, 7.0)
+    pace.succeeded()
+    pace.slowed_down(clock.now, 7.0)
     assert await pace.acquire(0) == 1000.0
 
 
 async def test_a_shorter_wish_does_not_cut_a_longer_hold_short(clock: Clock) -> None:
     pace = Pace(8, clock=clock)
     for hold in (1.0, 30.0, 2.0, None):
-        pace.push_back(clock.now, hold)
+        pace.slowed_down(clock.now, hold)
     assert await pace.acquire(0) == 1030.0

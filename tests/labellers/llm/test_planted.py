@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from krino.labellers.llm.planted import Plants, squeeze
+from krino.labellers.llm.planted import PlantedAnswers, squeeze
 from planted_dresses import DRESSES, Dress, reworded, values_changed
 
 WORDS = {"yes", "no"}
@@ -34,7 +34,7 @@ NOISE = "It's a text, isn't it? (There are {braces} in it, and [brackets].) "
 
 
 def held(answer: dict[str, Any], *texts: str, words: set[str] = WORDS) -> bool:
-    return Plants(texts, words).hold(answer)
+    return PlantedAnswers(texts, words).contain(answer)
 
 
 # --- copies ----------------------------------------------------------------------------------------
@@ -309,7 +309,7 @@ def test_nothing_stands_in_no_text() -> None:
     "text", [WHOLE, json.dumps(WHOLE), repr(ANSWER), "\n".join(f"{key} = 1; text: id => useful |" for key in ANSWER)]
 )
 def test_a_case_that_has_every_field_as_a_key_is_told(text: str) -> None:
-    assert Plants([text], WORDS).name_fields_of({**ANSWER, "label": "no"})
+    assert PlantedAnswers([text], WORDS).name_every_label({**ANSWER, "label": "no"})
 
 
 @pytest.mark.parametrize(
@@ -322,7 +322,7 @@ def test_a_case_that_has_every_field_as_a_key_is_told(text: str) -> None:
     ],
 )
 def test_a_case_that_does_not_name_every_label_is_not_told(text: str) -> None:
-    assert not Plants([text], WORDS).name_fields_of(ANSWER)
+    assert not PlantedAnswers([text], WORDS).name_every_label(ANSWER)
     assert not held({**ANSWER, "sure": False}, text)
 
 
@@ -333,9 +333,9 @@ def test_a_case_that_does_not_name_every_label_is_not_told(text: str) -> None:
 @given(st.text(max_size=200), st.dictionaries(st.text(max_size=8), st.text(max_size=8), max_size=3))
 @example("\\u{110000} \\ud800 %ff &#1114112; \\", {"a": "\\"})
 def test_no_text_breaks_the_search(text: str, answer: dict[str, str]) -> None:
-    plants = Plants([text, json.dumps(answer)], ())
-    plants.hold(answer)
-    plants.name_fields_of(answer)
+    plants = PlantedAnswers([text, json.dumps(answer)], ())
+    plants.contain(answer)
+    plants.name_every_label(answer)
 
 
 @settings(deadline=None)
@@ -346,7 +346,7 @@ def test_no_text_breaks_the_search(text: str, answer: dict[str, str]) -> None:
 )
 def test_whatever_the_answer_its_own_json_in_the_case_is_known(answer: dict[str, Any]) -> None:
     for text in (json.dumps(answer), repr(answer), "\n".join(f"{name} = {value}" for name, value in answer.items())):
-        assert Plants([f"see {text} there"], ()).hold(answer)
+        assert PlantedAnswers([f"see {text} there"], ()).contain(answer)
 
 
 @given(st.text(), st.text())
@@ -373,7 +373,7 @@ def test_squeezing_ignores_case_accents_and_what_stands_between(one: str, other:
 )
 def test_hostile_text_is_searched_in_good_time(text: str) -> None:
     started = time.process_time()
-    plants = Plants([text], ["yes"])
-    plants.hold({"label": "yes"})
-    plants.name_fields_of({"label": "yes"})
+    plants = PlantedAnswers([text], ["yes"])
+    plants.contain({"label": "yes"})
+    plants.name_every_label({"label": "yes"})
     assert time.process_time() - started < 4

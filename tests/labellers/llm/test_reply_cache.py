@@ -68,7 +68,7 @@ def test_a_cache_that_cannot_be_opened_is_named(tmp_path: Path) -> None:
 
 def test_a_cache_that_cannot_be_written_warns_and_goes_on(tmp_path: Path) -> None:
     store = ReplyCache(tmp_path / "c.sqlite")
-    store._writer.execute("drop table replies")
+    store._db.execute("drop table replies")
     with pytest.warns(UserWarning, match="no more replies are kept"):
         store.put(b"k", b"v")
     store.put(b"other", b"v")  # without another word, and without waiting for the same lock again
@@ -107,7 +107,7 @@ async def test_a_row_that_is_no_reply_is_a_miss_and_is_written_anew(tmp_path: Pa
 @pytest.mark.parametrize("body", ["text", None, 5, 0.5])
 def test_only_bytes_come_out_of_the_cache(tmp_path: Path, body: object) -> None:
     store = ReplyCache(tmp_path / "c.sqlite")
-    store._writer.execute("insert into replies values (?, ?)", (b"k", body))
+    store._db.execute("insert into replies values (?, ?)", (b"k", body))
     assert store.get(b"k") is None
     store.close()
 

@@ -15,7 +15,8 @@ import krino
 from fake_llm import FakeServer, Faults
 from krino.cli.progress import Display
 from krino.contract import Bound
-from krino.labellers.llm.labeller import REASONING_TOKENS, LlmLabeller
+from krino.labellers.llm.conversation import REASONING_TOKENS
+from krino.labellers.llm.labeller import LlmLabeller
 from krino.runs.session import Tally
 from odd_endpoint import OddEndpoint
 from toy_judge import ToyCase, ToyJudge

@@ -130,9 +130,9 @@ async def test_key_and_version_headers_are_those_of_the_sdk(server: FakeServer) 
 
 def test_no_temperature_is_sent_unless_the_user_asks_for_one() -> None:
     plain = krino.llm("claude-x", api_key="k", cache="off")
-    assert plain.params.temperature is None
-    assert krino.llm("claude-x", api_key="k", cache="off", temperature=0.5).params.temperature == 0.5
-    assert krino.llm("gpt-x", api_key="k", cache="off").params.temperature == 0.0
+    assert plain.abilities.params.temperature is None
+    assert krino.llm("claude-x", api_key="k", cache="off", temperature=0.5).abilities.params.temperature == 0.5
+    assert krino.llm("gpt-x", api_key="k", cache="off").abilities.params.temperature == 0.0
 
 
 async def test_images_arrive_alike(server: FakeServer) -> None:

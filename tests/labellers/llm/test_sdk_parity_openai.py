@@ -19,6 +19,7 @@ from fake_llm import FakeServer, Faults, ReceivedRequest
 from krino.contract import Media
 from krino.errors import RunStopped
 from krino.labellers.llm.endpoint import Endpoint
+from krino.labellers.llm.http import backoff_seconds
 from krino.labellers.llm.openai import AZURE_VERSION, AzureDialect, OpenAIDialect
 from krino.labellers.llm.pace import Pace
 from krino.labellers.llm.transport import Transport
@@ -349,6 +350,5 @@ def test_too_early_is_tried_again_although_the_sdk_gives_up() -> None:
 
 def test_a_wait_of_nothing_backs_off_as_if_none_was_asked() -> None:
     """As in the SDK: a clock that runs ahead would otherwise burn all tries within a second."""
-    transport = Transport("http://127.0.0.1:9", {}, Pace(1), backoff=0.5)
-    assert all(transport._wait(attempt, 0.0) >= 0.25 * 2**attempt for attempt in range(6))
-    assert 3.0 < transport._wait(0, 3.0) < 3.2
+    assert all(backoff_seconds(attempt, 0.5, 0.0) >= 0.25 * 2**attempt for attempt in range(6))
+    assert 3.0 < backoff_seconds(0, 0.5, 3.0) < 3.2

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import krino
 from command_line import environment, ran
-from krino.labellers.llm.secrets import SHORTEST, STRUCK, Secrets, secrets_of
+from krino.labellers.llm.secrets import REDACTED, SHORTEST, Secrets, secrets_of
 from odd_endpoint import OddEndpoint
 from toy_judge import ToyJudge
 
@@ -66,8 +66,8 @@ def traces(text: bytes, key: str = KEY) -> list[str]:
 @pytest.mark.parametrize("dress", dresses(KEY).keys())
 def test_a_key_is_struck_in_every_dress(dress: str) -> None:
     worn = dresses(KEY)[dress]
-    struck = Secrets([KEY]).strike(f"before {worn} after, and {worn}".encode())
-    assert struck.count(STRUCK.encode()) == 2
+    struck = Secrets([KEY]).redact(f"before {worn} after, and {worn}".encode())
+    assert struck.count(REDACTED.encode()) == 2
     assert traces(struck) == []
     assert struck.startswith(b"before ")
 
@@ -78,10 +78,10 @@ def test_a_key_is_struck_where_it_is_cut_or_wrapped_or_named_in_html() -> None:
     worn = [KEY[:14] + "\n" + KEY[14:], KEY[:14] + "\\n  " + KEY[14:], named]
     worn += [KEY[: len(KEY) - third], KEY[third:], KEY[:-2], KEY[2:]]
     for text in worn:
-        struck = secrets.strike_text(f"the key {text} is wrong")
-        assert STRUCK in struck, text
+        struck = secrets.redact_text(f"the key {text} is wrong")
+        assert REDACTED in struck, text
         assert KEY[third:-third] not in struck.replace("\n", "").replace("\\n  ", ""), text
-    assert secrets.strike_text(f"the key {KEY[:8]}... is wrong") == f"the key {KEY[:8]}... is wrong"
+    assert secrets.redact_text(f"the key {KEY[:8]}... is wrong") == f"the key {KEY[:8]}... is wrong"
 
 
 @settings(deadline=None, max_examples=40)
@@ -90,39 +90,39 @@ def test_no_key_in_base64_survives_whatever_stands_before_it(key: str, before: b
     secrets = Secrets([key])
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         coded = encode(before + key.encode() + b":rest")
-        assert secrets.strike(coded) != coded
-    assert key.encode() not in secrets.strike(f"x{key}y".encode())
+        assert secrets.redact(coded) != coded
+    assert key.encode() not in secrets.redact(f"x{key}y".encode())
 
 
 def test_what_holds_no_key_is_left_as_it_is() -> None:
     text = orjson.dumps({"text": 'caf\u00e9 100% "quoted" &#38; \\u0041 a/b ' * 50, "version": "2026-10-21"})
-    assert Secrets([KEY]).strike(text) is text
-    assert Secrets([]).strike(b"%41 anything") == b"%41 anything"
+    assert Secrets([KEY]).redact(text) is text
+    assert Secrets([]).redact(b"%41 anything") == b"%41 anything"
 
 
 def test_a_reply_of_backslashes_is_searched_once() -> None:
     """From every backslash again, half a million of them would take hours."""
     text = b"\\" * 500_000
-    assert Secrets([KEY]).strike(text) == text
-    assert Secrets([KEY]).strike(text + KEY.encode() + text + b"n") == STRUCK.encode() + text + b"n"
+    assert Secrets([KEY]).redact(text) == text
+    assert Secrets([KEY]).redact(text + KEY.encode() + text + b"n") == REDACTED.encode() + text + b"n"
 
 
 def test_a_key_with_backslashes_is_struck_wherever_it_stands() -> None:
     key = "\\pass\\word\\n1234567"
-    assert Secrets([key]).strike(key.encode() * 3) == STRUCK.encode() * 3
-    assert Secrets([KEY]).strike(b"\\" * 5 + KEY.encode() * 2) == STRUCK.encode() * 2
+    assert Secrets([key]).redact(key.encode() * 3) == REDACTED.encode() * 3
+    assert Secrets([KEY]).redact(b"\\" * 5 + KEY.encode() * 2) == REDACTED.encode() * 2
 
 
 def test_an_entity_with_thousands_of_digits_is_read() -> None:
     text = b"&#" + b"1" * 5_000 + b";"
-    assert Secrets([KEY]).strike(text) == text
+    assert Secrets([KEY]).redact(text) == text
     coded = "".join(f"&#{'0' * 5_000}{ord(letter)};" for letter in KEY).encode()
-    assert Secrets([KEY]).strike(coded) == STRUCK.encode()
+    assert Secrets([KEY]).redact(coded) == REDACTED.encode()
 
 
 def test_a_stand_in_for_a_key_is_a_word_like_others() -> None:
-    assert Secrets(["EMPTY", "x" * (SHORTEST - 1)]).strike(b"the list is EMPTY xxxxxxx") == b"the list is EMPTY xxxxxxx"
-    assert Secrets(["x" * SHORTEST]).strike(b"a xxxxxxxx") == b"a ***"
+    assert Secrets(["EMPTY", "x" * (SHORTEST - 1)]).redact(b"the list is EMPTY xxxxxxx") == b"the list is EMPTY xxxxxxx"
+    assert Secrets(["x" * SHORTEST]).redact(b"a xxxxxxxx") == b"a ***"
 
 
 def test_the_secrets_are_the_key_and_what_the_address_holds() -> None:
@@ -130,15 +130,15 @@ def test_the_secrets_are_the_key_and_what_the_address_holds() -> None:
     url = "https://user:p%40ssword1@host/v1?key=in-the-query&api-version=2024-10-21"
     secrets = secrets_of(url, headers)
     for secret in ("the-bearer-key", "the-azure-key", "p%40ssword1", "p@ssword1", "user:p@ssword1", "in-the-query"):
-        assert secrets.strike_text(f"<{secret}>") == f"<{STRUCK}>", secret
+        assert secrets.redact_text(f"<{secret}>") == f"<{REDACTED}>", secret
     coded = base64.b64encode(b"user:p@ssword1").decode()
-    assert coded not in secrets.strike_text(f"Basic {coded}")
-    assert secrets.strike_text("2026-10-21 2024-10-21 host user") == "2026-10-21 2024-10-21 host user"
+    assert coded not in secrets.redact_text(f"Basic {coded}")
+    assert secrets.redact_text("2026-10-21 2024-10-21 host user") == "2026-10-21 2024-10-21 host user"
 
 
 def test_a_short_password_is_struck_with_its_user() -> None:
     secrets = secrets_of("https://someone:pw1@host/v1", {})
-    assert secrets.strike_text("someone:pw1 and someone alone") == "*** and someone alone"
+    assert secrets.redact_text("someone:pw1 and someone alone") == "*** and someone alone"
 
 
 # --- every field of every reply ----------------------------------------------------------------------
@@ -249,7 +249,7 @@ def test_no_file_and_no_output_holds_the_key_whatever_the_endpoint_quotes(tmp_pa
         told = command("export", "r", f"out.{kind}", cwd=tmp_path)
         assert told.returncode == 0, told.stderr
     texts = everything(tmp_path) + (done.stdout + done.stderr + command("show", "r", cwd=tmp_path).stdout).encode()
-    assert texts.count(STRUCK.encode()) > len(cases), "they were quoted, and struck"
+    assert texts.count(REDACTED.encode()) > len(cases), "they were quoted, and struck"
     assert traces(texts) == []
 
 
@@ -261,7 +261,7 @@ def test_no_reason_to_stop_holds_the_key(tmp_path: Path, kind: str) -> None:
         done = command("judge", TOY, "cases.jsonl", *flags, "--base-url", endpoint.url, cwd=tmp_path)
     assert done.returncode == 3, done.stderr
     texts = everything(tmp_path) + (done.stdout + done.stderr).encode()
-    assert STRUCK.encode() in texts
+    assert REDACTED.encode() in texts
     assert traces(texts) == []
 
 
@@ -269,7 +269,7 @@ def test_no_reason_to_stop_holds_the_key(tmp_path: Path, kind: str) -> None:
 def test_doctor_does_not_tell_the_key(tmp_path: Path, kinds: dict[str, Reply]) -> None:
     with OddEndpoint(Echo(kinds)) as endpoint:
         told = command("doctor", "-l", "m", "--base-url", endpoint.url, cwd=tmp_path)
-    assert STRUCK in told.stdout
+    assert REDACTED in told.stdout
     assert traces((told.stdout + told.stderr).encode()) == []
 
 
@@ -285,7 +285,7 @@ async def test_no_judgement_and_no_exception_of_the_python_interface_holds_the_k
             worn = text
             told = await said_of_one_case(endpoint)
             assert traces(told) == [], dress
-            assert STRUCK.encode() in told, dress
+            assert REDACTED.encode() in told, dress
 
 
 async def said_of_one_case(endpoint: OddEndpoint) -> bytes:
@@ -326,5 +326,5 @@ async def test_a_broken_header_that_quotes_the_key_is_struck_from_the_error() ->
         async with krino.llm("m", base_url=address, api_key=KEY, cache="off", retries=0) as labeller:
             with pytest.raises(krino.RunStopped) as stopped:
                 await krino.ajudge(ToyJudge(), {"text": "a fine text"}, labeller=labeller)
-    assert STRUCK in str(stopped.value)
+    assert REDACTED in str(stopped.value)
     assert traces(str(stopped.value).encode()) == []

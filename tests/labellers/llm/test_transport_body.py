@@ -15,7 +15,7 @@ from aiohttp import web
 
 import krino
 from fake_llm import FakeServer
-from krino.labellers.llm.exchange import MOST_BYTES, MOST_ERROR_BYTES, BadBody, read_bounded
+from krino.labellers.llm.http import MOST_BYTES, MOST_ERROR_BYTES, BadBody, read_bounded
 from krino.labellers.llm.labeller import PROBLEM_KEPT, RAW_KEPT, RAW_SENT_BACK, shortened
 from krino.labellers.llm.pace import Pace
 from krino.labellers.llm.transport import CODE_KEPT, MESSAGE_KEPT, Transport
@@ -165,7 +165,7 @@ async def test_a_giant_refusal_is_read_up_to_a_smaller_bound(status: int) -> Non
     sender = Sender(refusal, status=status)
     with OddEndpoint(sender) as endpoint:
         transport = Transport(endpoint.url, {}, Pace(1))
-        reply = await transport._once(b"{}", 10.0)
+        reply = await transport._exchange(b"{}", 10.0)
         await transport.aclose()
     assert (len(reply.body), reply.whole) == (MOST_ERROR_BYTES, False)
     assert sender.sent < 16 << 20

@@ -14,9 +14,9 @@ from sklearn.metrics import accuracy_score, cohen_kappa_score, f1_score, mean_ab
 import krino
 from krino import UsageProblem
 from krino.contract import Judgement
-from krino.results.agreement import fields
+from krino.results.agreement import field_agreement
 from krino.results.agreement.result import Agreement, FieldAgreement
-from krino.stats.moments import wilson
+from krino.stats.confidence_intervals import wilson_interval
 from made_judgements import error, failed, ok
 
 STEPS = (0.0, 0.25, 0.5, 0.75, 1.0)
@@ -130,7 +130,7 @@ def test_one_class_only_has_no_kappa_and_says_why() -> None:
     assert found.figures["agreement"].value == 1.0
     for name in ("kappa", "alpha_nominal"):
         assert found.figures[name].value is None
-        assert "one and the same value" in str(found.figures[name].why)
+        assert "everything got the same value" in str(found.figures[name].why)
     assert found.figures["agreement"].interval == pytest.approx((0.342, 1.0), abs=1e-3)  # Wilson's of 2 in 2
 
 
@@ -144,10 +144,10 @@ def test_no_number_of_cases_without_a_fault_makes_anything_certain(cases: int) -
     assert all(item.value is not None for item in everything)
     assert [item for item in everything if item.interval is None and not item.why] == []
     assert [item for item in everything if item.interval and item.interval[1] - item.interval[0] < 0.04] == []
-    least = wilson(2 * cases, 2 * cases)
+    least = wilson_interval(2 * cases, 2 * cases)
     assert least and found.figures["agreement"].interval == found.figures["mean_agreement"].interval == least
     recall = found.classes[0].recall
-    assert (recall.n, recall.interval) == (cases, wilson(cases, cases))
+    assert (recall.n, recall.interval) == (cases, wilson_interval(cases, cases))
     assert found.standing == ("about as much" if cases == 40 else "too few")
 
 
@@ -157,7 +157,7 @@ def test_below_ten_cases_no_interval_is_drawn_and_the_reason_is_told() -> None:
     assert found.figures["kappa"].why == "9 cases or clusters are too few, 10 are needed"
     agreed = found.figures["agreement"]
     assert agreed.value is not None
-    assert agreed.interval == wilson(agreed.value * 9, 9)
+    assert agreed.interval == wilson_interval(agreed.value * 9, 9)
 
 
 def test_a_judge_that_never_varies_has_no_rank_correlation_and_says_why() -> None:
@@ -172,8 +172,8 @@ def test_a_class_that_one_side_never_says_has_no_precision_or_recall() -> None:
     found = one_field(matches("a", "a", "c"), [label(0, "a"), label(1, "b"), label(2, "a")])
     by_class = {item.value: item for item in found.classes}
     assert by_class["b"].precision.value is None
-    assert by_class["b"].precision.why == "the judge never says it"
-    assert by_class["c"].recall.why == "people never say it"
+    assert by_class["b"].precision.why == "the judge never gives it"
+    assert by_class["c"].recall.why == "people never give it"
 
 
 def test_of_a_single_case_a_share_has_a_wide_interval_and_nothing_else_has_one() -> None:
@@ -357,7 +357,7 @@ def test_a_crowd_of_raters_is_compared_by_alpha_without_making_pairs() -> None:
     assert len(found.raters) > 12
     assert "mean_kappa" not in found.figures
     assert found.people["alpha_nominal"].n == 60
-    assert any("too many to make pairs" in note for note in found.notes)
+    assert any("too many for pairs" in note for note in found.notes)
 
 
 def test_names_of_things_are_compared_without_telling_them_apart() -> None:
@@ -378,7 +378,7 @@ def test_fine_numbers_are_rounded_for_the_draws_only(monkeypatch: pytest.MonkeyP
         for number, value in enumerate(judge)
     ]
     exact = one_field(judgements, labels)
-    monkeypatch.setattr(fields, "FINE", 100)
+    monkeypatch.setattr(field_agreement, "FINE", 100)
     rounded = one_field(judgements, labels)
     assert any("numbers are rounded to 1/1,000 of their range" in note for note in rounded.notes)
     for name, figure in exact.figures.items():
@@ -388,7 +388,7 @@ def test_fine_numbers_are_rounded_for_the_draws_only(monkeypatch: pytest.MonkeyP
 
 
 def test_many_names_of_things_are_not_rounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(fields, "FINE", 2)
+    monkeypatch.setattr(field_agreement, "FINE", 2)
     judge = [f"decision-{number}" for number in range(5)]
     found = one_field(matches(*judge), [label(number, value) for number, value in enumerate(judge)])
     assert found.figures["agreement"].value == 1.0

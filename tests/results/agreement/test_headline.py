@@ -94,9 +94,9 @@ def test_the_gap_is_drawn_on_the_same_cases_for_both() -> None:
 def test_about_as_much_says_how_much_room_the_cases_leave() -> None:
     small, large = (one(*made(size, 0.9, 0.9, WORDS)) for size in (40, 4_000))
     assert small.standing == large.standing == "about as much"
-    assert " As far as these cases tell, the difference lies between −0." in small.headline
+    assert " The difference lies between −0." in small.headline
     assert "and +0." in small.headline
-    assert "As far as these cases tell" not in large.headline
+    assert "The difference lies between" not in large.headline
 
 
 @pytest.mark.parametrize(("size", "standing"), [(29, "too few"), (30, "less")])
@@ -121,7 +121,7 @@ def test_one_rater_cannot_be_held_beside_another() -> None:
     assert found.standing == "one rater" and alike is not None
     assert found.headline == (
         f"The judge says what people say in {100 * alike:.0f} % of 100 cases (kappa {kappa:.2f}; 0 is chance). "
-        "With one label a case nobody can tell how far people would agree with each other."
+        "With one label for each case, agreement among people is unknown."
     )
 
 
@@ -184,7 +184,7 @@ def test_several_fields_are_counted_by_how_the_judge_stands() -> None:
     )
     judgements, labels = two_fields()
     assert held(judgements[:9], labels[:9]).headline == (
-        "In all 2 fields there are too few cases to tell how the judge agrees with your raters: kind, score."
+        "In all 2 fields there are too few cases to compare the judge with your raters: kind, score."
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from krino.errors import UsageProblem
-from krino.results.agreement.kinds import code_field
+from krino.results.agreement.coding import encode_field
 from krino.results.agreement.labels import LabelColumn, Pool
 
 CLOSED = {"WRONG_COURT", "NO_REASON", "NONE"}
@@ -18,7 +18,7 @@ def classes(label: Any, closed: set[str] | None = CLOSED) -> list[str]:
     for value in (["NONE"], ["WRONG_COURT", "NO_REASON"]):
         judge.number(value)
     labels.add(0, 0, label, "labels.csv:2")
-    coding = code_field("errors", judge, labels, closed=closed)
+    coding = encode_field("errors", judge, labels, closed=closed)
     return [coding.values[code] for code in coding.people]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from krino import UsageProblem
-from krino.results.agreement.labels import Labels, labels_of, read_labels
+from krino.results.agreement.labels import Labels, labels_from_rows, read_labels
 
 
 def said(labels: Labels, field: str) -> set[tuple[str, str, Any]]:
@@ -64,7 +64,7 @@ def test_columns_can_be_renamed_as_for_cases(tmp_path: Path) -> None:
 
 
 def test_rows_in_memory_are_labels_too() -> None:
-    assert said(labels_of([{"id": 7, "match": "yes"}]), "match") == {("7", "people", "yes")}
+    assert said(labels_from_rows([{"id": 7, "match": "yes"}]), "match") == {("7", "people", "yes")}
 
 
 # --- what is not there ------------------------------------------------------------------------------------
@@ -77,11 +77,11 @@ def test_an_empty_cell_of_a_table_is_no_label_and_the_word_null_is_one(tmp_path:
 
 
 def test_null_in_json_is_kept_for_the_field_to_decide() -> None:
-    assert said(labels_of([{"id": "a", "ceiling": None}]), "ceiling") == {("a", "people", None)}
+    assert said(labels_from_rows([{"id": "a", "ceiling": None}]), "ceiling") == {("a", "people", None)}
 
 
 def test_nan_is_how_data_frames_write_nothing() -> None:
-    labels = labels_of([{"id": "a", "score": math.nan}, {"id": "b", "score": 1.0}])
+    labels = labels_from_rows([{"id": "a", "score": math.nan}, {"id": "b", "score": 1.0}])
     assert said(labels, "score") == {("b", "people", 1.0)}
 
 
@@ -112,26 +112,26 @@ def test_a_line_that_is_no_json_is_an_error_and_not_a_gap(tmp_path: Path) -> Non
 
 def test_what_a_message_quotes_cannot_act_on_a_terminal() -> None:
     with pytest.raises(UsageProblem) as caught:
-        labels_of([{"id": "\x1b[31mred", "x": 1}, {"id": "\x1b[31mred", "x": 1}])
+        labels_from_rows([{"id": "\x1b[31mred", "x": 1}, {"id": "\x1b[31mred", "x": 1}])
     assert "\x1b" not in str(caught.value)
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf])
 def test_a_number_without_end_is_refused(value: float) -> None:
     with pytest.raises(UsageProblem, match=r"row 2 of the labels: the label -?inf of 'score' is too large"):
-        labels_of([{"id": "a", "score": None}, {"id": "b", "score": value}])
+        labels_from_rows([{"id": "a", "score": None}, {"id": "b", "score": value}])
 
 
 @pytest.mark.parametrize("odd", ["an\u00adna", "anna\u200b", "\u202eanna", " anna "])
 def test_one_person_is_one_rater_however_the_name_was_copied(odd: str) -> None:
-    by_row = labels_of([{"id": "a", "rater": "anna", "score": 1}, {"id": "b", "rater": odd, "score": 1}])
+    by_row = labels_from_rows([{"id": "a", "rater": "anna", "score": 1}, {"id": "b", "rater": odd, "score": 1}])
     assert list(by_row.raters) == ["anna"]
-    by_column = labels_of([{"id": "a", "score:anna": 1, f"grade:{odd}": 1}])
+    by_column = labels_from_rows([{"id": "a", "score:anna": 1, f"grade:{odd}": 1}])
     assert list(by_column.raters)[-1] == "anna"
 
 
 def test_an_id_is_found_however_it_was_copied() -> None:
-    assert list(labels_of([{"id": "case\u00ad-1", "score": 1}, {"id": "case\u200b-2", "score": 0}]).ids) == [
+    assert list(labels_from_rows([{"id": "case\u00ad-1", "score": 1}, {"id": "case\u200b-2", "score": 0}]).ids) == [
         "case-1",
         "case-2",
     ]

@@ -49,9 +49,9 @@ def test_a_scale_of_numbers_can_be_brought_to_that_of_the_judge() -> None:
 
 
 def test_the_labels_given_are_not_changed() -> None:
-    from krino.results.agreement.labels import labels_of
+    from krino.results.agreement.labels import labels_from_rows
 
-    labels = labels_of([{"id": f"case-{n}", "score": WORDS[1][n]} for n in range(4)])
+    labels = labels_from_rows([{"id": f"case-{n}", "score": WORDS[1][n]} for n in range(4)])
     krino.agree(JUDGED, labels, values={"good": 1, "bad": 0}, draws=20)
     assert labels.columns["score"].pool.values == ["bad", "good", " Bad", "GOOD"]
 
@@ -61,16 +61,16 @@ def test_the_labels_given_are_not_changed() -> None:
     [
         (
             {"goood": 1, "bad": 0},
-            r"--values goood: no label says so \(did you mean good\?\); the labels say 'bad', 'good'",
+            r"--values goood: no label has it \(did you mean good\?\); the labels have 'bad', 'good'",
         ),
-        ({"score": {"fine": 1}}, "--values score:fine: no label says so; the labels say 'bad', 'good'"),
+        ({"score": {"fine": 1}}, "--values score:fine: no label has it; the labels have 'bad', 'good'"),
         ({"kind": {"good": "A"}}, "--values kind: no such field in the labels; there are 'score'"),
         (
             None,
             r"with --values score:WORD=NUMBER,... \(words seen: 'bad', 'good', ' Bad', 'GOOD'\)",
         ),
-        ({"good": 1}, r"the label 'bad' is none; .* \(words seen: 'bad', ' Bad'\)"),
-        ({"good": "high", "bad": 0}, "the label 'high' is none"),
+        ({"good": 1}, r"the label 'bad' is not; .* \(words seen: 'bad', ' Bad'\)"),
+        ({"good": "high", "bad": 0}, "the label 'high' is not"),
     ],
 )
 def test_words_that_nobody_knows_are_refused_with_those_that_were_seen(values: Any, words: str) -> None:
@@ -79,7 +79,7 @@ def test_words_that_nobody_knows_are_refused_with_those_that_were_seen(values: A
 
 
 def test_words_of_a_column_that_is_no_field_are_not_meant() -> None:
-    with pytest.raises(krino.UsageProblem, match="no label says so; the labels say 'bad', 'good'"):
+    with pytest.raises(krino.UsageProblem, match="no label has it; the labels have 'bad', 'good'"):
         held({"fine": 1}, WORDS, ("note", ["fine"] * 4))
 
 
@@ -89,7 +89,7 @@ def test_a_word_that_one_of_several_fields_has_is_known() -> None:
 
 
 def test_null_is_no_word() -> None:
-    with pytest.raises(krino.UsageProblem, match="--values none: no label says so; the labels say '1'"):
+    with pytest.raises(krino.UsageProblem, match="--values none: no label has it; the labels have '1'"):
         held({"none": 0}, ("score", [None, 1, None, 1]))
     labels = ("score", ["none", 1, None, 1])
     assert held({"none": 0}, labels).fields[0].counts.compared == 3

@@ -10,9 +10,9 @@ import pytest
 
 import krino
 from krino.contract import Usage
-from krino.results.comparison.changes import CodeChange, Comparison, NumberChange, OtherChange
 from krino.results.comparison.compare import compare
-from krino.stats.paired import mcnemar
+from krino.results.comparison.result import CodeChange, Comparison, NumberChange, OtherChange
+from krino.stats.paired_tests import mcnemar_p
 from made_runs import Row, error_row, failed_row, make_run, row, scores
 
 
@@ -122,7 +122,7 @@ def test_a_yes_or_no_has_one_test_and_it_is_mcnemars(tmp_path: Path) -> None:
     b = labelled(*[True] * 18, *[False] * 2, *[True] * 12, *[False] * 18)
     (found,) = codes(compared(tmp_path, a, b)).labels
     assert (found.label, found.lost, found.gained, found.says) == ("true", 2, 12, "higher")
-    assert found.p == pytest.approx(mcnemar(2, 12))
+    assert found.p == pytest.approx(mcnemar_p(2, 12))
 
 
 def test_of_the_roll_up_passing_is_tested_and_it_comes_first(tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_labels_of_a_field_are_tested_together(tmp_path: Path) -> None:
     a = labelled(*["A"] * 7, "B", *["C"] * 12)
     b = labelled(*["B"] * 7, "A", *["C"] * 12)
     by_label = {item.label: item for item in codes(compared(tmp_path, a, b)).labels}
-    assert by_label["A"].p == pytest.approx(3 * mcnemar(7, 1))
+    assert by_label["A"].p == pytest.approx(3 * mcnemar_p(7, 1))
     assert by_label["C"].says == "the same" and by_label["C"].p == 1.0
 
 

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 import krino
-from krino.results.comparison.compare import Pairs, match
+from krino.results.comparison.matching import Pairs, match_cases
 from krino.results.table import read_table
 from made_runs import make_run, row
 
 
 def matched(tmp_path: Path, a: list[str], b: list[str]) -> Pairs:
     runs = [make_run(tmp_path / name, [row(case, score=1.0) for case in ids]) for name, ids in (("a", a), ("b", b))]
-    return match(read_table(runs[0]), read_table(runs[1]))
+    return match_cases(read_table(runs[0]), read_table(runs[1]))
 
 
 def test_cases_are_matched_by_id_whatever_their_order(tmp_path: Path) -> None:
@@ -29,7 +29,7 @@ def of_contents(tmp_path: Path, a: list[str], b: list[str]) -> Pairs:
     for name, cases in (("a", a), ("b", b)):
         rows = [{**row(case[0], score=1.0), "input_hash": case[1] * 32} for case in cases]
         tables.append(read_table(make_run(tmp_path / name, rows)))
-    return match(*tables)
+    return match_cases(*tables)
 
 
 def test_cases_of_one_id_are_matched_by_their_content_wherever_they_stand_and_counted(tmp_path: Path) -> None:
@@ -50,7 +50,7 @@ def test_the_same_record_twice_is_matched_twice(tmp_path: Path) -> None:
 
 
 def test_where_nothing_tells_cases_of_one_id_apart_that_is_said(tmp_path: Path) -> None:
-    with pytest.raises(krino.UsageProblem, match="1 ids are given to several cases"):
+    with pytest.raises(krino.UsageProblem, match="1 ids belong to several cases"):
         of_contents(tmp_path, ["x1", "x2"], ["x3", "x4"])
 
 
@@ -67,4 +67,4 @@ def test_a_run_without_judgements_is_refused(tmp_path: Path) -> None:
 def test_other_content_under_the_same_id_is_told(tmp_path: Path) -> None:
     a = make_run(tmp_path / "a", [row("x", score=1.0), row("y", score=1.0)])
     b = make_run(tmp_path / "b", [row("x", score=1.0), {**row("y", score=1.0), "input_hash": "f" * 32}])
-    assert list(match(read_table(a), read_table(b)).other_content) == [1]
+    assert list(match_cases(read_table(a), read_table(b)).other_content) == [1]

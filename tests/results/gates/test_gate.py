@@ -13,8 +13,8 @@ from krino.results.gates.gate import Gate, check_run
 from krino.results.gates.result import Check, GateResult
 from krino.results.gates.rules import Kind, Rule, parse_flags
 from krino.runs.manifest import JudgeCard
-from krino.stats.moments import wilson
-from krino.stats.paired import share_difference
+from krino.stats.confidence_intervals import wilson_interval
+from krino.stats.paired_tests import share_difference_interval
 from made_runs import Row, error_row, failed_row, make_run, row, scores
 
 GOOD = [*[1.0] * 85, *[0.0] * 15]
@@ -150,7 +150,7 @@ def test_numbers_on_another_scale_need_thirty_values_or_point(tmp_path: Path) ->
     run = make_run(tmp_path / "r", scores(4, 5, 5, 4))
     result = gated(run, Gate(rules(min="score=2")))
     assert (
-        "is at least 2, but so few cases have no interval (30 are needed; --point gates the value itself)"
+        "is at least 2, but there are too few cases for an interval (30 are needed; --point gates the value itself)"
         in check(result, "min score=2").message
     )
     assert gated(run, Gate(rules(min="score=2"), point=True)).passed
@@ -169,7 +169,7 @@ def kinds(**counts: int) -> list[Row]:
 def test_a_share_is_held_at_the_end_of_wilsons_interval(tmp_path: Path) -> None:
     run = make_run(tmp_path / "r", kinds(A=90, B=10))
     found = check(gated(run, Gate(rules(min="kind:A=80%"))), "min kind:A=80%")
-    assert (found.value, found.interval, found.outcome) == (0.9, wilson(90, 100), "holds")
+    assert (found.value, found.interval, found.outcome) == (0.9, wilson_interval(90, 100), "holds")
     assert broken(gated(run, Gate(rules(min="kind:A=85%")))) == ["min kind:A=85%"]
     assert gated(run, Gate(rules(min="kind:A=85%"), point=True)).passed
     assert broken(gated(run, Gate(rules(max="fail=12%")))) == ["max fail=12%"]
@@ -233,10 +233,10 @@ def test_more_nulls_than_allowed_break_the_gate(tmp_path: Path) -> None:
             "the verdicts have no field `scor` \\(did you mean score\\?\\); they have kind, score, why",
         ),
         ({"max": "scor:null=5%"}, "no field `scor`"),
-        ({"min": "kind=0.5"}, "`kind` is no number; name a label of it"),
+        ({"min": "kind=0.5"}, "`kind` is not a number; name a label of it"),
         ({"min": "score:high=5%"}, "`score` is a number and has no labels"),
         ({"min": "why:because=5%"}, "`why` is free text"),
-        ({"min": "pass=5%"}, "this judge rolls nothing up"),
+        ({"min": "pass=5%"}, "this judge has no roll-up"),
     ],
 )
 def test_a_rule_about_what_is_not_there_is_wrong_usage(tmp_path: Path, given: dict[str, str], words: str) -> None:
@@ -290,7 +290,7 @@ SCALED = _Scaled.model_json_schema()
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({"max": "score=5"}, "max score=5: `score` lies in 0 to 1, so that nothing can break this limit"),
+        ({"max": "score=5"}, "max score=5: `score` lies in 0 to 1, so nothing can break this limit"),
         ({"max": "score=1"}, "nothing can break"),
         ({"min": "score=0"}, "nothing can break"),
         ({"may_fall": "score=1"}, "nothing can break"),
@@ -409,7 +409,7 @@ def test_the_interval_of_the_change_decides_unless_point_is_asked(tmp_path: Path
 def test_a_share_may_rise_by_the_margin(tmp_path: Path) -> None:
     base, new = kinds(A=200), kinds(A=196, B=4)
     found = check(against(tmp_path, base, new, may_rise="fail=5%"), "may-rise fail=5%")
-    assert (found.value, found.interval) == (0.02, share_difference(0, 4, 200))
+    assert (found.value, found.interval) == (0.02, share_difference_interval(0, 4, 200))
     assert found.outcome == "holds"
     assert broken(against(tmp_path / "b", base, new, may_rise="fail=4%")) == ["may-rise fail=4%"]
 
@@ -441,7 +441,7 @@ def test_an_unfinished_base_breaks_the_gate(tmp_path: Path) -> None:
 def test_few_common_cases_show_nothing(tmp_path: Path) -> None:
     result = against(tmp_path, scores(*[0.5] * 5), scores(*[0.5] * 5), may_fall="score=0.1")
     assert broken(result) == ["may-fall score=0.1"]
-    assert "so few cases have no interval" in result.broken[0].message
+    assert "too few cases for an interval" in result.broken[0].message
 
 
 def test_a_null_where_there_was_a_score_is_told(tmp_path: Path) -> None:
@@ -479,7 +479,7 @@ def placed(digit: str, name: str = "cases.jsonl:{}", count: int = 60) -> list[Ro
 def test_line_numbers_do_not_make_other_content_the_same_case(tmp_path: Path) -> None:
     result = against(tmp_path / "a", placed("1"), placed("2"), may_fall="score=0.1")
     assert broken(result) == ["cases matched"]
-    assert result.broken[0].message.startswith("60 cases have other content than in")
+    assert result.broken[0].message.startswith("60 cases have different content in")
     assert "cases.jsonl:1, " in result.broken[0].message and "give each case an `id`" in result.broken[0].message
     assert against(tmp_path / "b", placed("1"), placed("1"), may_fall="score=0.1").passed
 
@@ -494,12 +494,12 @@ def test_other_content_under_an_id_of_its_own_is_counted(tmp_path: Path) -> None
     result = against(tmp_path, placed("1", "q{}"), placed("2", "q{}"), may_fall="score=0.1")
     assert result.passed
     told = check(result, "cases matched").message
-    assert told == "each by its id; 60 of 60 cases have other content than there: q1, q2, q3, q4, q5, …"
+    assert told == "matched by id; 60 of 60 cases have different content there: q1, q2, q3, q4, q5, …"
 
 
 def test_repeated_ids_are_told(tmp_path: Path) -> None:
     result = against(tmp_path, placed("1", "q"), placed("1", "q"), may_fall="score=0.1")
-    assert "1 ids are given to several cases" in check(result, "same cases").message
+    assert "1 ids belong to several cases" in check(result, "same cases").message
 
 
 def test_another_judge_breaks_and_other_settings_are_told(tmp_path: Path) -> None:

@@ -11,8 +11,7 @@ import pytest
 from rich.console import Console
 
 import krino
-from krino.render.gate import gate_blocks
-from krino.render.junit import to_junit
+from krino.render.gate import gate_blocks, to_junit
 from krino.render.markdown import to_markdown
 from krino.render.terminal import show
 from krino.results.gates.gate import Gate, check_run
@@ -76,7 +75,7 @@ def test_a_rule_that_holds_names_nobody(tmp_path: Path) -> None:
 
 
 def test_where_only_the_interval_is_too_wide_it_is_said_that_no_case_is_to_blame(tmp_path: Path) -> None:
-    alone = "no case by itself speaks against it: with more cases the interval would be narrower"
+    alone = "no single case breaks it: with more cases the interval would be narrower"
     (check,) = check_run(make_run(tmp_path / "r", scores(*[0.9] * 5)), Gate(rules(min="score=0.8"))).broken
     assert check.message.endswith(alone) and check.worst == ()
     (check,) = check_run(make_run(tmp_path / "s", scores(*[0.9] * 5, 0.7)), Gate(rules(min="score=0.8"))).broken
@@ -279,8 +278,8 @@ def test_cases_of_other_content_without_an_id_are_named(tmp_path: Path) -> None:
     run, base = both(tmp_path, [*placed("1", 1, 2), *placed("3", 3)], [*placed("3", 3), *placed("2", 1, 2)])
     (check,) = broken(run, base=base, may_fall="score=0.1")
     assert [case.id for case in check.worst] == ["cases.jsonl:1", "cases.jsonl:2"]
-    assert check.worst[0].reason == f"other content than in {base}, and no id of its own"
-    assert check.heading() == "2 cases with other content"
+    assert check.worst[0].reason == f"different content in {base}, and no id of its own"
+    assert check.heading() == "2 cases with different content"
 
 
 def test_ids_and_names_of_judges_in_a_sentence_are_cut(tmp_path: Path) -> None:

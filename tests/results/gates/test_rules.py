@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import krino
-from krino.results.gates.rules import Kind, Limit, Rule, Target, joined, parse_flags, parse_table
+from krino.results.gates.rules import Kind, Limit, Rule, Target, merge_rules, parse_flags, parse_table
 
 
 @pytest.mark.parametrize(
@@ -15,15 +15,15 @@ from krino.results.gates.rules import Kind, Limit, Rule, Target, joined, parse_f
     [
         ("min", "faithfulness=0.8", Target("faithfulness"), Limit(0.8)),
         ("min", "quality=-3", Target("quality"), Limit(-3.0)),
-        ("min", "pass=90%", Target("roll_up", "pass"), Limit(0.9, percent=True)),
-        ("max", "fail=5%", Target("roll_up", "fail"), Limit(0.05, percent=True)),
-        ("min", "match:exact=95%", Target("match", "exact"), Limit(0.95, percent=True)),
-        ("min", "match:a=b:c=95%", Target("match", "a=b:c"), Limit(0.95, percent=True)),
-        ("max", "failed=1%", Target(None), Limit(0.01, percent=True)),
+        ("min", "pass=90%", Target("roll_up", "pass"), Limit(0.9, is_share=True)),
+        ("max", "fail=5%", Target("roll_up", "fail"), Limit(0.05, is_share=True)),
+        ("min", "match:exact=95%", Target("match", "exact"), Limit(0.95, is_share=True)),
+        ("min", "match:a=b:c=95%", Target("match", "a=b:c"), Limit(0.95, is_share=True)),
+        ("max", "failed=1%", Target(None), Limit(0.01, is_share=True)),
         ("max", "failed=3", Target(None), Limit(3.0)),
-        ("max", "score:null=5%", Target("score", "null"), Limit(0.05, percent=True)),
+        ("max", "score:null=5%", Target("score", "null"), Limit(0.05, is_share=True)),
         ("may_fall", "score=0.02", Target("score"), Limit(0.02)),
-        ("may_rise", "fail=2%", Target("roll_up", "fail"), Limit(0.02, percent=True)),
+        ("may_rise", "fail=2%", Target("roll_up", "fail"), Limit(0.02, is_share=True)),
     ],
 )
 def test_a_rule_says_what_is_limited_and_how(kind: Kind, text: str, target: Target, limit: Limit) -> None:
@@ -44,8 +44,8 @@ def test_a_rule_is_named_as_it_was_written(text: str) -> None:
         ("min", "faithfulness", "write it as FIELD=NUMBER"),
         ("min", "=0.8", "write it as FIELD=NUMBER"),
         ("min", "faithfulness=", "write it as FIELD=NUMBER"),
-        ("min", "faithfulness=high", "`high` is no number"),
-        ("min", "faithfulness=nan", "`nan` is no number"),
+        ("min", "faithfulness=high", "`high` is not a number"),
+        ("min", "faithfulness=nan", "`nan` is not a number"),
         ("min", "faithfulness=80%", "a share is that of a label: write faithfulness:LABEL=80%"),
         ("min", "pass=0.9", "a label has a share: write pass=90%"),
         ("min", "match:exact=95", "a label has a share"),
@@ -79,7 +79,7 @@ def test_a_limit_in_the_file_is_a_number_or_a_share(value: Any) -> None:
 
 def test_a_later_rule_about_the_same_thing_takes_the_place_of_the_earlier() -> None:
     first, second = parse_flags("min", ["a=0.1", "b=0.2"]), parse_flags("min", ["a=0.3"])
-    assert [str(rule) for rule in joined(first, second, parse_flags("max", ["a=0.9"]))] == [
+    assert [str(rule) for rule in merge_rules(first, second, parse_flags("max", ["a=0.9"]))] == [
         "min a=0.3",
         "min b=0.2",
         "max a=0.9",
@@ -98,4 +98,4 @@ def test_a_later_rule_about_the_same_thing_takes_the_place_of_the_earlier() -> N
 def test_two_limits_on_the_same_thing_in_one_place_are_refused(kind: Kind, texts: list[str]) -> None:
     """Whichever was dropped, nobody would see it."""
     with pytest.raises(krino.UsageProblem, match="limit the same thing: keep one"):
-        joined([], parse_flags(kind, texts))
+        merge_rules([], parse_flags(kind, texts))

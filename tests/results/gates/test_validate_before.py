@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 import krino
 from krino.judges.registry import load_judge
 from krino.results.gates.rules import Kind, parse_flags
-from krino.results.gates.validate import refuse_for
+from krino.results.gates.validate import refuse_for_judge
 from toy_judge import ToyJudge
 
 
@@ -49,18 +49,18 @@ class _Any(ToyJudge):
             r"judge `toy` have no field `scor` \(did you mean score\?\); they have score, kind, seconds, text",
         ),
         ("max", "scor:null=5%", "have no field `scor`"),
-        ("min", "kind=0.8", "`kind` is no number; name a label of it, as kind:LABEL=90%"),
+        ("min", "kind=0.8", "`kind` is not a number; name a label of it, as kind:LABEL=90%"),
         ("min", "kind:C=5%", "`kind` has no label `C`; it has A, B"),
         ("min", "score:high=5%", "`score` is a number and has no labels; write score=NUMBER"),
-        ("max", "score=1", "`score` lies in 0 to 1, so that nothing can break this limit"),
+        ("max", "score=1", "`score` lies in 0 to 1, so nothing can break this limit"),
         ("may_fall", "score=1", "nothing can break this limit"),
         ("min", "roll_up:good=5%", "`roll_up` has no label `good`; it has fail, pass, review"),
-        ("min", "roll_up=0.5", "`roll_up` is no number; name a label of it, as pass=90%"),
+        ("min", "roll_up=0.5", "`roll_up` is not a number; name a label of it, as pass=90%"),
     ],
 )
 def test_what_no_verdict_could_answer_is_refused(kind: Kind, rule: str, words: str) -> None:
     with pytest.raises(krino.UsageProblem, match=words):
-        refuse_for(_Rolling(), parse_flags(kind, [rule]))
+        refuse_for_judge(_Rolling(), parse_flags(kind, [rule]))
 
 
 @pytest.mark.parametrize(
@@ -78,18 +78,18 @@ def test_what_no_verdict_could_answer_is_refused(kind: Kind, rule: str, words: s
     ],
 )
 def test_what_a_verdict_may_answer_is_left_to_the_run(kind: Kind, rule: str) -> None:
-    refuse_for(_Rolling(), parse_flags(kind, [rule]))
+    refuse_for_judge(_Rolling(), parse_flags(kind, [rule]))
 
 
 def test_a_judge_that_rolls_nothing_up_has_no_pass() -> None:
-    with pytest.raises(krino.UsageProblem, match=r"judge `toy` rolls nothing up .* name a field: score, kind"):
-        refuse_for(_Plain(), parse_flags("min", ["pass=50%"]))
+    with pytest.raises(krino.UsageProblem, match=r"judge `toy` has no roll-up .* name a field: score, kind"):
+        refuse_for_judge(_Plain(), parse_flags("min", ["pass=50%"]))
 
 
 def test_a_verdict_with_fields_of_any_name_is_left_to_the_run() -> None:
-    refuse_for(_Any(), parse_flags("min", ["scor=0.5"]))
+    refuse_for_judge(_Any(), parse_flags("min", ["scor=0.5"]))
     with pytest.raises(krino.UsageProblem, match="nothing can break"):
-        refuse_for(_Any(), parse_flags("max", ["score=1"]))
+        refuse_for_judge(_Any(), parse_flags("max", ["score=1"]))
 
 
 @pytest.mark.parametrize(
@@ -101,6 +101,6 @@ def test_a_verdict_with_fields_of_any_name_is_left_to_the_run() -> None:
     ],
 )
 def test_our_own_judges_are_read_so(judge: str, good: str, bad: str) -> None:
-    refuse_for(load_judge(judge), parse_flags("min", [good]))
+    refuse_for_judge(load_judge(judge), parse_flags("min", [good]))
     with pytest.raises(krino.UsageProblem):
-        refuse_for(load_judge(judge), parse_flags("min", [bad]))
+        refuse_for_judge(load_judge(judge), parse_flags("min", [bad]))

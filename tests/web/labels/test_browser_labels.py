@@ -100,7 +100,7 @@ async def test_two_raters_label_blind_at_both_depths_and_the_agreement_follows(
     await on(watcher, "Nobody has labelled")
     await labels_blind(page, address, "Anna", "5", "supported")
     await on(watcher, "1 label of 1 case")
-    assert "people among themselves" in await watcher.run("document.querySelector('#live').innerText")
+    assert "among people" in await watcher.run("document.querySelector('#live').innerText")
     before = await watcher.run("document.querySelector('#live table').innerText")
     await labels_blind(page, address, "Ben", "1", "unsupported")
     await on(watcher, "2 labels of 1 case")

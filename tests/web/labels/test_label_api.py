@@ -12,9 +12,9 @@ import pytest
 from starlette.testclient import TestClient
 
 import krino
-from krino.people.database import writing
-from krino.people.rows import rows_for_run
-from krino.people.store import Event, LabelStore, Place, Subject
+from krino.people.database import write_transaction
+from krino.people.rows import load_rows
+from krino.people.store import CaseRef, Event, LabelStore, Subject
 from krino.results.agreement.labels import read_labels
 from krino.runs.reading import load_run
 from label_making import make_toy_run, rag_labels
@@ -173,7 +173,7 @@ def test_the_api_is_described_with_examples(client: TestClient) -> None:
 
 def test_a_database_that_fails_is_told_as_such_and_its_address_is_nobodys_business(client: TestClient) -> None:
     store = client.app.state.workbench.labels  # type: ignore[attr-defined]
-    with writing(store.engine) as connection:
+    with write_transaction(store.engine) as connection:
         connection.exec_driver_sql("DROP TABLE events")
     told = give(client, 503, answer={"score": 1})
     assert "nothing was saved" in told["remedy"]
@@ -189,11 +189,11 @@ def test_a_file_of_labels_says_to_krino_agree_what_the_database_says(database: s
     run = load_run(make_run(tmp_path / "runs" / "odd", rows))
     store = LabelStore(database)
     for place, entry in enumerate(run.roll()):
-        where = Place(Subject.of(run.manifest), entry.input_hash, entry.id, "odd")
+        where = CaseRef(Subject.of(run.manifest), entry.input_hash, entry.id, "odd")
         answer = {"code": ODD[place % 3], "tags": [ODD[place]]}
         store.add(Event(where, ODD[place % 2], "fields", "label", answer, note="=1+1"))
     store.close()
-    direct = krino.agree(run.folder, rows_for_run(database, run), draws=20)
+    direct = krino.agree(run.folder, load_rows(database, run), draws=20)
     address = database if "://" in database else f"sqlite:///{database}"
     with serving(run.folder.parent, database=address) as client:
         for kind in ("csv", "jsonl"):

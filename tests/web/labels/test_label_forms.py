@@ -11,14 +11,14 @@ from krino.contract.fingerprint import schema_of
 from krino.errors import UsageProblem
 from krino.judges.registry import OURS, load_judge
 from krino.web.labels.forms import (
-    Filled,
-    Node,
-    answer_of,
+    FormNode,
+    SubmittedForm,
+    add_row,
+    build_labels_form,
+    build_verdict_form,
     check_fields,
-    labels_form,
-    more_rows,
-    sent_form,
-    verdict_form,
+    read_answer,
+    rebuild_form,
 )
 
 VERDICT: dict[str, Any] = {
@@ -37,12 +37,12 @@ VERDICT: dict[str, Any] = {
 }
 
 
-def kinds(node: Node) -> dict[str, str]:
+def kinds(node: FormNode) -> dict[str, str]:
     return {child.name: child.kind for child in node.children}
 
 
 def test_scores_codes_and_yes_or_no_are_asked_and_texts_are_not() -> None:
-    assert kinds(verdict_form(VERDICT)) == {
+    assert kinds(build_verdict_form(VERDICT)) == {
         "score": "number",
         "grade": "choice",
         "count": "number",
@@ -54,7 +54,7 @@ def test_scores_codes_and_yes_or_no_are_asked_and_texts_are_not() -> None:
 
 @pytest.mark.parametrize("judge", OURS)
 def test_every_judge_of_ours_can_be_labelled_by_the_fields_of_its_verdict(judge: str) -> None:
-    assert verdict_form(schema_of(load_judge(judge).verdict_model)).children
+    assert build_verdict_form(schema_of(load_judge(judge).verdict_model)).children
 
 
 @pytest.mark.parametrize(
@@ -70,11 +70,11 @@ def test_every_judge_of_ours_can_be_labelled_by_the_fields_of_its_verdict(judge:
     ],
 )
 def test_a_schema_that_makes_no_sense_asks_nothing(schema: dict[str, Any]) -> None:
-    assert verdict_form(schema).children == ()
+    assert build_verdict_form(schema).children == ()
 
 
 def test_what_is_left_open_is_left_out() -> None:
-    assert answer_of(verdict_form(VERDICT), Filled([])) == {}
+    assert read_answer(build_verdict_form(VERDICT), SubmittedForm([])) == {}
 
 
 def test_a_filled_form_is_the_answer() -> None:
@@ -87,7 +87,7 @@ def test_a_filled_form_is_the_answer() -> None:
         ("f.errors", '"Y"'),
     ]
     sent[0] = ("f.score", "null")
-    assert answer_of(verdict_form(VERDICT), Filled(sent)) == {
+    assert read_answer(build_verdict_form(VERDICT), SubmittedForm(sent)) == {
         "score": None,
         "grade": 4,
         "kind": "B",
@@ -98,7 +98,9 @@ def test_a_filled_form_is_the_answer() -> None:
 
 @pytest.mark.parametrize(("text", "number"), [("0.33", 0.33), ("0,33", 0.33), (" 1 ", 1.0)])
 def test_the_box_takes_any_number_and_goes_before_the_steps(text: str, number: float) -> None:
-    assert answer_of(verdict_form(VERDICT), Filled([("f.score", "0.0"), ("f.score=", text)])) == {"score": number}
+    assert read_answer(build_verdict_form(VERDICT), SubmittedForm([("f.score", "0.0"), ("f.score=", text)])) == {
+        "score": number
+    }
 
 
 @pytest.mark.parametrize(
@@ -116,11 +118,11 @@ def test_the_box_takes_any_number_and_goes_before_the_steps(text: str, number: f
 )
 def test_what_the_form_does_not_offer_is_refused(name: str, value: str) -> None:
     with pytest.raises(UsageProblem):
-        answer_of(verdict_form(VERDICT), Filled([(name, value)]))
+        read_answer(build_verdict_form(VERDICT), SubmittedForm([(name, value)]))
 
 
 def test_what_was_said_before_stands_in_the_form() -> None:
-    form = verdict_form(VERDICT, {"score": 0.33, "kind": "B", "errors": ["Y"]})
+    form = build_verdict_form(VERDICT, {"score": 0.33, "kind": "B", "errors": ["Y"]})
     shown = {child.name: [option.code for option in child.options if option.chosen] for child in form.children}
     assert shown["kind"] == ['"B"']
     assert shown["errors"] == ['"Y"']
@@ -128,7 +130,7 @@ def test_what_was_said_before_stands_in_the_form() -> None:
 
 
 def test_an_answer_that_came_as_json_is_held_to_the_same() -> None:
-    form = verdict_form(VERDICT, roll_ups=("pass", "fail"))
+    form = build_verdict_form(VERDICT, roll_ups=("pass", "fail"))
     good = {"score": 0.3, "kind": "A", "errors": ["X"], "right": True, "roll_up": "pass", "count": 7}
     assert check_fields(form, good) == good
     wrong: tuple[dict[str, Any], ...] = (
@@ -186,8 +188,8 @@ EXACT = Bound.holding(
 )
 
 
-def form() -> Node:
-    return labels_form(LABELS, LOOSE, EXACT)
+def form() -> FormNode:
+    return build_labels_form(LABELS, LOOSE, EXACT)
 
 
 def test_bounds_say_what_is_asked_and_what_stands_fast() -> None:
@@ -198,7 +200,7 @@ def test_bounds_say_what_is_asked_and_what_stands_fast() -> None:
 
 
 def test_labels_are_read_from_the_form_with_as_many_rows_as_it_had() -> None:
-    sent = Filled(
+    sent = SubmittedForm(
         [
             ("l.items#", "2"),
             ("l.items.0.name", "one"),
@@ -211,7 +213,7 @@ def test_labels_are_read_from_the_form_with_as_many_rows_as_it_had() -> None:
             ("l.numbers", "3"),
         ]
     )
-    answer = answer_of(sent_form(LABELS, LOOSE, EXACT, sent), sent)
+    answer = read_answer(rebuild_form(LABELS, LOOSE, EXACT, sent), sent)
     assert answer == {
         "items": [{"name": "one", "of": 1, "label": "yes"}, {"name": "two", "of": None, "label": "no"}],
         "numbers": [1, 3],
@@ -222,15 +224,15 @@ def test_labels_are_read_from_the_form_with_as_many_rows_as_it_had() -> None:
 
 
 def test_a_row_can_be_left_out_and_one_added() -> None:
-    sent = Filled([("l.items#", "2"), ("l.items.0!", "1"), ("l.items.1.name", "two"), ("more", "l.items")])
-    answer = more_rows(answer_of(sent_form(LABELS, LOOSE, EXACT, sent), sent), sent)
+    sent = SubmittedForm([("l.items#", "2"), ("l.items.0!", "1"), ("l.items.1.name", "two"), ("more", "l.items")])
+    answer = add_row(read_answer(rebuild_form(LABELS, LOOSE, EXACT, sent), sent), sent)
     assert answer["items"] == [{"name": "two", "of": None}, {}]
-    assert len(labels_form(LABELS, LOOSE, EXACT, answer).children[0].children) == 2
+    assert len(build_labels_form(LABELS, LOOSE, EXACT, answer).children[0].children) == 2
 
 
 def test_a_part_that_may_be_missing_is_asked_for_by_a_box() -> None:
-    sent = Filled([("l.maybe?", "1"), ("l.maybe.name", "x"), ("l.maybe.label", '"no"')])
-    assert answer_of(sent_form(LABELS, LOOSE, EXACT, sent), sent)["maybe"] == {
+    sent = SubmittedForm([("l.maybe?", "1"), ("l.maybe.name", "x"), ("l.maybe.label", '"no"')])
+    assert read_answer(rebuild_form(LABELS, LOOSE, EXACT, sent), sent)["maybe"] == {
         "name": "x",
         "of": None,
         "label": "no",
@@ -239,20 +241,20 @@ def test_a_part_that_may_be_missing_is_asked_for_by_a_box() -> None:
 
 @pytest.mark.parametrize("count", ["-1", "x", "", "99999999999", "１"])
 def test_a_made_up_number_of_rows_does_no_harm(count: str) -> None:
-    sent = Filled([("l.items#", count)])
-    assert len(sent_form(LABELS, LOOSE, EXACT, sent).children[0].children) <= 3
+    sent = SubmittedForm([("l.items#", count)])
+    assert len(rebuild_form(LABELS, LOOSE, EXACT, sent).children[0].children) <= 3
 
 
 @pytest.mark.parametrize("path", ["l.nothing", "x", "l.items.0.name", "l.numbers.7.x", "l.never.x", "l.items.x.y"])
 def test_a_made_up_button_does_no_harm(path: str) -> None:
     answer = {"items": [{"name": "a"}], "numbers": [1], "never": None}
-    assert more_rows(answer, Filled([("more", path)]))["items"] == [{"name": "a"}]
+    assert add_row(answer, SubmittedForm([("more", path)]))["items"] == [{"name": "a"}]
 
 
 def test_a_text_without_end_is_refused() -> None:
-    sent = Filled([("l.items#", "1"), ("l.items.0.name", "x" * 20_001)])
+    sent = SubmittedForm([("l.items#", "1"), ("l.items.0.name", "x" * 20_001)])
     with pytest.raises(UsageProblem, match="more than"):
-        answer_of(sent_form(LABELS, LOOSE, EXACT, sent), sent)
+        read_answer(rebuild_form(LABELS, LOOSE, EXACT, sent), sent)
 
 
 @pytest.mark.parametrize(
@@ -266,5 +268,5 @@ def test_a_text_without_end_is_refused() -> None:
     ],
 )
 def test_a_digit_that_is_an_answer_chooses_that_answer(schema: dict[str, Any], keys: list[str]) -> None:
-    (node,) = verdict_form({"properties": {"field": schema}}).children
+    (node,) = build_verdict_form({"properties": {"field": schema}}).children
     assert [option.key for option in node.options] == keys

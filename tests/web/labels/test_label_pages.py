@@ -90,16 +90,16 @@ def test_a_claim_can_be_added_without_a_script_and_the_form_keeps_what_stood_the
 
 def test_nothing_chosen_is_no_label(client: TestClient) -> None:
     anna = Person(client, "toy", "Anna")
-    assert "nothing is judged" in anna.refused(anna.next_case())
+    assert "the answer is empty" in anna.refused(anna.next_case())
     assert store_of(client).history() == []
 
 
 def test_a_judge_of_ones_own_is_labelled_by_its_fields_and_its_code_is_not_loaded(client: TestClient) -> None:
     anna = Person(client, "toy", "Anna")
     case = anna.next_case()
-    assert "judge of your own" in anna.get(f"/label/{case}?depth=labels")
+    assert "custom judge" in anna.get(f"/label/{case}?depth=labels")
     page = anna.get(f"/label/{case}")
-    assert "cannot be labelled at the depth" in anna.sent(f"/label/{case}?depth=labels", page, 422, {}).text
+    assert "cannot be labelled at depth" in anna.sent(f"/label/{case}?depth=labels", page, 422, {}).text
 
 
 def test_a_case_that_is_skipped_is_not_brought_again_and_undo_brings_it_back(client: TestClient) -> None:
@@ -123,8 +123,8 @@ def test_a_skip_is_not_done_and_can_be_taken_up_again(client: TestClient) -> Non
         anna.say(anna.next_case(), **{"f.faithfulness": "1.0"})
     queue = anna.get("/label")
     assert "2 of 3 cases labelled, 1 skipped" in queue
-    assert "1 that you skipped is not labelled" in queue
-    assert f'href="/runs/rag/label/{first}?depth=fields">Open the first that you skipped' in queue
+    assert "1 that you skipped is still unlabelled" in queue
+    assert f'href="/runs/rag/label/{first}?depth=fields">Open the first skipped case' in queue
     anna.say(first, **{"f.faithfulness": "0.0"})
     assert "3 of 3 cases labelled<" in anna.get("/label")
 
@@ -292,7 +292,7 @@ def test_agreement_names_only_cases_that_the_rater_has_judged(client: TestClient
     assert f"/label/{first}" in page
     assert f"/label/{second}" not in page
     cell = anna.get("/agreement/cases?field=score&people=1&judge=0")
-    assert "1 more that you have not judged yet" in cell
+    assert "1 more case hidden" in cell
     assert second not in cell
 
 

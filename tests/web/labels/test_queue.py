@@ -6,9 +6,17 @@ from typing import Any
 
 import pytest
 
-from krino.people.rows import draw, rows_of
-from krino.people.store import Depth, Event, Place, Subject
-from krino.web.labels.queue import SHARE, Interest, Queue, Ranking, apart, interest_of, progress_of
+from krino.people.rows import build_rows, random_rank
+from krino.people.store import CaseRef, Depth, Event, Subject
+from krino.web.labels.queue import (
+    SHARE,
+    CaseInterest,
+    Queue,
+    Ranking,
+    list_progress,
+    measure_interest,
+    verdict_distance,
+)
 
 SUBJECT = Subject("toy", "0" * 32, "1")
 
@@ -17,15 +25,15 @@ def digest(case: int) -> str:
     return f"{case:032x}"
 
 
-def case(number: int, score: float = 1.0, **more: Any) -> Interest:
-    return Interest(digest(number), {"score": score}, **more)
+def case(number: int, score: float = 1.0, **more: Any) -> CaseInterest:
+    return CaseInterest(digest(number), {"score": score}, **more)
 
 
 def event(
     number: int, rater: str = "anna", score: float = 1.0, action: Any = "label", depth: Depth = "fields", **more: Any
 ) -> Event:
     answer = {"score": score} if action == "label" else None
-    return Event(Place(SUBJECT, digest(number), f"case-{number}", "run"), rater, depth, action, answer, **more)
+    return Event(CaseRef(SUBJECT, digest(number), f"case-{number}", "run"), rater, depth, action, answer, **more)
 
 
 def brought(queue: Queue, count: int, rater: str = "anna") -> list[tuple[str, str, bool]]:
@@ -37,7 +45,7 @@ def brought(queue: Queue, count: int, rater: str = "anna") -> list[tuple[str, st
         if turn is None:
             break
         found.append((turn.input_hash, turn.why, turn.random))
-        place = Place(SUBJECT, turn.input_hash, turn.input_hash, "run")
+        place = CaseRef(SUBJECT, turn.input_hash, turn.input_hash, "run")
         events.append(Event(place, rater, queue.depth, "label", {"score": 1.0}, why=turn.why, random=turn.random))
     return found
 
@@ -77,7 +85,7 @@ def test_the_random_share_follows_one_order_for_everybody() -> None:
     ranking = Ranking([case(number) for number in range(12)])
     for rater in ("anna", "ben"):
         found = brought(Queue(ranking, [], "fields"), 12, rater)
-        assert [item[0] for item in found] == sorted(map(digest, range(12)), key=draw)
+        assert [item[0] for item in found] == sorted(map(digest, range(12)), key=random_rank)
         assert all(item[2] for item in found)
 
 
@@ -86,9 +94,9 @@ def test_the_random_sample_holds_the_disputed_cases_that_the_draw_would_have_bro
     ranking = Ranking([case(number, split=0.5 if number < 100 else 0.0) for number in range(400)])
     queue = Queue(ranking, [], "fields")
     events = [event(int(item, 16), why=why, random=random) for item, why, random in brought(queue, 200)]
-    rows = rows_of(events, {digest(number): str(number) for number in range(400)}, "1")
+    rows = build_rows(events, {digest(number): str(number) for number in range(400)}, "1")
     sample = [int(row["id"]) for row in rows if row["label_random"]]
-    reached = sorted(range(400), key=lambda number: draw(digest(number)))[: len(sample)]
+    reached = sorted(range(400), key=lambda number: random_rank(digest(number)))[: len(sample)]
     assert sorted(sample) == sorted(reached)
     assert any(number < 100 for number in sample)
     assert len(sample) > sum(one.random for one in events)
@@ -101,32 +109,32 @@ def test_a_case_that_was_labelled_or_skipped_is_not_brought_again_at_that_depth(
     assert Queue(ranking, events, "labels").next("anna") is not None
     assert Queue(ranking, events, "fields").next("ben") is not None
     queue = Queue(ranking, events, "fields")
-    assert (queue.done("anna"), queue.skipped("anna")) == ({digest(0)}, [digest(1)])
+    assert (queue.list_done("anna"), queue.list_skipped("anna")) == ({digest(0)}, [digest(1)])
 
 
 def test_labels_of_cases_that_the_run_does_not_have_are_passed_over() -> None:
     queue = Queue(Ranking([case(0)]), [event(7), event(7, "ben", 0.0)], "fields")
-    assert queue.done("anna") == set()
-    assert progress_of(queue) == []
+    assert queue.list_done("anna") == set()
+    assert list_progress(queue) == []
 
 
 def test_the_server_says_why_a_case_is_labelled_and_a_second_label_keeps_the_first_reason() -> None:
     ranking = Ranking([case(number) for number in range(5)])
     first = Queue(ranking, [], "fields").next("anna")
     assert first is not None
-    assert Queue(ranking, [], "fields").turn_of("anna", first.input_hash).random
+    assert Queue(ranking, [], "fields").explain_offer("anna", first.input_hash).random
     other = next(digest(number) for number in range(5) if digest(number) != first.input_hash)
-    turn = Queue(ranking, [], "fields").turn_of("anna", other)
+    turn = Queue(ranking, [], "fields").explain_offer("anna", other)
     assert (turn.why, turn.random) == ("chosen", False)
     again = event(int(first.input_hash, 16), why="random", random=True)
-    assert Queue(ranking, [again], "fields").turn_of("anna", first.input_hash).random
+    assert Queue(ranking, [again], "fields").explain_offer("anna", first.input_hash).random
 
 
 def test_progress_counts_each_rater() -> None:
     ranking = Ranking([case(number) for number in range(5)])
     events = [event(0, random=True), event(1), event(2, action="skip"), event(0, "ben")]
     found = [
-        (one.rater, one.labelled, one.skipped, one.random) for one in progress_of(Queue(ranking, events, "fields"))
+        (one.rater, one.labelled, one.skipped, one.random) for one in list_progress(Queue(ranking, events, "fields"))
     ]
     assert found == [("anna", 2, 1, 1), ("ben", 1, 0, 0)]
 
@@ -151,15 +159,15 @@ def judgement(**more: Any) -> dict[str, Any]:
     ],
 )
 def test_how_far_two_verdicts_are_apart(one: dict[str, Any], other: dict[str, Any], far: float) -> None:
-    assert apart(one, other) == apart(other, one) == far
+    assert verdict_distance(one, other) == verdict_distance(other, one) == far
 
 
 def test_seats_that_differ_make_a_case_interesting_and_their_wording_does_not() -> None:
     words = [{"note": f"worded in another way, number {n}", "score_explanation": f"short {n}"} for n in range(2)]
     seats = [{"verdict": {"score": 0.5, "kind": "A", **said}} for said in words]
-    assert interest_of(judgement(ballots=seats)).split == 0.0
-    assert interest_of(judgement(ballots=[*seats, {"verdict": {"score": 0.5, "kind": "B"}}])).split == 1.0
-    assert interest_of(judgement(ballots=[*seats, {"verdict": None}])).split == 0.0
+    assert measure_interest(judgement(ballots=seats)).split == 0.0
+    assert measure_interest(judgement(ballots=[*seats, {"verdict": {"score": 0.5, "kind": "B"}}])).split == 1.0
+    assert measure_interest(judgement(ballots=[*seats, {"verdict": None}])).split == 0.0
 
 
 @pytest.mark.parametrize(
@@ -177,4 +185,4 @@ def test_seats_that_differ_make_a_case_interesting_and_their_wording_does_not() 
     ],
 )
 def test_how_unsure_a_judge_is(more: dict[str, Any], unsure: float) -> None:
-    assert interest_of(judgement(**more)).unsure == pytest.approx(unsure)
+    assert measure_interest(judgement(**more)).unsure == pytest.approx(unsure)

@@ -1,14 +1,19 @@
-"""What a labeller is shown of a case and asked about it, in one call."""
+"""Shows a labeller a case and asks about it in one call, and bounds what its labels can hold."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
+from typing import get_args
 
 from krino.contract import Passage, Questions
-from krino.judges.citation.candidates import CandidateFacts, study_candidate
+from krino.contract.bounds import NULL, Bound
+from krino.judges.citation.belgium.topics import Strength
 from krino.judges.citation.case import CitationCase
 from krino.judges.citation.facts import LONGEST_SNIPPET, CitationFacts, shown_text
+from krino.judges.citation.labels import Reasoning
 from krino.judges.citation.reasoning.cues import LONGEST
+from krino.judges.citation.scoring.candidates import CandidateFacts, study_candidate
 
 _MOST_LISTED = 60
 _MOST_MATCHES = 3
@@ -77,7 +82,7 @@ def _shown_as(item: CandidateFacts, numbers: dict[tuple[object, ...], int]) -> s
 
 
 def write_request(facts: CitationFacts, *, hints: bool = True) -> str:
-    """What is open in this case, in words that hold nothing of the case's own text; `hints`: and what code noticed."""
+    """The question, without any text of the case, so that no case can word it; `hints` adds what code noticed."""
     count = len(facts.shown)
     if not count:
         subject = "There is nothing to compare: in subject, candidate and quote are null and strength is `none`."
@@ -93,3 +98,38 @@ def _noticed(facts: CitationFacts) -> str:
         return " The citation gives a case number."
     written = facts.case.cited_case_number is not None
     return " What the citation gives as case number is none." if written else " The citation gives no case number."
+
+
+_WHY, _SHORT, _QUOTE = Bound.text(200), Bound.text(60), Bound.text(400)
+_STRENGTHS = tuple(strength for strength in get_args(Strength) if strength != "none")
+_NOTHING = Bound.holding(candidate=NULL, strength=Bound.only("none"), quote=NULL)
+_MOST_QUOTES, _LONGEST_QUOTE, _SHORTEST_QUOTE = 20, 300, 12
+
+
+def bounds_of(facts: CitationFacts, exact: bool) -> Bound:
+    if not exact:
+        return _shape(len(facts.shown))
+    kinds = [
+        Bound.holding(candidate=Bound.only(number), strength=Bound.one_of(_STRENGTHS), quote=Bound.one_of(quotes))
+        for number, candidate in enumerate(facts.shown, 1)
+        if (quotes := list(_quotes(shown_text(candidate))))
+    ]
+    return Bound.holding(subject=Bound.either(*kinds, _NOTHING), reasoning=_reasoning(exact))
+
+
+@lru_cache(maxsize=256)
+def _shape(candidates: int) -> Bound:
+    candidate = Bound.one_of((*range(1, candidates + 1), None))
+    subject = Bound.holding(candidate=candidate, quote=_QUOTE) if candidates else _NOTHING
+    return Bound.holding(subject=subject, reasoning=_reasoning(False))
+
+
+@lru_cache(maxsize=2)
+def _reasoning(exact: bool) -> Bound:
+    return Bound.holding(**dict.fromkeys(Reasoning.model_fields, Bound.holding(why=_SHORT if exact else _WHY)))
+
+
+def _quotes(text: str) -> Iterator[str]:
+    lines = (line.strip() for line in text.splitlines())
+    useful = [line for line in lines if _SHORTEST_QUOTE <= len(line) <= _LONGEST_QUOTE]
+    yield from useful[:_MOST_QUOTES]

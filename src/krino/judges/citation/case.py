@@ -7,8 +7,8 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from krino.judges.citation.record import names_taken, read_ground_truth, read_record, snake
-from krino.judges.citation.record_values import number_of
+from krino.judges.citation.record.reader import names_taken, read_ground_truth, read_record, snake
+from krino.judges.citation.record.values import number_of
 
 SnippetMatch = Literal["ECLI", "CASE_NUMBER", "COURT_DATE", "COURT_ONLY"]
 MATCH_TYPES = frozenset(get_args(SnippetMatch))
@@ -56,7 +56,7 @@ class Match(Named):
 
 
 class CitationCase(_Record):
-    """The input record, whatever its spelling; what stands for "absent" is None."""
+    """The input record under one set of names; every way to write "absent" is None."""
 
     cited_court_name: str | None = Field(None, description="the court as cited")
     cited_date: str | None = Field(None, description="the date as cited")
@@ -79,12 +79,12 @@ class CitationCase(_Record):
 
     @classmethod
     def names_read(cls) -> frozenset[str]:
-        """What is looked for in a record, as `spelled` writes it; other keys are kept and never read."""
+        """The keys that are read, spelled as `spelled` does; other keys are kept but not read."""
         return frozenset({*cls.model_fields, *names_taken(), "reasoning"})
 
     @staticmethod
     def spelled(name: str) -> str:
-        """A key of a record as it is looked for: `citedDate` is `cited_date`."""
+        """Normalises a key: `citedDate` becomes `cited_date`."""
         return snake(name)
 
     @model_validator(mode="before")

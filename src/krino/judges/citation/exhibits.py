@@ -9,10 +9,10 @@ from pydantic import BaseModel
 
 from krino.contract.hooks import Exhibit, Exhibits
 from krino.judges.citation.ask import write_request
-from krino.judges.citation.candidates import study_candidate
 from krino.judges.citation.case import Candidate, CitationCase
 from krino.judges.citation.facts import CitationFacts
-from krino.judges.citation.record import CITED
+from krino.judges.citation.record.reader import CITED
+from krino.judges.citation.scoring.candidates import study_candidate
 
 _TEXTS = ("summaries", "teaching_texts", "reasoning")
 

@@ -1,27 +1,27 @@
-"""Everything about a case that needs no opinion: citation, candidates, answer, reasoning cues, the truth."""
+"""The facts of a case, which need no opinion: citation, candidates, answer, and the truth as far as code decides it."""
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from typing import NamedTuple, overload
 
 from krino.judges.citation.belgium.dates import find_dates
 from krino.judges.citation.belgium.ecli import key_of
 from krino.judges.citation.belgium.topics import topic_match
-from krino.judges.citation.candidates import (
+from krino.judges.citation.case import CitationCase
+from krino.judges.citation.options import WhoReads
+from krino.judges.citation.reasoning.cues import Cues, read_reasoning
+from krino.judges.citation.reasoning.objections import Objections
+from krino.judges.citation.scoring.candidates import (
     Answer,
     CandidateFacts,
     Cited,
-    distinct,
+    merge_duplicates,
     read_answer,
     read_cited,
     study_candidates,
 )
-from krino.judges.citation.case import CitationCase
-from krino.judges.citation.options import WhoReads
-from krino.judges.citation.reasoning.claims import Claims
-from krino.judges.citation.reasoning.cues import Cues, read_reasoning
-from krino.judges.citation.truth import Field, Listed, Truth, best_carriers, of_cited_division, truth_by_code
+from krino.judges.citation.scoring.truth import Field, Listed, Truth, best_carriers, keep_cited_division, truth_by_code
 
 _ECLI = re.compile(r"ECLI:[A-Z]{2}:[A-Z0-9]{1,7}:\d{4}:[A-Z0-9.]+[A-Z0-9]", re.IGNORECASE)
 _ONE_CITATION = 60
@@ -37,8 +37,18 @@ class _Mark(NamedTuple):
     is_cited: bool
 
 
-def about_the_cited(snippet: str, cited: Cited) -> str:
-    """What stands beside the cited date, number or ECLI; all of it where only one decision is cited."""
+@overload
+def about_the_cited(snippet: str, cited: Cited) -> str: ...
+
+
+@overload
+def about_the_cited(snippet: str | None, cited: Cited) -> str | None: ...
+
+
+def about_the_cited(snippet: str | None, cited: Cited) -> str | None:
+    """The part of a snippet beside the cited date, number or ECLI; all of it if only one decision is cited."""
+    if snippet is None:
+        return None
     citations = _citations(snippet, cited)
     if len(citations) < 2 or not any(citation.is_cited for citation in citations):
         return snippet
@@ -77,7 +87,7 @@ def _marks(snippet: str, cited: Cited) -> list[_Mark]:
 
 
 def _parts(between: str) -> bool:
-    """Whether what stands between two marks parts two citations."""
+    """Does the text between two marks separate two citations?"""
     return ";" in between or _SENTENCE_END.search(between) is not None or _letters(between) >= _ENOUGH
 
 
@@ -113,14 +123,12 @@ class CitationFacts(NamedTuple):
     complete: bool
     answer: Answer
     cues: Cues
-    claims: Claims
+    objections: Objections
     truth: Truth
     in_play: tuple[CandidateFacts, ...]
     carriers: tuple[CandidateFacts, ...]
     shown: tuple[CandidateFacts, ...]
     who_reads: WhoReads = "open"
-    about: str | None = None
-    """What the snippet says about the cited decision, where it cites several."""
     other_division: tuple[CandidateFacts, ...] = ()
     """Those of the cited court and date that another division than the cited one rules out."""
 
@@ -131,7 +139,7 @@ class CitationFacts(NamedTuple):
 
 def study(case: CitationCase, who_reads: WhoReads = "open") -> CitationFacts:
     cited = read_cited(case)
-    candidates, duplicates = distinct(study_candidates(case.candidates, cited))
+    candidates, duplicates = merge_duplicates(study_candidates(case.candidates, cited))
     answer = read_answer(case, cited, candidates)
     complete = case.candidate_count is None or case.candidate_count <= len(case.candidates)
     unlisted = {match.candidate.key: match.candidate for match in answer.matches if not match.candidate.listed}
@@ -139,14 +147,15 @@ def study(case: CitationCase, who_reads: WhoReads = "open") -> CitationFacts:
         # Without the list the match must speak for itself; with it, only the cited ECLI can vouch for a stranger.
         candidates += tuple(item for key, item in unlisted.items() if not complete or key == cited.key)
     aligned = tuple(candidate for candidate in candidates if candidate.in_play)
-    carriers = of_cited_division(cited.court, best_carriers(aligned))
-    in_play = of_cited_division(cited.court, aligned)
+    carriers = keep_cited_division(cited.court, best_carriers(aligned))
+    in_play = keep_cited_division(cited.court, aligned)
     counted: Listed = "all" if complete else "one" if case.candidate_count == 1 else "some"
     cues = read_reasoning(answer.reasoning)
-    truth = truth_by_code(case, cited, Field(candidates, in_play, carriers, counted, cues.claims_ecli_match))
-    about = about_the_cited(case.citation_snippet, cited) if case.citation_snippet else None
+    truth = truth_by_code(
+        case, cited, Field(candidates, in_play, carriers, counted, not complete and cues.claims_ecli_match)
+    )
     if truth.signal == "given" and truth.candidate is not None:
-        truth = _supported(about, truth, in_play)
+        truth = _supported(case, cited, truth, in_play)
     return CitationFacts(
         case=case,
         cited=cited,
@@ -155,19 +164,19 @@ def study(case: CitationCase, who_reads: WhoReads = "open") -> CitationFacts:
         complete=complete,
         answer=answer,
         cues=cues,
-        claims=Claims(case, cited, candidates, answer, cues),
+        objections=Objections(case, cited, candidates, answer, cues),
         truth=truth,
         in_play=in_play,
         carriers=carriers,
-        shown=_shown(about, truth) if truth.open else (),
+        shown=_shown(case, cited, truth) if truth.open else (),
         who_reads=who_reads,
-        about=about,
         other_division=tuple(item for item in aligned if item not in in_play) if len(in_play) < len(aligned) else (),
     )
 
 
-def _supported(about: str | None, truth: Truth, pool: tuple[CandidateFacts, ...]) -> Truth:
+def _supported(case: CitationCase, cited: Cited, truth: Truth, pool: tuple[CandidateFacts, ...]) -> Truth:
     """A truth that was given, with how strongly the snippet points to it: its confidence must still be earned."""
+    about = about_the_cited(case.citation_snippet, cited)
     if about is None or truth.candidate not in pool or truth.candidate.carries_number:
         return truth
     found = topic_match(about, [candidate.texts for candidate in pool])
@@ -175,14 +184,16 @@ def _supported(about: str | None, truth: Truth, pool: tuple[CandidateFacts, ...]
     return truth._replace(strength=found.strength if points_there else "none")
 
 
-def _shown(about: str | None, truth: Truth) -> tuple[CandidateFacts, ...]:
-    """The contenders whose texts can be held against the snippet; of very many, the likeliest by their words."""
-    if about is None:
+def _shown(case: CitationCase, cited: Cited, truth: Truth) -> tuple[CandidateFacts, ...]:
+    """The contenders whose texts can be compared with the snippet; of many, those that share most words with it."""
+    if case.citation_snippet is None:
         return ()
     contenders = [contender for contender in truth.contenders if contender.texts]
     if len(contenders) <= MOST_SHOWN:
         return tuple(contenders)
-    scores = topic_match(about, [contender.texts for contender in contenders]).scores
+    scores = topic_match(
+        about_the_cited(case.citation_snippet, cited), [contender.texts for contender in contenders]
+    ).scores
     ranked = sorted(range(len(contenders)), key=lambda place: -scores[place])[:MOST_SHOWN]
     return tuple(contenders[place] for place in sorted(ranked))
 

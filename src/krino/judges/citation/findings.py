@@ -1,19 +1,20 @@
-"""Remarks beside the verdict: what a reader should look at though no field says it."""
+"""What the verdict has no field for: findings to look at, and text of the case that nobody read."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from krino.contract import Finding
+from krino.contract import Finding, Unread
 from krino.judges.citation.belgium.courts import Court, Other, Unknown, alignment, resolve_court
 from krino.judges.citation.belgium.dates import find_dates
 from krino.judges.citation.belgium.ecli import key_of, parse_ecli
-from krino.judges.citation.candidates import CandidateFacts, Cited
 from krino.judges.citation.case import Named
-from krino.judges.citation.errors import citation_contradicts_itself, court_code_contradicts, year_contradicts
-from krino.judges.citation.facts import CitationFacts
-from krino.judges.citation.outcome import Outcome, ceiling
+from krino.judges.citation.facts import LONGEST_SNIPPET, LONGEST_TEXT, MOST_SHOWN, CitationFacts, full_text
+from krino.judges.citation.reasoning.cues import LONGEST
+from krino.judges.citation.scoring.candidates import CandidateFacts, Cited, loose_reasoning
+from krino.judges.citation.scoring.errors import citation_contradicts_itself, court_code_contradicts, year_contradicts
+from krino.judges.citation.scoring.outcome import Outcome, ceiling
 
 _MOST = 8
 _LONGEST_NAME = 80
@@ -109,7 +110,7 @@ def _candidates(facts: CitationFacts) -> Iterator[Finding]:
 
 
 def _contradictions(facts: CitationFacts) -> Iterator[Finding]:
-    """Entries that say two things of one field, and the cited ECLI where it is not looked for."""
+    """Entries with contradicting values for one field, and the cited ECLI under a key that is not read."""
     entries: tuple[tuple[str, Sequence[Named]], ...] = (
         ("candidates", facts.case.candidates),
         ("matches", facts.case.matches),
@@ -208,3 +209,43 @@ def _ids(candidates: Iterable[CandidateFacts]) -> str:
     names = sorted(candidate.id or "a candidate without an id" for candidate in candidates)
     more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
     return ", ".join(names[:_MOST]) + more
+
+
+_MOST = 20
+
+
+def find_unread(facts: CitationFacts) -> tuple[Unread, ...]:
+    return (*_of_reasoning(facts), *(_of_context(facts) if facts.truth.open else ()))
+
+
+def _of_reasoning(facts: CitationFacts) -> Iterator[Unread]:
+    """Reasoning that is not judged: the rubric judges one, that of the first match."""
+    case, judged = facts.case, facts.answer.reasoning or ""
+    if len(judged) > LONGEST:
+        yield Unread("reasoning", judged[LONGEST:], f"of a reasoning the first {LONGEST:,} characters are read")
+    for place, match in enumerate(case.matches[1 : _MOST + 1], 1):
+        if match.reasoning and match.reasoning != judged:
+            yield Unread(f"matches[{place}].reasoning", match.reasoning, "only the first match's reasoning is judged")
+    if case.matches and case.no_match_reason:
+        yield Unread("no_match_reason", case.no_match_reason, "matches were returned: their reasoning is judged")
+    loose = loose_reasoning(case)
+    if loose and loose.strip() and loose != judged:
+        yield Unread("reasoning", loose, "the match has a reasoning of its own, which is judged")
+
+
+def _of_context(facts: CitationFacts) -> Iterator[Unread]:
+    """Where the context decides: what of snippet and candidates no labeller is shown."""
+    snippet = facts.case.citation_snippet or ""
+    if facts.shown and len(snippet) > LONGEST_SNIPPET:
+        left = snippet[LONGEST_SNIPPET:]
+        yield Unread("citation_snippet", left, f"a labeller is shown the first {LONGEST_SNIPPET:,} characters")
+    for candidate in facts.shown:
+        if len(text := full_text(candidate)) > LONGEST_TEXT:
+            why = f"a labeller is shown the first {LONGEST_TEXT:,} characters of a candidate"
+            yield Unread(f"candidate {candidate.id}", text[LONGEST_TEXT:], why)
+    if facts.case.citation_snippet is None:
+        return
+    for candidate in facts.truth.contenders:
+        if candidate.texts and candidate not in facts.shown:
+            why = f"a labeller is shown the {MOST_SHOWN} candidates whose words are nearest to the snippet"
+            yield Unread(f"candidate {candidate.id}", full_text(candidate), why)

@@ -12,20 +12,18 @@ from krino.contract import Bound, Joined, Judge, Judgement, Questions, Reordered
 from krino.contract.hooks import Exhibits, Explainer, RecordFields
 from krino.contract.reads import Reads
 from krino.judges.citation import package_text
-from krino.judges.citation.ask import ask
-from krino.judges.citation.bounds import bounds_of
+from krino.judges.citation.ask import ask, bounds_of
 from krino.judges.citation.case import CitationCase
 from krino.judges.citation.exhibits import citation_exhibits
 from krino.judges.citation.explain import explain_case_numbers, explain_court, explain_ecli
 from krino.judges.citation.facts import CitationFacts, study
-from krino.judges.citation.field_words import FIELD_LINKS, FIELD_SHAPES, FIELD_WORDS
 from krino.judges.citation.labels import CitationLabels, check_labels
 from krino.judges.citation.local import label_locally
-from krino.judges.citation.options import CitationOptions, with_aliases
-from krino.judges.citation.overview import CitationOverview
-from krino.judges.citation.record import CITED, snake_keys
-from krino.judges.citation.record_reads import inner_names, reads_of_record
-from krino.judges.citation.rollup import answer_columns, as_written, main_inputs, roll_up, slice_columns
+from krino.judges.citation.options import CitationOptions, apply_aliases
+from krino.judges.citation.record.names import FIELD_LINKS, FIELD_SHAPES, FIELD_WORDS, inner_names, reads_of_record
+from krino.judges.citation.record.reader import CITED, snake_keys
+from krino.judges.citation.report.overview import CitationOverview
+from krino.judges.citation.report.rollup import answer_columns, as_written, main_inputs, roll_up, slice_columns
 from krino.judges.citation.rubric import settle
 from krino.judges.citation.verdict import CitationVerdict
 from krino.judges.citation.view import citation_blocks
@@ -36,7 +34,7 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels, CitationV
     """Was the cited Belgian decision found, was the court handled rightly, was the confidence earned?"""
 
     name = "citation"
-    version = "0.6.0"
+    version = "0.7.0"
     summary = "Citations of Belgian case law: the right decision, court alignment, calibration, reasoning."
     default_prompt: ClassVar[str] = package_text("prompt.md")
     rules: ClassVar[Mapping[str, str]] = tomllib.loads(package_text("rules.toml"))["rules"]
@@ -50,7 +48,7 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels, CitationV
     )
 
     def read(self, record: Mapping[str, Any]) -> CitationCase:
-        return with_aliases(super().read(record), self.options.aliases)
+        return apply_aliases(super().read(record), self.options.aliases)
 
     def reads(self, record: Mapping[str, Any]) -> Reads:
         return reads_of_record(record)

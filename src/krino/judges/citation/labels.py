@@ -53,7 +53,7 @@ class CitationLabels(_Strict):
 
 
 def check_labels(facts: CitationFacts, labels: CitationLabels) -> list[str]:
-    """What is wrong with the labels when held against the case."""
+    """Problems of the labels, checked against the case; empty if there are none."""
     subject = labels.subject
     if subject.candidate is None:
         problems = []

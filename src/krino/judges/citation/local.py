@@ -3,11 +3,87 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
-from krino.judges.citation.belgium.topics import topic_match
-from krino.judges.citation.facts import CitationFacts, shown_text
-from krino.judges.citation.labels import CitationLabels, Subject
-from krino.judges.citation.reasoning.checklist import reasoning_by_words
+from krino.judges.citation.belgium.topics import subjects_of, topic_match
+from krino.judges.citation.facts import CitationFacts, about_the_cited, shown_text
+from krino.judges.citation.labels import CitationLabels, Reasoning, Subject, YesNo
+
+
+class Answers(NamedTuple):
+    """The six answers, of a labeller or by the words."""
+
+    court_first: bool
+    languages_as_one: bool
+    number_compared: bool
+    missing_told_apart: bool
+    context_cited: bool
+    others_rejected: bool
+
+    def words(self) -> tuple[str, ...]:
+        """The answers as evidence."""
+        named = (
+            ("court first", self.court_first),
+            ("FR/NL as one", self.languages_as_one),
+            ("number compared", self.number_compared),
+            ("missing told from mismatched", self.missing_told_apart),
+            ("context cited", self.context_cited),
+            ("others rejected", self.others_rejected),
+        )
+        return tuple(f"{name}: {'yes' if answer else 'no'}" for name, answer in named)
+
+
+def answers_of(facts: CitationFacts, labels: CitationLabels | None) -> Answers:
+    """A labeller's answers where there are any, else those that the words give."""
+    if labels is None or facts.who_reads == "never":
+        return answers_by_words(facts)
+    given = labels.reasoning
+    return Answers(
+        court_first=given.court_first.yes,
+        languages_as_one=given.languages_as_one.yes,
+        number_compared=given.number_compared.yes,
+        missing_told_apart=given.missing_told_apart.yes,
+        context_cited=given.context_cited.yes,
+        others_rejected=given.others_rejected.yes,
+    )
+
+
+def answers_by_words(facts: CitationFacts) -> Answers:
+    cues = facts.cues
+    return Answers(
+        # To speak of the jurisdiction is to speak of the court.
+        court_first=cues.court_comes_first(numbered=facts.cited.number is not None)
+        or (cues.court_at is None and facts.objections.jurisdiction is not None),
+        languages_as_one=facts.objections.court is None,
+        number_compared=cues.number_at is not None
+        and not (facts.cited.number and not facts.number_carried and cues.says_no_number),
+        missing_told_apart=_tells_missing_apart(facts),
+        context_cited=cues.context_at is not None or bool(shared_subjects(facts)),
+        others_rejected=cues.others,
+    )
+
+
+def shared_subjects(facts: CitationFacts) -> frozenset[str]:
+    """The legal concepts of the reasoning that the snippet or a candidate names too, in whatever language."""
+    said = subjects_of(facts.answer.reasoning or "")
+    if not said:
+        return said
+    texts = (facts.case.citation_snippet or "", *(text for item in facts.candidates for text in item.texts))
+    return said & frozenset().union(*map(subjects_of, texts))
+
+
+def reasoning_by_words(facts: CitationFacts) -> Reasoning:
+    """The same answers in the form of a labeller's."""
+    answers = answers_by_words(facts)
+    shown = dict(zip(Reasoning.model_fields, answers.words(), strict=True))
+    return Reasoning(**{name: YesNo(yes=getattr(answers, name), why=f"by its words: {shown[name]}") for name in shown})
+
+
+def _tells_missing_apart(facts: CitationFacts) -> bool:
+    cues = facts.cues
+    if facts.cited.number is None:
+        return facts.objections.number is None
+    return facts.number_carried or not cues.says_no_number
 
 
 def label_locally(batch: Sequence[CitationFacts]) -> list[CitationLabels]:
@@ -16,10 +92,11 @@ def label_locally(batch: Sequence[CitationFacts]) -> list[CitationLabels]:
 
 def _subject(facts: CitationFacts) -> Subject:
     nowhere = Subject(candidate=None, strength="none", quote=None)
-    if facts.about is None or not facts.shown:
+    about = about_the_cited(facts.case.citation_snippet, facts.cited)
+    if about is None or not facts.shown:
         return nowhere
     texts = [shown_text(candidate) for candidate in facts.shown]
-    found = topic_match(facts.about, [(text,) for text in texts])
+    found = topic_match(about, [(text,) for text in texts])
     if found.index is None or not found.quote.strip():
         return nowhere
     return Subject(candidate=found.index + 1, strength=found.strength, quote=found.quote)

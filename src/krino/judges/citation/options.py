@@ -65,7 +65,7 @@ def _table(path: Path) -> Any:
 
 
 def _rows(path: Path, text: str) -> dict[str, str]:
-    """Two columns, parted by comma, semicolon or tab, with or without a row of titles."""
+    """Reads two columns, separated by comma, semicolon or tab, with or without a header."""
     rows = min((_split(text, mark) for mark in _SEPARATORS), key=lambda rows: sum(len(row) != 2 for _, row in rows))
     if wrong := [line for line, row in rows if len(row) != 2]:
         raise ValueError(f"{path}:{wrong[0]}: write two columns, the alias and the court it means")
@@ -91,12 +91,12 @@ def _titles() -> frozenset[str]:
 
 
 def meant_by(aliases: Mapping[str, str], name: str) -> str | None:
-    """The court that one of the user's aliases stands for, whatever its case and accents; None: it is no alias."""
+    """The court behind one of the user's aliases, whatever its case and accents; None if it is no alias."""
     wanted = plain_words(name)
     return next((court for alias, court in aliases.items() if plain_words(alias) == wanted), None)
 
 
-def with_aliases(case: CitationCase, aliases: Mapping[str, str]) -> CitationCase:
+def apply_aliases(case: CitationCase, aliases: Mapping[str, str]) -> CitationCase:
     """The case with every court name that is an alias written as the court it means."""
     if not aliases:
         return case

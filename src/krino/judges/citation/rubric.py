@@ -6,11 +6,18 @@ from typing import NamedTuple
 
 from krino.contract import Ruling, Settlement
 from krino.judges.citation.belgium.courts import Court, Other
-from krino.judges.citation.errors import alignment_faults, claims_behind, find_errors, rule_of, withholds_for_court
 from krino.judges.citation.facts import CitationFacts
-from krino.judges.citation.findings import find_remarks
+from krino.judges.citation.findings import find_remarks, find_unread
 from krino.judges.citation.labels import CitationLabels
-from krino.judges.citation.outcome import (
+from krino.judges.citation.report.rollup import UNREAD_COURT
+from krino.judges.citation.scoring.errors import (
+    alignment_faults,
+    find_errors,
+    objections_behind,
+    rule_of,
+    withholds_for_court,
+)
+from krino.judges.citation.scoring.outcome import (
     Ceiling,
     Expected,
     Outcome,
@@ -20,9 +27,7 @@ from krino.judges.citation.outcome import (
     weigh_answer,
     withheld_range,
 )
-from krino.judges.citation.reasoning.quality import mark_reasoning
-from krino.judges.citation.rollup import UNREAD_COURT
-from krino.judges.citation.unread import find_unread
+from krino.judges.citation.scoring.quality import mark_reasoning
 from krino.judges.citation.verdict import AlignmentHandling, Calibration, CitationVerdict, is_faultless
 from krino.judges.citation.wording import Advised, write_notes, write_suggestions
 
@@ -134,7 +139,7 @@ def _reasoning_rulings(scored: _Scored) -> dict[str, Ruling]:
     notes = write_notes(outcome, scored.expected, scored.ceiling, errors, quality, lacks)
     by_labels = outcome.labelled
     rests_on = (*outcome.answers.words(), *(lack.says for lack in lacks))
-    told = tuple(f"{error}: {claim.words}" for error, claim in claims_behind(errors, outcome.facts))
+    told = tuple(f"{error}: {claim.words}" for error, claim in objections_behind(errors, outcome.facts))
     return {
         "reasoning_quality": Ruling(quality, "CIT-Q1", rests_on, by_labels),
         "errors": Ruling(list(errors), "CIT-E1" if errors != ("NONE",) else "CIT-E2", told, by_labels),

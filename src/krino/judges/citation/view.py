@@ -9,13 +9,13 @@ from krino.blocks import Block, Cell, DataTable, Field, Fields, MarkedText, Segm
 from krino.contract import Judgement
 from krino.judges.citation import table
 from krino.judges.citation.belgium.courts import Alignment
-from krino.judges.citation.candidates import CandidateFacts, is_decision
 from krino.judges.citation.case import CitationCase
-from krino.judges.citation.errors import claims_behind
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.labels import CitationLabels
 from krino.judges.citation.reasoning.cues import read_reasoning
-from krino.judges.citation.rollup import roll_up_with_reason
+from krino.judges.citation.report.rollup import roll_up_with_reason
+from krino.judges.citation.scoring.candidates import CandidateFacts, is_decision
+from krino.judges.citation.scoring.errors import objections_behind
 from krino.judges.citation.verdict import ErrorType
 from krino.judges.citation.wording import court_words
 
@@ -115,16 +115,16 @@ def _answer(facts: CitationFacts, judgement: Judgement) -> MarkedText:
         title += f" ({more} more match{'' if more == 1 else 'es'} below it)" if more else ""
     if not facts.answer.reasoning:
         return MarkedText(title, [Segment("It gave no reasoning.")])
-    segments = list(_marked(facts.answer.reasoning, _told(facts, judgement)))
+    segments = list(_marked(facts.answer.reasoning, _error_words(facts, judgement)))
     return MarkedText(title, segments, {segment.mark: "bad" for segment in segments if segment.mark})
 
 
-def _told(facts: CitationFacts, judgement: Judgement) -> dict[str, list[str]]:
+def _error_words(facts: CitationFacts, judgement: Judgement) -> dict[str, list[str]]:
     """The words of the reasoning that show errors of the verdict; many errors show in no words."""
     reasoning = facts.answer.reasoning or ""
     errors: Sequence[ErrorType] = (judgement.verdict or {}).get("errors", ())
     found: dict[str, list[str]] = {}
-    for error, claim in claims_behind(errors, facts):
+    for error, claim in objections_behind(errors, facts):
         found.setdefault(reasoning[claim.start : claim.end], []).append(error)
     for sentence in _SENTENCE.findall(reasoning):
         cues = read_reasoning(sentence)
@@ -136,7 +136,7 @@ def _told(facts: CitationFacts, judgement: Judgement) -> dict[str, list[str]]:
 
 
 def _marked(text: str, told: Mapping[str, Sequence[str]]) -> Iterator[Segment]:
-    """The text whole, with the stretches that are told of marked; of two that overlap, the first."""
+    """The whole text with the words that show errors marked; of two that overlap, the first."""
     did, done = table("suggestions")["did"], 0
     places = sorted((start, words) for words in told if words and (start := text.find(words)) >= 0)
     for start, words in places:
@@ -153,7 +153,7 @@ def _marked(text: str, told: Mapping[str, Sequence[str]]) -> Iterator[Segment]:
 def _texts(
     facts: CitationFacts, chosen: CandidateFacts | None, right: str | None, labels: Mapping[str, object] | None
 ) -> Iterator[MarkedText]:
-    """What is known of the decisions at issue, with the words that the labeller's subject label quotes."""
+    """The texts of the chosen, the right and the labelled decision, with the labeller's quotation marked."""
     subject = CitationLabels.model_validate(labels).subject if labels else None
     pointed = facts.shown[subject.candidate - 1] if subject and subject.candidate else None
     for item in facts.candidates:

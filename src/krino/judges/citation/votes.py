@@ -1,4 +1,4 @@
-"""Joins the labels of several seats, and shows candidates in another order to see whether that changes a mind."""
+"""Joins the labels of several labellers, and shuffles candidates to test whether their order matters."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from krino.judges.citation.belgium.topics import Strength
 from krino.judges.citation.case import CitationCase
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.labels import CitationLabels, Reasoning, Subject, YesNo
-from krino.judges.citation.outcome import weigh_answer
-from krino.judges.citation.reasoning.checklist import reasoning_by_words
+from krino.judges.citation.local import reasoning_by_words
+from krino.judges.citation.scoring.outcome import weigh_answer
 from krino.judges.citation.verdict import RIGHT
 from krino.judges.shuffling import shuffled
 
@@ -24,7 +24,7 @@ _NOBODY = Subject(candidate=None, strength="none", quote=None)
 def reorder(
     case: CitationCase, facts: CitationFacts, draw: Random
 ) -> Reordered[CitationCase, CitationFacts, CitationLabels] | None:
-    """Facts list candidates in an order of their own, so it is what is shown that is shuffled and numbered anew."""
+    """Shuffles and renumbers the candidates as shown; the order of the facts does not depend on the record."""
     order = shuffled(len(facts.shown), draw)
     if order is None:
         return None

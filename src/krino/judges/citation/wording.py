@@ -1,4 +1,4 @@
-"""Puts a verdict into words: what decided, how the answer stands against it, and what to do better."""
+"""Writes the notes and suggestions of a verdict: what decided, how good the answer is, what to do better."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from functools import cache
 from krino.judges.citation import table
 from krino.judges.citation.belgium import table as belgian_table
 from krino.judges.citation.belgium.courts import Court, CourtRef, Other, Unknown
-from krino.judges.citation.candidates import Cited
-from krino.judges.citation.errors import court_code_contradicts
-from krino.judges.citation.outcome import Ceiling, Expected, Outcome
-from krino.judges.citation.reasoning.quality import Lack
-from krino.judges.citation.truth import Signal
+from krino.judges.citation.scoring.candidates import Cited
+from krino.judges.citation.scoring.errors import court_code_contradicts
+from krino.judges.citation.scoring.outcome import Ceiling, Expected, Outcome
+from krino.judges.citation.scoring.quality import Lack
+from krino.judges.citation.scoring.truth import Signal
 from krino.judges.citation.verdict import GOOD_REASONING, RIGHT, Calibration, ErrorType
 
 _MOST_SUGGESTIONS = 3

@@ -15,49 +15,49 @@ from krino.judges.efficiency.traces.content import dump
 from krino.judges.efficiency.traces.steps import Step, one_line
 
 _LETTERS_A_TOKEN = 3
-"""On the safe side: English text has four or more letters to a token, code and JSON about three."""
+"""A low estimate: English text has four or more characters per token, code and JSON about three."""
 _TASK_SHARE = 4
 _MOST_MEDIA = 20
 _MOST_STEPS = 200
-"""In one window: a label for each is a reply of several thousand tokens, about what models give whole."""
+"""Per window. A label for each is a reply of several thousand tokens, about what models return without cutting it."""
 _FEW_STEPS = 8
 _READABLE = 120
-"""Letters of a text that still tell what it is about. Rather fewer steps than less of each, down to a few steps."""
+"""Characters that still show what a text is about. A window shows fewer steps before it shows less of each."""
 _OVERLAP = 4
-"""A window shows the last fourth of the one before it again."""
+"""Neighbouring windows overlap by a fourth."""
 
 
 def ask(facts: EfficiencyFacts, window: int) -> Questions:
-    """The questions of one trace; raises `CannotJudge` when the window holds not even two of its steps."""
-    task, room = _room(facts, window)
+    """The questions of one trace; raises `CannotJudge` if the window cannot hold even two of its steps."""
+    task, room = _find_room(facts, window)
     whole = fit(facts, range(len(facts.steps)), room)
     if whole is not None:
-        return _questions(facts, task, whole, [count_of_steps(len(facts.steps), "trace")])
-    return Questions((), "", parts=tuple(_parts(facts, task, cut(facts, room))))
+        return _build_questions(facts, task, whole, [write_count(len(facts.steps), "trace")])
+    return Questions((), "", parts=tuple(_ask_in_windows(facts, task, cut(facts, room))))
 
 
-def asked_stretches(facts: EfficiencyFacts, window: int) -> tuple[str, list[Stretch], list[Media]]:
-    """What `ask` shows: the task, the steps in one piece or in windows, and the media that no prompt has room for."""
-    task, room = _room(facts, window)
+def list_stretches(facts: EfficiencyFacts, window: int) -> tuple[str, list[Stretch], list[Media]]:
+    """What `ask` shows: the task, the steps in one piece or in windows, and the media that did not fit any prompt."""
+    task, room = _find_room(facts, window)
     whole = fit(facts, range(len(facts.steps)), room)
     stretches = [whole] if whole is not None else cut(facts, room)
-    shown = {medium for stretch in stretches for medium in _media(facts, stretch.places)}
+    shown = {medium for stretch in stretches for medium in _list_media(facts, stretch.places)}
     held = dict.fromkeys((*facts.trace.media, *(medium for step in facts.steps for medium in step.media)))
     return task, stretches, [medium for medium in held if medium not in shown]
 
 
-def _room(facts: EfficiencyFacts, window: int) -> tuple[str, int]:
-    """The task as it is shown, and how many letters are left for the steps."""
+def _find_room(facts: EfficiencyFacts, window: int) -> tuple[str, int]:
+    """The task as it is shown, and how many characters are left for the steps."""
     task = fold(facts.task, task_limit(window))
     return task, window * _LETTERS_A_TOKEN - len(task)
 
 
 def task_limit(window: int) -> int:
-    """The letters of a task that a prompt has room for."""
+    """How many characters of a task a prompt shows."""
     return window * _LETTERS_A_TOKEN // _TASK_SHARE
 
 
-def _parts(facts: EfficiencyFacts, task: str, windows: Sequence[Stretch]) -> Iterator[Questions]:
+def _ask_in_windows(facts: EfficiencyFacts, task: str, windows: Sequence[Stretch]) -> Iterator[Questions]:
     steps = facts.steps
     for number, window in enumerate(windows, 1):
         places = window.places
@@ -65,16 +65,18 @@ def _parts(facts: EfficiencyFacts, task: str, windows: Sequence[Stretch]) -> Ite
             f"The trace is too long to be shown at once. This is window {number} of {len(windows)}: steps number "
             f"{places.start + 1} to {places.stop} of {len(steps)}. The others are labelled apart; what the facts say "
             "holds for the whole trace, so a result may be used behind the end of this window.",
-            count_of_steps(len(places), "window"),
+            write_count(len(places), "window"),
         ]
-        outside = referred(facts, places)
+        outside = find_referenced(facts, places)
         if outside:
             lines.append("The block `elsewhere` names steps outside this window that the facts speak of: no labels.")
         covers = tuple(steps[place].id for place in places)
-        yield _questions(facts, task, window, lines, "\n".join(synopsis(steps[place]) for place in outside), covers)
+        yield _build_questions(
+            facts, task, window, lines, "\n".join(synopsis(steps[place]) for place in outside), covers
+        )
 
 
-def _questions(
+def _build_questions(
     facts: EfficiencyFacts,
     task: str,
     shown: Stretch,
@@ -85,19 +87,19 @@ def _questions(
     passages = [Passage("task", task), Passage("trace", shown.text)]
     if elsewhere:
         passages.append(Passage("elsewhere", elsewhere))
-    media = _media(facts, shown.places)
+    media = _list_media(facts, shown.places)
     if media:
         lines.append(package_text("multimodal.md").strip())
     return Questions(tuple(passages), "\n".join(lines), media, covers=covers)
 
 
-def _media(facts: EfficiencyFacts, places: range) -> tuple[Media, ...]:
-    """What came with the task first, then what the steps hold; the same medium once."""
+def _list_media(facts: EfficiencyFacts, places: range) -> tuple[Media, ...]:
+    """The media of the task, then those of the steps, each once."""
     held = (medium for place in places for medium in facts.steps[place].media)
     return tuple(dict.fromkeys((*facts.trace.media, *held)))[:_MOST_MEDIA]
 
 
-def count_of_steps(steps: int, of: str) -> str:
+def write_count(steps: int, of: str) -> str:
     return f"Label {'the one step' if steps == 1 else f'all {steps} steps'} of the {of}."
 
 
@@ -105,24 +107,24 @@ def count_of_steps(steps: int, of: str) -> str:
 
 
 def cut(facts: EfficiencyFacts, room: int) -> list[Stretch]:
-    """Windows of so many letters that together show every step, each beginning inside the one before."""
+    """Overlapping windows of at most `room` characters that together show every step."""
     windows: list[Stretch] = []
     start, count = 0, len(facts.steps)
     while not windows or windows[-1].places.stop < count:
-        most = 2 * len(windows[-1].places) if windows else _MOST_STEPS  # neighbours are much alike in size
-        window = _widest(facts, start, room, min(most, _MOST_STEPS))
+        most = 2 * len(windows[-1].places) if windows else _MOST_STEPS  # neighbouring windows have about the same size
+        window = _find_widest(facts, start, room, min(most, _MOST_STEPS))
         windows.append(window)
         start = window.places.stop - max(1, len(window.places) // _OVERLAP)
     return windows
 
 
-def _widest(facts: EfficiencyFacts, start: int, room: int, most: int) -> Stretch:
+def _find_widest(facts: EfficiencyFacts, start: int, room: int, most: int) -> Stretch:
     count = len(facts.steps)
     size = min(most, count - start)
     while size >= 2:
         places = range(start, start + size)
         folds = FOLDS if size <= _FEW_STEPS else [limit for limit in FOLDS if limit >= _READABLE]
-        outside = sum(len(synopsis(facts.steps[place])) + 1 for place in referred(facts, places))
+        outside = sum(len(synopsis(facts.steps[place])) + 1 for place in find_referenced(facts, places))
         window = fit(facts, places, room - outside, folds)
         if window is not None:
             return window
@@ -136,27 +138,27 @@ def _widest(facts: EfficiencyFacts, start: int, room: int, most: int) -> Stretch
     )
 
 
-def referred(facts: EfficiencyFacts, places: range) -> list[int]:
-    """The steps outside a window that the facts of its steps speak of."""
+def find_referenced(facts: EfficiencyFacts, places: range) -> list[int]:
+    """The steps outside a window that the facts of its steps refer to."""
     found: set[int] = set()
     for place in places:
         repeat = facts.repeats.get(place)
-        spare = facts.spare.get(place)
+        unneeded = facts.unneeded.get(place)
         named = (
-            *(repeat.of if repeat else None, spare.of if spare else None),
-            *(facts.recovered.get(place), facts.restyled.get(place)),
+            *(repeat.of if repeat else None, unneeded.of if unneeded else None),
+            *(facts.recovered.get(place), facts.reworded.get(place)),
         )
         found.update(other for other in named if other is not None and other not in places)
     return sorted(found)
 
 
 def shown_ids(facts: EfficiencyFacts, covers: Sequence[str]) -> set[str]:
-    """The ids that a window shows: of its own steps, and of those that their facts speak of."""
-    outside = referred(facts, places_of(facts, covers))
+    """The ids that a window shows: of its own steps, and of those that their facts refer to."""
+    outside = find_referenced(facts, find_places(facts, covers))
     return {*covers, *(facts.steps[place].id for place in outside)}
 
 
-def places_of(facts: EfficiencyFacts, covers: Sequence[str]) -> range:
+def find_places(facts: EfficiencyFacts, covers: Sequence[str]) -> range:
     return range(facts.places[covers[0]], facts.places[covers[-1]] + 1)
 
 
@@ -169,7 +171,7 @@ _SYNOPSIS = 60
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Neighbouring steps as text, and what was folded of their fields: the step, the field, and what is left out."""
+    """Neighbouring steps as text, and the parts of their fields that were folded: step, field, and the hidden text."""
 
     places: range
     text: str
@@ -181,7 +183,7 @@ class Stretch:
 
 
 def fit(facts: EfficiencyFacts, places: range, room: int, folds: Sequence[int] = FOLDS) -> Stretch | None:
-    """The steps with as little folding as lets them into so many letters; None when none of `folds` does."""
+    """The steps folded as little as possible to fit `room` characters; None if no limit in `folds` is enough."""
     for limit in folds:
         text, cuts = show(facts, limit, places)
         if len(text) <= room:
@@ -190,8 +192,8 @@ def fit(facts: EfficiencyFacts, places: range, room: int, folds: Sequence[int] =
 
 
 def fold(text: str, limit: int) -> str:
-    """The text, or its two ends with a note of how much is left out between them."""
-    middle = folded_away(text, limit)
+    """The text, or its two ends with a note of how much is hidden between them."""
+    middle = find_folded(text, limit)
     if not middle:
         return text
     half = limit // 2
@@ -199,20 +201,20 @@ def fold(text: str, limit: int) -> str:
     return f"{text[:half]} [… {len(middle)} characters folded …] {tail}".strip()
 
 
-def folded_away(text: str, limit: int) -> str:
-    """What `fold` leaves out of the text."""
+def find_folded(text: str, limit: int) -> str:
+    """What `fold` hides of the text."""
     half = limit // 2
     return text[half : len(text) - half] if len(text) > limit + 40 else ""
 
 
 def show(facts: EfficiencyFacts, limit: int, places: range) -> tuple[str, tuple[tuple[str, str, str], ...]]:
-    """The steps as text, and what was left out of the fields that were folded to `limit` letters."""
+    """The steps as text, and what was hidden of the fields that were folded to `limit` characters."""
     shown = _Shown(limit)
     for place in places:
         step = facts.steps[place]
         shown.lines.append(_heading(step))
-        if told := describe_place(facts, place):
-            shown.lines.append(f"facts: {told}")
+        if described := describe_place(facts, place):
+            shown.lines.append(f"facts: {described}")
         shown.field("said", step.said, step.id)
         shown.field("input", new_messages(step.input, shown.messages), step.id)
         shown.field("output", step.output, step.id)
@@ -222,18 +224,18 @@ def show(facts: EfficiencyFacts, limit: int, places: range) -> tuple[str, tuple[
 
 
 def synopsis(step: Step) -> str:
-    """The step on one line, for where only its neighbours are shown."""
+    """The step on one line, for windows that do not show it in full."""
     given = fold(" ".join(dump(step.input).split()), _SYNOPSIS)
     return f"{_heading(step)}: {given}" if given else _heading(step)
 
 
 def _heading(step: Step) -> str:
-    """On one line: a name with a line break in it must not pose as a line of facts."""
+    """On one line: a name with a line break must not pass for a line of facts."""
     return f"step {step.id} [{step.kind}] {fold(one_line(step.name), _LONGEST_NAME)}"
 
 
 class _Shown:
-    """The lines so far; a long text that stood there already is pointed at, not shown again."""
+    """The lines so far; a long text that was shown before is referred to, not repeated."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
@@ -251,13 +253,13 @@ class _Shown:
             if first != f"{name} of step {step}":
                 self.lines.append(f"| {name}: [the same {len(text)} characters as the {first}]")
                 return
-        if middle := folded_away(text, self.limit):
+        if middle := find_folded(text, self.limit):
             self.cuts.append((step, name, middle))
         self.lines.append(f"| {name}: " + fold(text, self.limit).replace("\n", "\n|   "))
 
 
 def new_messages(value: Any, seen: set[str]) -> Any:
-    """Of a message history only what no earlier step was given; how many messages are left out is said."""
+    """A message history without the messages that an earlier step was given, and how many those were."""
     if not (isinstance(value, list) and value and all(isinstance(item, dict) and "role" in item for item in value)):
         return value
     fresh = []

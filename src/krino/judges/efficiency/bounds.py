@@ -1,4 +1,4 @@
-"""What labels of one trace can hold: each step once, by its id, and earlier steps as what makes one redundant."""
+"""Limits what labels of one trace can hold: each step once, redundant ones because of an earlier step."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NOT_REDUNDANT = tuple(name for name in get_args(StepLabelName) if name != "redu
 
 
 @lru_cache(maxsize=1_024)
-def bounds_of(wanted: tuple[str, ...], known: tuple[str, ...], exact: bool) -> Bound:
+def limit_labels(wanted: tuple[str, ...], known: tuple[str, ...], exact: bool) -> Bound:
     """`wanted` are the steps to label, in order; `known` those that are shown, in the order of the trace."""
     if exact:
         return Bound.holding(

@@ -10,10 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 from krino.contract.reads import Reads
 from krino.contract.rivals import find_rivals
 from krino.judges.efficiency.traces.detect import Format, read_trace
-from krino.judges.efficiency.traces.steps import Trace
+from krino.judges.efficiency.traces.steps import TASK_NAMES, TRACE_NAMES, Trace
 
-TASK_NAMES = ("task", "instruction", "question", "query", "user_input", "goal", "problem")
-TRACE_NAMES = ("trace", "trace_dict", "_trace_dict", "execution_trace", "trajectory")
 ANSWER_NAMES = ("answer", "final_answer", "actual_output")
 
 
@@ -29,7 +27,7 @@ class EfficiencyCase(BaseModel):
     _read: dict[Format, Trace] = PrivateAttr(default_factory=dict)
 
     def read_as(self, wanted: Format) -> Trace:
-        """The trace by its reader; read once, for whoever asks. Raises `CannotJudge` where no reader takes it."""
+        """The parsed trace, cached. Raises `CannotJudge` if no reader recognises it."""
         if wanted not in self._read:
             self._read[wanted] = read_trace(self.trace, wanted)
         return self._read[wanted]
@@ -51,8 +49,8 @@ class EfficiencyCase(BaseModel):
         return {"task": task or "", "trace": record[named], "answer": _text(record, ANSWER_NAMES)}
 
 
-def reads_of_record(record: Mapping[str, Any]) -> Reads | None:
-    """The names beside a named trace; of a record that is the trace, anything may be read."""
+def list_read_fields(record: Mapping[str, Any]) -> Reads | None:
+    """The fields that are read: the known names where a trace is named; None (any) if the record is the trace."""
     if all(record.get(name) is None for name in TRACE_NAMES):
         return None
     return dict.fromkeys((*TASK_NAMES, "input", *TRACE_NAMES, *ANSWER_NAMES))

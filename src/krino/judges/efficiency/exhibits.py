@@ -1,11 +1,11 @@
-"""Shows a trace to people who label it: the task, and every step with its texts; nothing that code says of them."""
+"""Shows a trace to people who label it: the task and every step with its texts, without the facts found by code."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from krino.contract.hooks import Exhibit, Exhibits
-from krino.judges.efficiency.ask import count_of_steps, new_messages
+from krino.judges.efficiency.ask import new_messages, write_count
 from krino.judges.efficiency.case import EfficiencyCase
 from krino.judges.efficiency.facts import EfficiencyFacts
 from krino.judges.efficiency.traces.content import dump
@@ -14,12 +14,12 @@ from krino.judges.efficiency.traces.steps import Step, one_line
 _LONGEST_NAME = 80
 
 
-def efficiency_exhibits(case: EfficiencyCase, facts: EfficiencyFacts) -> Exhibits:
+def build_exhibits(case: EfficiencyCase, facts: EfficiencyFacts) -> Exhibits:
     work = [Exhibit("Task", facts.task)]
     if answer := case.answer or facts.trace.answer:
         work.append(Exhibit("What the agent answered", answer))
     steps = tuple(_steps(facts))
-    return Exhibits(tuple(work), steps, count_of_steps(len(steps), "trace"))
+    return Exhibits(tuple(work), steps, write_count(len(steps), "trace"))
 
 
 def _steps(facts: EfficiencyFacts) -> Iterator[Exhibit]:

@@ -1,83 +1,99 @@
-"""Every fact of a trace that needs no opinion, found in one pass over its steps."""
+"""The facts of a trace that need no opinion: what every labeller, the questions and the rubric go by."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from krino.errors import CannotJudge
 from krino.judges.efficiency.case import EfficiencyCase
-from krino.judges.efficiency.finders.calls import Call, call_of, is_redacted, marks_used
-from krino.judges.efficiency.finders.effects import ordered_by
-from krino.judges.efficiency.finders.extra import Extra
-from krino.judges.efficiency.finders.extras import Extras
-from krino.judges.efficiency.finders.good_measure import looks_for_good_measure
-from krino.judges.efficiency.finders.in_vain import after_completion, echoes
-from krino.judges.efficiency.finders.leaving_out import Spare, spare_readings
-from krino.judges.efficiency.finders.nearness import Nearness, by_words
-from krino.judges.efficiency.finders.patterns import Cycle, cycles, fan_outs, restarts
-from krino.judges.efficiency.finders.repeats import Repeat, RepeatSearch, errors_of_use
-from krino.judges.efficiency.finders.restyling import brings_nothing_new, restylings
-from krino.judges.efficiency.finders.untouched import find_untouched
+from krino.judges.efficiency.finders.calls import Call, find_used_marks, is_redacted, read_call
+from krino.judges.efficiency.finders.model_texts import adds_nothing_new, find_echoes, find_rewordings
+from krino.judges.efficiency.finders.repeats import (
+    Cycle,
+    Repeat,
+    RepeatSearch,
+    find_cycles,
+    find_fan_outs,
+    find_restarts,
+)
+from krino.judges.efficiency.finders.task import read_repetition
+from krino.judges.efficiency.finders.tokens import has_name_part, tokens_of
+from krino.judges.efficiency.finders.unneeded import Unneeded, find_unneeded_readings
+from krino.judges.efficiency.finders.unused_results import find_late_readings, find_untouched
 from krino.judges.efficiency.tables import words
-from krino.judges.efficiency.traces.content import text_of
+from krino.judges.efficiency.traces.content import extract_text
 from krino.judges.efficiency.traces.detect import Format
 from krino.judges.efficiency.traces.steps import Step, Trace, are_numbered
 
 _REQUEST = re.compile(r"\?|(?:^|[.!:] )(?:please|kindly|gelieve|veuillez|bitte)\b", re.IGNORECASE)
-"""Words that wait for an answer."""
+"""Text that asks for a reply."""
+_LONG_WORD = 4
+"""Letters of a word by which a step is seen to follow up an error."""
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What unnecessary steps took of one resource, and what the steps that record it took together."""
+    """How much of one resource unnecessary steps took, and how much all steps that record it took."""
 
     resource: str
     wasted: float
     total: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EfficiencyFacts:
     """Places count from 0 in the order of the steps; ids are the trace's own."""
 
     trace: Trace
     task: str
+    answer: str | None
     calls: tuple[Call, ...]
     repeats: dict[int, Repeat]
     recovered: dict[int, int]
+    """From a failed step to the later step that made the same call with success."""
     cycles: tuple[Cycle, ...]
     fan_outs: tuple[tuple[int, int], ...]
     restarts: tuple[int, ...]
-    spare: dict[int, Spare]
-    untouched: frozenset[int]
-    """Spare steps of whose result nothing later takes up a word, figure or name: true to the letter."""
-    late: frozenset[int]
-    extras: dict[int, Extra]
-    restyled: dict[int, int]
-    """Model calls that gave back an earlier text in nearly the same words, whether or not that was asked for."""
-    echoes: frozenset[int]
-    unknown: frozenset[int]
-    """Steps of which the trace records neither what they were given nor what they brought."""
-    worked_on: dict[int, str]
+    useful_errors: dict[int, str]
     """Errors that were of use, and how."""
+    reworded: dict[int, int]
+    """Model calls that returned an earlier text in nearly the same words, whether or not that was asked for."""
+    echoes: frozenset[int]
+    late: frozenset[int]
+    """Readings after the last words of the model."""
+    user_turns: frozenset[int]
+    """Messages after which a user spoke, or may have spoken."""
+    set_aside: frozenset[int]
+    """Steps that use nothing, because they are useless themselves: repeats, failures, echoes."""
+    unneeded: dict[int, Unneeded]
+    unknown: frozenset[int]
+    """Steps of which the trace records neither input nor result."""
     certain: frozenset[int]
     """Repeats that no labeller can call necessary."""
     places: dict[str, int]
-    numbered: bool = False
-    """Whether the trace's own ids mean nothing to a reader, so that steps are called by their number."""
+    numbered: bool
+    """Whether the trace's own ids mean nothing to a reader, so that steps are referred to by their number."""
 
-    def called(self, step: str) -> str:
-        """What a reader knows a step by: the trace's own id, or its number where ids are a machine's."""
+    @cached_property
+    def untouched(self) -> frozenset[int]:
+        """Unneeded readings of whose result nothing later uses a word, figure or name.
+
+        Computed when first asked for: only the questions for a model state it, and it takes half as long as the rest.
+        """
+        return frozenset(find_untouched(self.steps, self.task, self.answer, self.unneeded))
+
+    def display_id(self, step: str) -> str:
+        """How a reader refers to a step: by the trace's own id, or by number where the ids are machine-made."""
         return str(self.places[step] + 1) if self.numbered and step in self.places else step
 
     @property
     def steps(self) -> tuple[Step, ...]:
         return self.trace.steps
 
-    def empty_again(self, place: int) -> bool:
-        """Nothing was found, and it was asked again."""
+    def repeats_empty_search(self, place: int) -> bool:
         repeat = self.repeats.get(place)
         return repeat is not None and self.calls[repeat.of].is_empty
 
@@ -86,15 +102,15 @@ class EfficiencyFacts:
         return repeat is not None and not repeat.retry and repeat.level in ("exact", "normalised")
 
     def is_restyling(self, place: int) -> bool:
-        """A small thing, if nobody asked for it; a model that adds something is not."""
-        return brings_nothing_new(self.steps, place)
+        """A model's text that adds nothing: a small slip if nobody asked for it."""
+        return adds_nothing_new(self.steps, place)
 
     def is_certain(self, place: int) -> bool:
-        """The same call with the same result, and nothing that could have changed it: redundant, whoever labels."""
+        """The same call with the same result, and nothing that could have changed it: redundant for every labeller."""
         return place in self.certain
 
 
-def study(case: EfficiencyCase, wanted: Format, usual_task: str = "", nearness: Nearness = by_words) -> EfficiencyFacts:
+def study(case: EfficiencyCase, wanted: Format, usual_task: str = "") -> EfficiencyFacts:
     """`usual_task` is the task of traces that state none, in cases that name none."""
     trace = case.read_as(wanted)
     task = case.task.strip() or (trace.task or "").strip() or usual_task.strip()
@@ -103,16 +119,16 @@ def study(case: EfficiencyCase, wanted: Format, usual_task: str = "", nearness: 
             f"no task: the case names none, and the trace (read as {trace.format}) does not state it; "
             "give it in the field `task`, or for all such traces with the option `task`"
         )
-    unknown = _unrecorded(trace)
-    used = marks_used(trace.steps)
-    calls = tuple(call_of(step, used) for step in trace.steps)
-    search = RepeatSearch(trace.steps, calls, nearness, ordered_by(task))
+    unknown = _find_unrecorded(trace)
+    used = find_used_marks(trace.steps)
+    calls = tuple(read_call(step, used) for step in trace.steps)
+    search = RepeatSearch(trace.steps, calls, read_repetition(task))
     search.run()
-    return _gather(case, trace, task, calls, search, unknown)
+    return _gather(trace, task, case.answer or trace.answer, calls, search, unknown)
 
 
-def _unrecorded(trace: Trace) -> frozenset[int]:
-    """The steps of which nothing is recorded; raises `CannotJudge` where that is true of all that the agent did."""
+def _find_unrecorded(trace: Trace) -> frozenset[int]:
+    """The steps without a recorded input and result; raises `CannotJudge` if all the agent did is unrecorded."""
     acts = [place for place, step in enumerate(trace.steps) if step.kind != "message"]
     unknown = frozenset(place for place in acts if not _is_recorded(trace.steps[place]))
     if acts and len(unknown) == len(acts):
@@ -130,60 +146,56 @@ def _is_recorded(step: Step) -> bool:
 
 
 def _gather(
-    case: EfficiencyCase,
     trace: Trace,
     task: str,
+    answer: str | None,
     calls: tuple[Call, ...],
     search: RepeatSearch,
     unknown: frozenset[int],
 ) -> EfficiencyFacts:
-    steps = trace.steps
-    worked_on = errors_of_use(steps, calls, search)
+    steps, user_turns = trace.steps, _find_user_turns(trace)
+    useful_errors = _find_useful_errors(steps, calls, search)
     aside = {place for place, repeat in search.repeats.items() if repeat.waste} | unknown
-    aside.update(place for place, step in enumerate(steps) if step.error is not None and place not in worked_on)
-    echoed = frozenset(echoes(steps, aside))
-    aside |= echoed
-    restyled = restylings(steps)
-    handed = _handed_to_users(trace)
-    beside = (
-        {}
-        if trace.format == "multi_agent"
-        else Extras(steps, calls, task, trace.opening or task, restyled, aside, handed).found()
-    )
-    aside.update(beside)
-    late = frozenset(after_completion(steps, calls, aside, handed))
-    aside |= late
-    grounded = {place for repeat in search.repeats.values() if not repeat.waste for place in (repeat.place, repeat.of)}
-    grounded -= looks_for_good_measure(steps, calls, task, handed)
-    answer = case.answer or trace.answer
-    spare = spare_readings(steps, calls, task, answer, aside, grounded, handed)
+    aside.update(place for place, step in enumerate(steps) if step.error is not None and place not in useful_errors)
+    echoes = frozenset(find_echoes(steps, aside))
+    aside |= echoes
+    late = frozenset(find_late_readings(steps, calls, aside, user_turns))
+    kept = find_justified(search.repeats)
+    unneeded = find_unneeded_readings(steps, calls, task, answer, aside | late, kept, user_turns)
     return EfficiencyFacts(
         trace=trace,
         task=task,
+        answer=answer,
         calls=calls,
         repeats=search.repeats,
         recovered=search.recovered,
-        cycles=tuple(cycles(calls)),
-        fan_outs=tuple(fan_outs(steps, calls)),
-        restarts=tuple(restarts(steps, calls, search.repeats)),
-        spare=spare,
-        untouched=frozenset(find_untouched(steps, task, answer, spare)),
+        cycles=tuple(find_cycles(calls)),
+        fan_outs=tuple(find_fan_outs(steps, calls)),
+        restarts=tuple(find_restarts(steps, calls, search.repeats)),
+        useful_errors=useful_errors,
+        reworded=find_rewordings(steps),
+        echoes=echoes,
         late=late,
-        extras=beside,
-        restyled=restyled,
-        echoes=echoed,
+        user_turns=user_turns,
+        set_aside=frozenset(aside),
+        unneeded=unneeded,
         unknown=unknown,
-        worked_on=worked_on,
-        certain=frozenset(search.certain()),
+        certain=frozenset(search.find_certain()),
         places={step.id: place for place, step in enumerate(steps)},
         numbered=are_numbered(steps),
     )
 
 
-def _handed_to_users(trace: Trace) -> frozenset[int]:
-    """The messages after which a user spoke; where the trace does not show users, all of them may be such.
+def find_justified(repeats: Mapping[int, Repeat]) -> set[int]:
+    """The repeats that had a ground, and the steps that they repeat: all of them are needed."""
+    return {place for repeat in repeats.values() if not repeat.waste for place in (repeat.place, repeat.of)}
 
-    What users said is often left out of a record, so that a question counts as answered.
+
+def _find_user_turns(trace: Trace) -> frozenset[int]:
+    """The messages after which a user spoke.
+
+    A trace often leaves out what users said. So a question counts as answered, and in formats that never show users
+    every message does.
     """
     messages = [place for place, step in enumerate(trace.steps) if step.kind == "message"]
     if trace.format not in words("fields", "users_shown"):
@@ -191,11 +203,43 @@ def _handed_to_users(trace: Trace) -> frozenset[int]:
     return frozenset(
         place
         for place in messages
-        if trace.steps[place].observed or _REQUEST.search(text_of(trace.steps[place].output))
+        if trace.steps[place].observed or _REQUEST.search(extract_text(trace.steps[place].output))
     )
 
 
-def shares(steps: Sequence[Step], wasted: Iterable[int]) -> list[Share]:
+def _find_useful_errors(steps: Sequence[Step], calls: Sequence[Call], search: RepeatSearch) -> dict[int, str]:
+    """Errors of a run that the next step worked on, or of the last attempt, which the agent then reports."""
+    found: dict[int, str] = {}
+    following: int | None = None
+    reported = False
+    for place in range(len(steps) - 1, -1, -1):
+        step = steps[place]
+        repeat = search.repeats.get(place)
+        if step.talks:
+            useless = step.error is not None or not step.output or (repeat is not None and repeat.waste)
+            reported = reported or not useless
+            continue
+        if step.error is not None and place not in search.recovered:
+            runs = calls[place].effect == "unclear" or has_name_part(step.name, "runs")
+            if following is None and reported:
+                found[place] = "the last attempt, and its error is the result"
+            elif following is not None and runs and _works_on(step, steps[following], calls[following]):
+                found[place] = "its error was worked on"
+        if repeat is None or not repeat.waste:  # the same error again is no further attempt
+            following = place
+    return found
+
+
+def _works_on(failed: Step, following: Step, call: Call) -> bool:
+    """Whether the next step, of another tool, wrote something with success or used what only the error had shown."""
+    if following.error is not None or following.name == failed.name:
+        return False
+    new = tokens_of(failed.error or "") - tokens_of(failed.input)
+    shown = {word for word in new if len(word) >= _LONG_WORD}
+    return call.is_write or not shown.isdisjoint(tokens_of(following.input))
+
+
+def sum_resources(steps: Sequence[Step], wasted: Iterable[int]) -> list[Share]:
     """Tokens, time and cost of unnecessary steps, for each resource that the trace records at all."""
     places = set(wasted)
     found = []

@@ -1,12 +1,13 @@
-"""How other systems call the fields of an efficiency case, and what their values look like."""
+"""The names that other systems use for the fields of an efficiency case, and what the values look like."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from krino.judges.efficiency.case import ANSWER_NAMES, TASK_NAMES, TRACE_NAMES
-from krino.judges.efficiency.traces.shapes import is_piece, is_trace
+from krino.judges.efficiency.case import ANSWER_NAMES
+from krino.judges.efficiency.traces.detect import is_piece, is_trace
+from krino.judges.efficiency.traces.steps import TASK_NAMES, TRACE_NAMES
 
 FIELD_WORDS: Mapping[str, Sequence[str]] = {
     "task": (*TASK_NAMES, "input", "prompt", "objective", "request", "opdracht", "taak", "tache", "aufgabe", "user"),

@@ -1,11 +1,11 @@
-"""What stands beside the verdict: each unnecessary step, the minimal sequence, patterns and what waste cost."""
+"""Lists the findings: each unnecessary step, the minimal sequence, patterns, and what the waste cost."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from krino.contract import Finding
-from krino.judges.efficiency.facts import EfficiencyFacts, shares
+from krino.judges.efficiency.facts import EfficiencyFacts, sum_resources
 from krino.judges.efficiency.labels import StepLabel
 
 _LABEL_RULES = {
@@ -16,9 +16,9 @@ _LABEL_RULES = {
     "failed": "EFF-L5",
 }
 _NOT_LOOKED_FOR = (
-    "the embedded labeller looked for repeats, results that were known or that nothing needs, and extra work by its "
-    "words, and found none; it does not look for other detours, changes that nobody needed or reasoning that leads "
-    "nowhere, so that there may be some"
+    "the embedded labeller looked for repeats, results that were known or that nothing needs, thinking aloud and "
+    "answers said again, and found none; it does not look for detours, checks or changes that nobody needed, the same "
+    "question in other words or reasoning that leads nowhere, so that there may be some"
 )
 _UNITS = {"tokens": "tokens", "seconds": "seconds", "cost": "of the cost"}
 
@@ -26,7 +26,7 @@ _UNITS = {"tokens": "tokens", "seconds": "seconds", "cost": "of the cost"}
 def gather_findings(
     facts: EfficiencyFacts, settled: Sequence[StepLabel], wasted: Sequence[StepLabel], by_facts: bool
 ) -> Iterator[Finding]:
-    """`by_facts`: the embedded labeller found nothing, which says less than it seems to."""
+    """`by_facts`: the embedded labeller found nothing, which is weak evidence: it knows few kinds of waste."""
     trace = facts.trace
     if by_facts:
         yield Finding("EFF-N9", _NOT_LOOKED_FOR, "score")
@@ -42,7 +42,7 @@ def gather_findings(
     unnecessary = {item.step for item in wasted}
     for item in settled:
         if item.step in unnecessary:
-            of = f", because of step {facts.called(item.because_of)}" if item.because_of else ""
+            of = f", because of step {facts.display_id(item.because_of)}" if item.because_of else ""
             why = f": {item.why}" if item.why else ""
             yield Finding(_LABEL_RULES[item.label], f"{item.label}{of}{why}", item.step)
         elif item.label == "failed":
@@ -54,14 +54,14 @@ def gather_findings(
 
 def _minimal(facts: EfficiencyFacts, settled: Sequence[StepLabel], unnecessary: set[str]) -> Finding:
     necessary = (item for item in settled if item.step not in unnecessary and item.label == "necessary")
-    kept = [facts.called(item.step) for item in necessary]
+    kept = [facts.display_id(item.step) for item in necessary]
     listed = ", ".join(kept) if kept else "none"
     return Finding("EFF-N2", f"minimal sequence, {len(kept)} of {len(settled)} steps: {listed}")
 
 
 def _costs(facts: EfficiencyFacts, unnecessary: set[str]) -> Iterator[Finding]:
     places = [facts.places[step] for step in unnecessary]
-    for share in shares(facts.steps, places):
+    for share in sum_resources(facts.steps, places):
         percent = 100 * share.wasted / share.total
         amounts = f"{share.wasted:g} of {share.total:g} {_UNITS[share.resource]}"
         yield Finding("EFF-N3", f"{percent:.0f}% ({amounts}) went into unnecessary steps")
@@ -70,12 +70,12 @@ def _costs(facts: EfficiencyFacts, unnecessary: set[str]) -> Iterator[Finding]:
 def _patterns(facts: EfficiencyFacts) -> Iterator[Finding]:
     steps = facts.steps
     for cycle in facts.cycles:
-        last = facts.called(steps[cycle.start + cycle.length - 1].id)
+        last = facts.display_id(steps[cycle.start + cycle.length - 1].id)
         opening = steps[cycle.start].id
-        what = f"step {last} was" if cycle.length == 1 else f"steps {facts.called(opening)} to {last} were"
+        what = f"step {last} was" if cycle.length == 1 else f"steps {facts.display_id(opening)} to {last} were"
         yield Finding("EFF-N4", f"{what} run {cycle.times} times in a row", opening)
     for first, end in facts.fan_outs:
-        text = f"{end - first + 1} calls of {steps[first].name} in a row, to step {facts.called(steps[end].id)}"
+        text = f"{end - first + 1} calls of {steps[first].name} in a row, to step {facts.display_id(steps[end].id)}"
         yield Finding("EFF-N5", text, steps[first].id)
     for place in facts.restarts:
-        yield Finding("EFF-N6", f"the run starts over, as at step {facts.called(steps[0].id)}", steps[place].id)
+        yield Finding("EFF-N6", f"the run starts over, as at step {facts.display_id(steps[0].id)}", steps[place].id)

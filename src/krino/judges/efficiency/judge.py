@@ -1,4 +1,4 @@
-"""The efficiency judge: reads any trace, asks for one label a step, and settles score and reason by a table."""
+"""The efficiency judge: reads a trace in any known format, asks for a label per step, and scores by a table."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from krino.contract.hooks import Exhibits, RecordFields
 from krino.contract.reads import Reads
 from krino.errors import CannotJudge
 from krino.judges.efficiency.ask import ask, shown_ids
-from krino.judges.efficiency.bounds import bounds_of
-from krino.judges.efficiency.case import ANSWER_NAMES, TASK_NAMES, TRACE_NAMES, EfficiencyCase, reads_of_record
-from krino.judges.efficiency.exhibits import efficiency_exhibits
+from krino.judges.efficiency.bounds import limit_labels
+from krino.judges.efficiency.case import ANSWER_NAMES, EfficiencyCase, list_read_fields
+from krino.judges.efficiency.exhibits import build_exhibits
 from krino.judges.efficiency.facts import EfficiencyFacts, study
 from krino.judges.efficiency.field_words import FIELD_SHAPES, FIELD_WORDS
 from krino.judges.efficiency.labels import EfficiencyLabels, check_labels
 from krino.judges.efficiency.local import label_locally
 from krino.judges.efficiency.rubric import Mode, settle
 from krino.judges.efficiency.tables import package_text
-from krino.judges.efficiency.traces.detect import Format
-from krino.judges.efficiency.traces.shapes import is_piece, is_trace, traces_in
+from krino.judges.efficiency.traces.detect import Format, is_piece, is_trace, list_traces
+from krino.judges.efficiency.traces.steps import TASK_NAMES, TRACE_NAMES
 from krino.judges.efficiency.unread import list_unread
 from krino.judges.efficiency.verdict import EfficiencyVerdict
-from krino.judges.efficiency.view import efficiency_blocks
+from krino.judges.efficiency.view import build_blocks
 from krino.judges.efficiency.votes import join_votes, join_windows
 
 
 class EfficiencyOptions(BaseModel):
-    """What can be set about the efficiency judge."""
+    """The options of the efficiency judge."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -56,11 +56,10 @@ class EfficiencyJudge(
     """How economically an agent carried out a task, step by step."""
 
     name = "efficiency"
-    version = "0.9.0"
+    version = "0.10.0"
     summary = "Execution traces of agents: every step labelled, unnecessary work scored by one table."
     default_prompt: ClassVar[str] = package_text("prompt.md")
     rules: ClassVar[Mapping[str, str]] = tomllib.loads(package_text("rules.toml"))["rules"]
-    data_files = ("../../models",)
     fields = RecordFields(
         main=("task",),
         names={"task": TASK_NAMES, "trace": TRACE_NAMES, "answer": ANSWER_NAMES},
@@ -77,10 +76,10 @@ class EfficiencyJudge(
         return is_trace(record)
 
     def split(self, record: Mapping[str, Any]) -> Iterable[tuple[str | None, Mapping[str, Any]]]:
-        return traces_in(record)
+        return list_traces(record)
 
     def reads(self, record: Mapping[str, Any]) -> Reads | None:
-        return reads_of_record(record)
+        return list_read_fields(record)
 
     def study(self, case: EfficiencyCase) -> EfficiencyFacts:
         return study(case, self.options.format, self.options.task)
@@ -93,9 +92,9 @@ class EfficiencyJudge(
 
     def bounds(self, case: EfficiencyCase, facts: EfficiencyFacts, asked: Questions, exact: bool) -> Bound:
         if not asked.covers:
-            return bounds_of(tuple(facts.places), tuple(facts.places), exact)
+            return limit_labels(tuple(facts.places), tuple(facts.places), exact)
         shown = shown_ids(facts, asked.covers)
-        return bounds_of(asked.covers, tuple(step for step in facts.places if step in shown), exact)
+        return limit_labels(asked.covers, tuple(step for step in facts.places if step in shown), exact)
 
     def check(self, case: EfficiencyCase, facts: EfficiencyFacts, labels: EfficiencyLabels) -> list[str]:
         return check_labels(facts, labels, facts.places, facts.places)
@@ -128,22 +127,22 @@ class EfficiencyJudge(
         return label_locally([facts for _, facts in batch])
 
     def main_inputs(self, case: EfficiencyCase) -> dict[str, str]:
-        """The task as `study` finds it: of the case, else of the trace, else the usual one."""
+        """The task as `study` finds it: from the case, else the trace, else the option."""
         task = case.task.strip() or _stated_task(case, self.options.format) or self.options.task.strip()
         return {"task": task} if task else {}
 
     def exhibits(self, case: EfficiencyCase, facts: EfficiencyFacts) -> Exhibits:
-        return efficiency_exhibits(case, facts)
+        return build_exhibits(case, facts)
 
     def view(self, case: EfficiencyCase, facts: EfficiencyFacts, judgement: Judgement) -> Sequence[Block]:
-        return efficiency_blocks(facts, judgement)
+        return build_blocks(facts, judgement)
 
     def metadata(self, case: EfficiencyCase) -> dict[str, Any]:
         return {"mode": self.options.mode}
 
 
 def _stated_task(case: EfficiencyCase, wanted: Format) -> str:
-    """Of a trace that no reader takes there is nothing to say here: `study` says what is wrong with it."""
+    """Empty if no reader recognises the trace: `study` reports what is wrong with it."""
     try:
         return (case.read_as(wanted).task or "").strip()
     except CannotJudge:

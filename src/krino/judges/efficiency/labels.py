@@ -1,4 +1,4 @@
-"""What a labeller says about a trace: one label for each step, with why and what makes it unnecessary."""
+"""The labels of a trace: one for each step, with the reason and the step that makes it unnecessary."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _SHOWN = 5
 
 
 class _Strict(BaseModel):
-    """No field may be left out and none added: what a reply does not say is never guessed."""
+    """No field may be missing or added: what a reply does not say is never guessed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 BY_FACTS = "labelled by facts alone"
-"""What the embedded labeller writes where others write the shortest sequence: it thinks of none."""
+"""The embedded labeller's value of `shortest`: it does not think of a shortest sequence."""
 
 
 class StepLabel(_Strict):
-    """The ground stands before the label: a model writes in this order."""
+    """The reason comes before the label because a model writes the fields in this order."""
 
     step: str = Field(description="the id of the step, as shown")
     why: str = Field(max_length=600, description="a few words; may be empty for a necessary step")
@@ -45,27 +45,27 @@ class EfficiencyLabels(_Strict):
 def check_labels(
     facts: EfficiencyFacts, labels: EfficiencyLabels, wanted: Collection[str], known: Collection[str]
 ) -> list[str]:
-    """What is wrong with labels: every wanted step must have one, and none may point at a step that is not known."""
+    """The problems of labels: a wanted step without one, a step labelled twice, a reference to an unknown step."""
     problems = []
     given = [item.step for item in labels.steps]
     if unknown := list(dict.fromkeys(step for step in given if step not in wanted)):
-        problems.append(f"steps: there is no step {_list(unknown)} to label")
-    if twice := _doubled(given):
-        problems.append(f"steps: labelled more than once: {_list(twice)}")
+        problems.append(f"steps: there is no step {_list_ids(unknown)} to label")
+    if twice := _find_doubled(given):
+        problems.append(f"steps: labelled more than once: {_list_ids(twice)}")
     labelled = set(given)
     if missing := [step for step in wanted if step not in labelled]:
-        problems.append(f"steps: no label for {_list(missing)}")
+        problems.append(f"steps: no label for {_list_ids(missing)}")
     for item in labels.steps:
-        if item.step in wanted and (problem := _reference(facts, item, known)):
+        if item.step in wanted and (problem := _check_reference(facts, item, known)):
             problems.append(problem)
     return problems[:20]
 
 
-def _doubled(given: list[str]) -> list[str]:
+def _find_doubled(given: list[str]) -> list[str]:
     return [step for step, times in Counter(given).items() if times > 1]
 
 
-def _reference(facts: EfficiencyFacts, item: StepLabel, known: Collection[str]) -> str | None:
+def _check_reference(facts: EfficiencyFacts, item: StepLabel, known: Collection[str]) -> str | None:
     if item.because_of is None:
         return (
             f"step {item.step}: redundant, but because_of names no earlier step" if item.label == "redundant" else None
@@ -76,6 +76,6 @@ def _reference(facts: EfficiencyFacts, item: StepLabel, known: Collection[str]) 
     return None if earlier else f"step {item.step}: because_of {item.because_of!r} does not come before it"
 
 
-def _list(ids: list[str]) -> str:
+def _list_ids(ids: list[str]) -> str:
     more = f" and {len(ids) - _SHOWN} more" if len(ids) > _SHOWN else ""
     return ", ".join(repr(step) for step in ids[:_SHOWN]) + more

@@ -1,4 +1,4 @@
-"""Settles a trace: overrules labels that facts refute, and reads the score off the published table."""
+"""Scores a trace: overrules labels that facts refute, then looks the score up in the published table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Mode = Literal["strict", "scaled"]
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What the table is asked with. `counted` leaves out failed attempts whose retry succeeded."""
+    """The input of the table. `counted` excludes failed attempts whose retry succeeded."""
 
     counted: int
     wasted: int
@@ -35,7 +35,7 @@ def settle(facts: EfficiencyFacts, labels: EfficiencyLabels | None, mode: Mode) 
     given = [item for item in by_place if facts.places[item.step] not in facts.unknown]
     settled, overruled = _overrule(facts, given)
     wasted = [item for item in settled if _is_wasted(facts, item)]
-    score, rule = look_up(_tally(facts, settled, wasted), mode)
+    score, rule = look_up_score(_tally(facts, settled, wasted), mode)
     evidence = tuple(_evidence(facts, item) for item in wasted)
     rulings = {
         "score": Ruling(score, rule, (f"mode: {mode}", *evidence), from_labels=True),
@@ -45,8 +45,8 @@ def settle(facts: EfficiencyFacts, labels: EfficiencyLabels | None, mode: Mode) 
     return Settlement(rulings, (*overruled, *gather_findings(facts, settled, wasted, by_facts)))
 
 
-def look_up(tally: Tally, mode: Mode) -> tuple[float, str]:
-    """The first row of the table that holds."""
+def look_up_score(tally: Tally, mode: Mode) -> tuple[float, str]:
+    """Score and rule of the first row of the table that applies."""
     for row in table("score")[mode]:
         if _holds(row, tally):
             return row["score"], row["rule"]
@@ -88,10 +88,10 @@ def _is_small(facts: EfficiencyFacts, item: StepLabel) -> bool:
 
 
 def _overrule(facts: EfficiencyFacts, given: list[StepLabel]) -> tuple[list[StepLabel], list[Finding]]:
-    """Two things are no matter of opinion: a retry after a fault is necessary, an identical repeat is not."""
+    """Two things are facts: a retry that succeeded after an error was necessary, an identical repeat was not."""
     settled, findings = [], []
     for item in given:
-        place, called = facts.places[item.step], facts.called(item.step)
+        place, called = facts.places[item.step], facts.display_id(item.step)
         repeat = facts.repeats.get(place)
         if repeat is not None and repeat.retry and item.label == "redundant" and facts.steps[place].error is None:
             settled.append(item.model_copy(update={"label": "necessary", "because_of": None}))
@@ -108,8 +108,8 @@ def _overrule(facts: EfficiencyFacts, given: list[StepLabel]) -> tuple[list[Step
 
 
 def _evidence(facts: EfficiencyFacts, item: StepLabel) -> str:
-    """With the trace's own id beside a number, so that the step can be found there."""
-    own = f" ({item.step})" if facts.called(item.step) != item.step else ""
-    because = f" because of step {facts.called(item.because_of)}" if item.because_of else ""
+    """Adds the trace's own id where steps are numbered, so that the step can be found in the trace."""
+    own = f" ({item.step})" if facts.display_id(item.step) != item.step else ""
+    because = f" because of step {facts.display_id(item.because_of)}" if item.because_of else ""
     why = f": {item.why}" if item.why else ""
-    return f"step {facts.called(item.step)}{own} {item.label}{because}{why}"
+    return f"step {facts.display_id(item.step)}{own} {item.label}{because}{why}"

@@ -1,4 +1,4 @@
-"""This judge's own tables and texts, each loaded once."""
+"""Loads this judge's tables and texts, each once."""
 
 from __future__ import annotations
 

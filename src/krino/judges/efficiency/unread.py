@@ -1,7 +1,7 @@
-"""Lists the text of a trace that nobody read: what its reader left out, what a prompt had no room for, and media.
+"""Lists the text of a trace that no labeller saw: what its reader skipped, what did not fit a prompt, and media.
 
-What a reader leaves out is found by comparison, whatever the format: every text of the record is looked up among the
-texts of the steps that were read from it. So a reader cannot drop a message, a span or a field without a word.
+Skipped text is found by comparison, whatever the format: every text of the record is looked up among the texts of the
+steps that were read from it. So a reader cannot drop a message, a span or a field silently.
 """
 
 from __future__ import annotations
@@ -10,40 +10,40 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from krino.contract import Unread
-from krino.judges.efficiency.ask import asked_stretches, folded_away, task_limit
+from krino.judges.efficiency.ask import find_folded, list_stretches, task_limit
 from krino.judges.efficiency.case import EfficiencyCase
 from krino.judges.efficiency.facts import EfficiencyFacts
-from krino.judges.efficiency.finders.content_words import MAX_TEXT, WORD
+from krino.judges.efficiency.finders.tokens import MAX_TEXT, WORD
 from krino.judges.efficiency.labels import BY_FACTS, EfficiencyLabels
 from krino.judges.efficiency.traces.content import dump, from_json
 from krino.judges.efficiency.traces.steps import Step
 
 _LEAST_WORDS = 3
-"""Shorter texts are mostly names, kinds and states that a format has for itself."""
+"""Shorter texts are mostly names, kinds and states of the format itself."""
 _RUN = 4
-"""Words in a row by which a passage is found again where it was joined, cut up or written otherwise."""
+"""Consecutive words by which a passage is recognised after it was joined, cut or reformatted."""
 _NOT_OF_THE_RUN = frozenset({"tools", "functions", "tool_definitions", "available_tools", "response_format"})
-"""What a model could have called, and in which form it was to answer: no part of what the agent did."""
+"""Definitions of tools and of the reply format: no part of what the agent did."""
 
 
 def list_unread(
     case: EfficiencyCase, facts: EfficiencyFacts, labels: EfficiencyLabels, window: int
 ) -> Iterator[Unread]:
-    yield from _dropped_by_reader(case, facts, labels.shortest != BY_FACTS)
+    yield from _list_skipped(case, facts, labels.shortest != BY_FACTS)
     if labels.shortest == BY_FACTS:
-        yield from _beyond_the_embedded(facts)
+        yield from _list_unseen_by_embedded(facts)
     else:
-        yield from _folded(facts, window)
+        yield from _list_folded(facts, window)
 
 
 # --- left out while the trace was read ---------------------------------------------------------------
 
 
-def _dropped_by_reader(case: EfficiencyCase, facts: EfficiencyFacts, beside: bool) -> Iterator[Unread]:
-    """`beside`: whether the labeller was shown what the model said beside its calls."""
-    shown = [text for text in _texts_read(facts, beside) if text]
+def _list_skipped(case: EfficiencyCase, facts: EfficiencyFacts, beside: bool) -> Iterator[Unread]:
+    """`beside`: whether the labeller saw what the model said beside its calls."""
+    shown = [text for text in _list_read_texts(facts, beside) if text]
     whole = {text.strip() for text in shown}
-    missing = [(where, text) for where, text in _texts_of(from_json(case.trace)) if text.strip() not in whole]
+    missing = [(where, text) for where, text in _list_texts(from_json(case.trace)) if text.strip() not in whole]
     if not missing:
         return
     runs = {run for text in shown for run in _runs(text)}
@@ -58,17 +58,17 @@ def _dropped_by_reader(case: EfficiencyCase, facts: EfficiencyFacts, beside: boo
             yield Unread(f"trace{where}", text, why)
 
 
-def _texts_read(facts: EfficiencyFacts, beside: bool) -> Iterator[str]:
+def _list_read_texts(facts: EfficiencyFacts, beside: bool) -> Iterator[str]:
     yield from (facts.task, facts.trace.task or "", facts.trace.opening, facts.trace.answer or "")
     for step in facts.steps:
         yield from (step.name, step.observed, step.error or "", step.said if beside else "")
         for value in (step.input, step.output):
             yield dump(value)
-            yield from (text for _, text in _texts_of(value))
+            yield from (text for _, text in _list_texts(value))
 
 
-def _texts_of(value: Any) -> Iterator[tuple[str, str]]:
-    """Every text of some words in a value, with its path, in order; iterative, so that no depth is too much."""
+def _list_texts(value: Any) -> Iterator[tuple[str, str]]:
+    """Every text of a few words in a value, with its path, in order; iterative, so that any depth works."""
     waiting: list[tuple[str, Any]] = [("", value)]
     while waiting:
         where, item = waiting.pop()
@@ -84,7 +84,7 @@ def _texts_of(value: Any) -> Iterator[tuple[str, str]]:
 
 
 def _runs(text: str) -> Iterator[tuple[str, ...]]:
-    """Each few words in a row; of a shorter text all of it."""
+    """Every run of consecutive words; a shorter text is one run."""
     found = WORD.findall(text.lower())
     for start in range(max(1, len(found) - _RUN + 1)):
         yield tuple(found[start : start + _RUN])
@@ -93,11 +93,11 @@ def _runs(text: str) -> Iterator[tuple[str, ...]]:
 # --- left out of what a labeller was shown -----------------------------------------------------------
 
 
-def _folded(facts: EfficiencyFacts, window: int) -> Iterator[Unread]:
-    """What no prompt showed; a text that a second window shows whole was read there."""
-    task, stretches, media = asked_stretches(facts, window)
+def _list_folded(facts: EfficiencyFacts, window: int) -> Iterator[Unread]:
+    """What no prompt showed. A text that one window folds and another shows in full was read."""
+    task, stretches, media = list_stretches(facts, window)
     if task != facts.task:
-        yield Unread("task", folded_away(facts.task, task_limit(window)), "it is too long for the prompt")
+        yield Unread("task", find_folded(facts.task, task_limit(window)), "it is too long for the prompt")
     least: dict[tuple[str, str], str] = {}
     whole: set[str] = set()
     for stretch in stretches:
@@ -112,7 +112,7 @@ def _folded(facts: EfficiencyFacts, window: int) -> Iterator[Unread]:
     for (step, field), text in least.items():
         if step not in whole:
             yield Unread(
-                f"step {facts.called(step)}",
+                f"step {facts.display_id(step)}",
                 text,
                 f"{len(text)} characters of its {field} are folded, so that the trace fits the prompt",
             )
@@ -120,16 +120,18 @@ def _folded(facts: EfficiencyFacts, window: int) -> Iterator[Unread]:
         yield Unread("media", medium.placeholder(), "a prompt holds no more media")
 
 
-def _beyond_the_embedded(facts: EfficiencyFacts) -> Iterator[Unread]:
+def _list_unseen_by_embedded(facts: EfficiencyFacts) -> Iterator[Unread]:
     if len(facts.task) > MAX_TEXT:
         yield Unread("task", facts.task[MAX_TEXT:], _first_words("it"))
     for step in facts.steps:
         for field, value in _fields(step):
             text = dump(value)
             if len(text) > MAX_TEXT:
-                yield Unread(f"step {facts.called(step.id)}", text[MAX_TEXT:], _first_words(f"its {field}"))
+                yield Unread(f"step {facts.display_id(step.id)}", text[MAX_TEXT:], _first_words(f"its {field}"))
         for medium in step.media:
-            yield Unread(f"step {facts.called(step.id)}", medium.placeholder(), "the embedded labeller sees no media")
+            yield Unread(
+                f"step {facts.display_id(step.id)}", medium.placeholder(), "the embedded labeller sees no media"
+            )
     for medium in facts.trace.media:
         yield Unread("task", medium.placeholder(), "the embedded labeller sees no media")
 

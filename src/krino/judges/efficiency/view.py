@@ -26,18 +26,18 @@ _LONGEST_CALL = 2_000
 _MOST_STEPS = 400
 
 
-def efficiency_blocks(facts: EfficiencyFacts, judgement: Judgement) -> Sequence[Block]:
-    """Needs labels: without them the case is shown as any other."""
+def build_blocks(facts: EfficiencyFacts, judgement: Judgement) -> Sequence[Block]:
+    """Empty without labels: then the case is shown in the default view."""
     if not judgement.labels:
         return ()
     read = EfficiencyLabels.model_validate(judgement.labels)
     labels = {item.step: item for item in read.steps}
     steps = facts.steps[:_MOST_STEPS]
-    named = [(facts.called(step.id), step) for step in steps]
+    named = [(facts.display_id(step.id), step) for step in steps]
     title = f"Timeline, read as {facts.trace.format}"
     if len(facts.steps) > len(steps):
         title += f" (the first {len(steps)} of {len(facts.steps)} steps)"
-    called = {step.id: facts.called(step.id) for step in facts.steps}
+    called = {step.id: facts.display_id(step.id) for step in facts.steps}
     heads = ("step", "kind", "what", "label", "because of", "why", "result")
     return [
         MarkedText("Task", [Segment(facts.task)]),
@@ -48,7 +48,7 @@ def efficiency_blocks(facts: EfficiencyFacts, judgement: Judgement) -> Sequence[
 
 
 def _shortest(thought: str, named: Sequence[tuple[str, Step]], labels: Mapping[str, StepLabel]) -> Iterator[Block]:
-    """What the labeller thinks would have been enough, if it says so, and the steps that it calls necessary."""
+    """The shortest sequence as the labeller describes it, and the steps that it calls necessary."""
     if thought not in ("", BY_FACTS):
         yield MarkedText("Shortest way, as the labeller thinks of it", [Segment(thought)])
     needed = [
@@ -60,7 +60,7 @@ def _shortest(thought: str, named: Sequence[tuple[str, Step]], labels: Mapping[s
 
 
 def _tones(named: Sequence[tuple[str, Step]], labels: Mapping[str, StepLabel]) -> list[Tone | None]:
-    """Steps that were needed need no colour."""
+    """Necessary steps have no colour."""
     marks = [label.label if (label := labels.get(step.id)) is not None else "" for _, step in named]
     return [None if mark == "necessary" else _TONES.get(mark) for mark in marks]
 
@@ -69,21 +69,21 @@ def _timeline(named: Sequence[tuple[str, Step]], labels: Mapping[str, StepLabel]
     for called, step in named:
         label = labels.get(step.id)
         back = f"step-{label.because_of}" if label is not None and label.because_of else None
-        told = label.why if label is not None and label.why else None
-        yield Segment(f"{called}  {_what(step)}", label.label if label else None, told, back, key=f"step-{step.id}")
+        details = label.why if label is not None and label.why else None
+        yield Segment(f"{called}  {_what(step)}", label.label if label else None, details, back, key=f"step-{step.id}")
         yield Segment("\n")
 
 
 def _row(name: str, step: Step, labels: Mapping[str, StepLabel], called: Mapping[str, str]) -> tuple[str, ...]:
     label = labels.get(step.id)
-    told = ("", "", "")
+    details = ("", "", "")
     if label is not None:
-        told = (label.label, called.get(label.because_of, "") if label.because_of else "", label.why)
-    return (name, step.kind, _what(step, _LONGEST_CALL), *told, _result(step))
+        details = (label.label, called.get(label.because_of, "") if label.because_of else "", label.why)
+    return (name, step.kind, _what(step, _LONGEST_CALL), *details, _result(step))
 
 
 def _result(step: Step) -> str:
-    """What came of the step: a tool's result, an error, and what was said in reply; a message is shown as its call."""
+    """The result, error and reply of a step; a message has none, it is shown as the call."""
     output = "" if _speaks(step) else _flat(step.output)
     error = step.error if step.error and step.error not in output else ""
     parts = [output, f"error: {error}" if error else "", f"reply: {step.observed}" if step.observed else ""]
@@ -91,12 +91,12 @@ def _result(step: Step) -> str:
 
 
 def _speaks(step: Step) -> bool:
-    """Whether the step is known by its words: a message, or a model's reply without a recorded input."""
+    """Whether the step is text only: a message, or a model's reply without a recorded input."""
     return step.talks and step.input in (None, "", {}, [])
 
 
 def _what(step: Step, longest: int = _LONGEST) -> str:
-    """The call as one line, or the words of a message, shortened where it must be."""
+    """The call, or the text of a message, on one line, shortened to `longest`."""
     if _speaks(step):
         said = _flat(step.output)
         return cut(f"{step.name}: {said}" if said else step.name, longest)
@@ -106,5 +106,5 @@ def _what(step: Step, longest: int = _LONGEST) -> str:
 
 
 def _flat(value: Any) -> str:
-    """A value as one line, of no more than is shown of it."""
+    """A value on one line; only as much is read as can be shown."""
     return " ".join(dump(value)[: 2 * _LONGEST_CALL].split())

@@ -1,4 +1,4 @@
-"""Joins step labels: of several seats (was it needed, then what kind of waste), and of overlapping windows."""
+"""Joins step labels: of several seats (was it needed, then which kind of waste), and of overlapping windows."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from krino.contract import Finding, Joined
 from krino.contract.joining import canonical, leaders, spell
-from krino.judges.efficiency.ask import places_of
+from krino.judges.efficiency.ask import find_places
 from krino.judges.efficiency.facts import EfficiencyFacts
 from krino.judges.efficiency.labels import BY_FACTS, EfficiencyLabels, StepLabel, StepLabelName
 
 _MOST_TOLD = 20
 _HARDEST_FIRST: tuple[StepLabelName, ...] = ("speculative", "indirect", "enrichment", "redundant", "failed")
-"""Kinds of waste by what they cost under the strict table: a duplicate or restyling may be small, a failure excused."""
+"""Kinds of waste by their cost in the strict table: duplicates and restylings may be small, failures excused."""
 
 Vote = tuple[int, StepLabel]
-"""The number of a window and what it says of a step."""
+"""The number of a window and its label of a step."""
 
 
 def join_votes(facts: EfficiencyFacts, ballots: Sequence[EfficiencyLabels]) -> Joined[EfficiencyLabels]:
@@ -29,7 +29,7 @@ def join_votes(facts: EfficiencyFacts, ballots: Sequence[EfficiencyLabels]) -> J
 
 
 def _step(votes: Sequence[StepLabel], ties: list[str]) -> StepLabel:
-    """In doubt a step is unnecessary: so the rubric says, and so a tie is taken."""
+    """A tie means unnecessary, because the rubric says that in doubt a step is."""
     label = _label([vote.label for vote in votes], votes[0].step, ties)
     return min((vote for vote in votes if vote.label == label), key=canonical)
 
@@ -52,8 +52,8 @@ def _label(labels: Sequence[StepLabelName], step: str, ties: list[str]) -> StepL
 def join_windows(
     facts: EfficiencyFacts, labelled: Sequence[tuple[Sequence[str], EfficiencyLabels]]
 ) -> tuple[EfficiencyLabels, tuple[Finding, ...]]:
-    """One label for each step. Where windows differ, the one that shows more around the step decides (EFF-W2)."""
-    windows = [places_of(facts, covers) for covers, _ in labelled]
+    """One label for each step. If windows differ, the one that shows more steps around it decides (EFF-W2)."""
+    windows = [find_places(facts, covers) for covers, _ in labelled]
     votes: dict[str, list[Vote]] = {step.id: [] for step in facts.steps}
     for number, (_, labels) in enumerate(labelled):
         for item in labels.steps:
@@ -70,7 +70,7 @@ def join_windows(
 
 
 def _weight(facts: EfficiencyFacts, window: range, item: StepLabel) -> tuple[int, bool]:
-    """How much a window sees around a step; where that is the same, in doubt the step is unnecessary."""
+    """How many steps a window shows around a step; if that is equal, unnecessary wins."""
     place = facts.places[item.step]
     return min(place - window.start, window.stop - 1 - place), item.label != "necessary"
 

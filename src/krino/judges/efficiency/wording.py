@@ -1,4 +1,4 @@
-"""Writes the reason from the labels, and checks any reason: sentences, named steps, no words of opinion."""
+"""Writes the reason from the labels, and checks a reason: one to three sentences, named steps, no opinions."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ _PHRASES = {
     "error": ("ended in an error", "ended in an error"),
     "failed": ("brought nothing of use", "brought nothing of use"),
 }
-"""By what happened, as far as the facts know it, else by the label: (of one step, of several)."""
+"""By what the facts show, else by the label: the phrase for one step, and for several."""
 _WITH_SOURCE = ("repeats", "asks alike", "known", "redundant")
 
 
-def _happened(facts: EfficiencyFacts, item: StepLabel) -> str:
-    """The phrase for a step: one that the trace bears out, or the bare label."""
+def _choose_phrase(facts: EfficiencyFacts, item: StepLabel) -> str:
+    """The phrase for a step: one that the facts support, else the one for its label."""
     place = facts.places[item.step]
     if item.label == "redundant":
-        return _how_redundant(facts, place, facts.places[item.because_of] if item.because_of else None)
+        return _choose_redundant_phrase(facts, place, facts.places[item.because_of] if item.because_of else None)
     if item.label == "speculative":
-        spare = facts.spare.get(place)
-        unused = "unused" if spare is not None and spare.how == "unused" else "speculative"
+        unneeded = facts.unneeded.get(place)
+        unused = "unused" if unneeded is not None and unneeded.how == "unused" else "speculative"
         return "late" if place in facts.late else unused
     if item.label == "enrichment":
         return "restyled" if facts.is_restyling(place) else "enrichment"
@@ -54,15 +54,13 @@ def _happened(facts: EfficiencyFacts, item: StepLabel) -> str:
     return "error" if facts.steps[place].error is not None else "failed"
 
 
-def _how_redundant(facts: EfficiencyFacts, place: int, of: int | None) -> str:
+def _choose_redundant_phrase(facts: EfficiencyFacts, place: int, of: int | None) -> str:
     repeat = facts.repeats.get(place)
     if of is None or repeat is None or repeat.of != of:
         same = of is not None and facts.calls[place].normal == facts.calls[of].normal
-        spare = facts.spare.get(place)
-        return "repeats" if same else "known" if spare is not None and spare.of == of else "redundant"
-    if repeat.level in ("exact", "normalised", "same_words"):
-        return "repeats"
-    return "asks alike" if repeat.level == "near" else "known"
+        unneeded = facts.unneeded.get(place)
+        return "repeats" if same else "known" if unneeded is not None and unneeded.of == of else "redundant"
+    return "asks alike" if repeat.level == "near" else "repeats"
 
 
 @cache
@@ -72,9 +70,9 @@ def _opinion() -> re.Pattern[str]:
 
 
 def check_reason(reason: str, score: float, named: Collection[str], tools: Collection[str] = ()) -> list[str]:
-    """What the rubric forbids in a reason, whoever wrote it; `named` are ids of which it must name one at least.
+    """What breaks the rubric in a reason. It must name at least one of the ids in `named`.
 
-    `tools` are names of tools: what they are made of is no opinion.
+    `tools` are names of tools, which may hold words of opinion ("think").
     """
     problems = []
     sentences = len(_SENTENCE_END.findall(reason))
@@ -90,7 +88,7 @@ def check_reason(reason: str, score: float, named: Collection[str], tools: Colle
 
 
 def _without_names(reason: str, named: Collection[str], tools: Collection[str]) -> str:
-    """The trace's own ids and tools are names, whatever words they are made of."""
+    """Removes ids and names of tools, which may hold words of opinion."""
     for tool in tools:
         reason = reason.replace(f'{tool}("', "").replace(f": {tool}.", ".").replace(f"first {tool}.", "first.")
     for step in sorted(named, key=len, reverse=True):
@@ -102,28 +100,28 @@ def write_reason(facts: EfficiencyFacts, wasted: Sequence[StepLabel], score: flo
     """One to three sentences; without excerpts where a call's own words would spoil them."""
     if not wasted:
         count = len(facts.steps) - len(facts.unknown)
-        hidden = f" Of {_counted(len(facts.unknown), 'more step')} nothing was recorded." if facts.unknown else ""
-        return f"{NOTHING_FOUND} in {_counted(count, 'step')}.{hidden}"
-    ids = [facts.called(item.step) for item in wasted]
+        hidden = f" Of {_count(len(facts.unknown), 'more step')} nothing was recorded." if facts.unknown else ""
+        return f"{NOTHING_FOUND} in {_count(count, 'step')}.{hidden}"
+    ids = [facts.display_id(item.step) for item in wasted]
     tools = {_tool(facts.steps[facts.places[item.step]].name) for item in wasted}
     for excerpts in (True, False):
         reason = " ".join(_sentences(facts, wasted, excerpts))
         if not check_reason(reason, score, ids, tools):
             return reason
-    return f"Unnecessary: {_counted(len(wasted), 'step')} of {len(facts.steps)}, step {_plain(ids[0])} first."
+    return f"Unnecessary: {_count(len(wasted), 'step')} of {len(facts.steps)}, step {_clean_id(ids[0])} first."
 
 
 def _sentences(facts: EfficiencyFacts, wasted: Sequence[StepLabel], excerpts: bool) -> list[str]:
-    """The first sentences tell of one label each; what does not fit is counted in the last."""
+    """One sentence per kind of waste, most frequent first; the last one counts the rest."""
     groups: dict[str, list[StepLabel]] = {}
     for item in wasted:
-        groups.setdefault(_happened(facts, item), []).append(item)
+        groups.setdefault(_choose_phrase(facts, item), []).append(item)
     ranked = sorted(groups.items(), key=lambda group: -len(group[1]))
-    told = ranked[:_MOST_SENTENCES] if len(ranked) <= _MOST_SENTENCES else ranked[: _MOST_SENTENCES - 1]
-    sentences = [_sentence(facts, what, group, excerpts) for what, group in told]
-    rest = [item for _, group in ranked[len(told) :] for item in group]
+    shown_groups = ranked[:_MOST_SENTENCES] if len(ranked) <= _MOST_SENTENCES else ranked[: _MOST_SENTENCES - 1]
+    sentences = [_sentence(facts, what, group, excerpts) for what, group in shown_groups]
+    rest = [item for _, group in ranked[len(shown_groups) :] for item in group]
     if rest:
-        named = _steps([facts.called(item.step) for item in rest])
+        named = _steps([facts.display_id(item.step) for item in rest])
         sentences.append(f"{named} {'was' if len(rest) == 1 else 'were'} unnecessary too.")
     return sentences
 
@@ -132,22 +130,23 @@ def _sentence(facts: EfficiencyFacts, what: str, group: Sequence[StepLabel], exc
     one, many = _PHRASES[what]
     if len(group) == 1:
         item = group[0]
-        of = f" step {_plain(facts.called(item.because_of))}" if what in _WITH_SOURCE and item.because_of else ""
+        of = f" step {_clean_id(facts.display_id(item.because_of))}" if what in _WITH_SOURCE and item.because_of else ""
         shown = f": {_excerpt(facts, item)}" if excerpts else ""
-        return f"Step {_plain(facts.called(item.step))} {one}{of}{shown}."
+        return f"Step {_clean_id(facts.display_id(item.step))} {one}{of}{shown}."
     if what not in _WITH_SOURCE:
         shown = f", first {_excerpt(facts, group[0])}" if excerpts else ""
-        return f"{_steps([facts.called(item.step) for item in group])} {many}{shown}."
+        return f"{_steps([facts.display_id(item.step) for item in group])} {many}{shown}."
     sources: dict[str, list[str]] = {}
     for item in group:
-        sources.setdefault(facts.called(item.because_of or ""), []).append(facts.called(item.step))
+        sources.setdefault(facts.display_id(item.because_of or ""), []).append(facts.display_id(item.step))
     parts = [
-        f"{_steps(ids, upper=False)} {one if len(ids) == 1 else many} step {_plain(of)}" for of, ids in sources.items()
+        f"{_steps(ids, upper=False)} {one if len(ids) == 1 else many} step {_clean_id(of)}"
+        for of, ids in sources.items()
     ]
     shown = f": {_excerpt(facts, group[0])}" if excerpts and len(parts) == 1 else ""
     kept = parts[:_MOST_NAMED]
     more = (
-        f"; {_counted(len(parts) - len(kept), 'more step')} {'is' if len(parts) - len(kept) == 1 else 'are'} repeated"
+        f"; {_count(len(parts) - len(kept), 'more step')} {'is' if len(parts) - len(kept) == 1 else 'are'} repeated"
         if len(parts) > len(kept)
         else ""
     )
@@ -157,21 +156,21 @@ def _sentence(facts: EfficiencyFacts, what: str, group: Sequence[StepLabel], exc
 
 def _steps(ids: Sequence[str], upper: bool = True) -> str:
     word = ("Step" if upper else "step") if len(ids) == 1 else ("Steps" if upper else "steps")
-    named = ", ".join(_plain(step) for step in ids[:_MOST_NAMED])
+    named = ", ".join(_clean_id(step) for step in ids[:_MOST_NAMED])
     more = f" and {len(ids) - _MOST_NAMED} more" if len(ids) > _MOST_NAMED else ""
     return f"{word} {named}{more}"
 
 
-def _counted(count: int, what: str) -> str:
+def _count(count: int, what: str) -> str:
     return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
-def _plain(step: str) -> str:
+def _clean_id(step: str) -> str:
     return _SPACE.sub(" ", _UNSAFE.sub(" ", step)).strip()
 
 
 def _excerpt(facts: EfficiencyFacts, item: StepLabel) -> str:
-    """The call in few words; what could end a sentence or pass an opinion is left out of it."""
+    """The call in few words, without sentence ends and words of opinion, which a reason must not have."""
     step = facts.steps[facts.places[item.step]]
     given = (
         ", ".join(dump(value) for value in step.input.values()) if isinstance(step.input, dict) else dump(step.input)
@@ -185,6 +184,6 @@ def _excerpt(facts: EfficiencyFacts, item: StepLabel) -> str:
 
 
 def _tool(name: str) -> str:
-    """The name of a tool, whatever it is made of (`think`); one in several words is a text like any other."""
-    plain = _plain(name)
+    """The name of a tool as it is (`think`); a name of several words is treated as text."""
+    plain = _clean_id(name)
     return (plain if " " not in plain else _opinion().sub("…", plain))[:_EXCERPT]

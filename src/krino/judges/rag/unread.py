@@ -2,20 +2,37 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 from krino.contract import Unread
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import RagLabels
 
+_TAG_CHARACTERS = re.compile("(?<![\U0001f3f4\U000e0020-\U000e007e])[\U000e0020-\U000e007e]{4,}")
+"""Invisible copies of ASCII, in which text can be hidden. After a black flag they name a region (England, Wales)."""
+
 
 def list_unread(facts: RagFacts, labels: RagLabels | None) -> tuple[Unread, ...]:
-    """The sentences that the labeller declared empty, as written in the answer; not those that decline."""
+    """Hidden text, and the sentences that the labeller declared empty, as written; not those that decline."""
+    hidden = tuple(_find_hidden(facts))
     if labels is None or not facts.open.claims:
-        return ()
-    return tuple(
+        return hidden
+    return hidden + tuple(
         Unread(f"answer sentence {number}", facts.units[number - 1].sentence.text, _why(facts, number))
         for number in _set_aside(facts, labels)
         if not facts.only_declines(number)
     )
+
+
+def _find_hidden(facts: RagFacts) -> Iterator[Unread]:
+    """Text in invisible characters, which are taken out before any labeller sees the case."""
+    texts = [("answer", facts.case.answer)]
+    texts += [(f"passage {item.number}", item.passage.text) for item in facts.passages]
+    for where, text in texts:
+        for match in _TAG_CHARACTERS.finditer(text):
+            shown = "".join(chr(ord(character) - 0xE0000) for character in match.group())
+            yield Unread(where, shown, "written in invisible characters, which no labeller is shown")
 
 
 def _why(facts: RagFacts, number: int) -> str:

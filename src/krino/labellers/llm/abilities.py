@@ -1,18 +1,20 @@
-"""What an endpoint turns out to be able to do: the reply channel and the parameters it takes, remembered for the run.
+"""What an endpoint supports (reply channel, parameters, schema keywords, lengths), found out by trying.
 
-Only what has never worked is given up: an error message may quote the case, and a case must not be able to talk
-a working endpoint down to a weaker channel.
+Only what has never worked is given up: an error message may quote the case, and a hostile case must not be able to
+move a working endpoint to a weaker channel.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 from krino.errors import LabelFailed, RunStopped
-from krino.labellers.llm.refusals import is_final, is_too_complex, no_money, read_room
+from krino.labellers.llm.refusals import find_final_reason, is_too_complex, out_of_money, read_length_limits
 from krino.labellers.llm.schema import STRENGTHS
 from krino.labellers.llm.wire import ApiError, Channel, ChatRequest, Params, Strength
 
@@ -28,13 +30,13 @@ PARAMS = {
     "seed": ("seed",),
     "effort": ("reasoning_effort", "reasoningeffort", "effort parameter"),
 }
-"""Each optional parameter, and what refusals call it. The first name is the one that is shown."""
+"""The optional parameters, and the names that error messages use for them; the first is the one we report."""
 SCHEMA_CHANNELS: tuple[Channel, ...] = ("json_schema", "tool")
 NOT_THIS_SCHEMA = (
     *("invalid schema", "schema contains", "schema conversion", "grammar"),
     *("enum", "minitems", "maxitems", "minimum", "maximum", "maxlength", "prefixitems", "anyof"),
 )
-"""How endpoints say that they take schemas, and not this one."""
+"""Words in the errors of endpoints that support schemas, but not this one."""
 TOO_LARGE = ("too large", "too many", "at most", "greater than", "exceed", "context length", "maximum context")
 FEWEST_REPLY_TOKENS = 64
 WORDS: dict[Channel, tuple[str, ...]] = {
@@ -45,9 +47,48 @@ WORDS: dict[Channel, tuple[str, ...]] = {
 }
 
 
+LONGEST_PROBE = 30.0
+"""Seconds. Refusals come at once: a request that takes longer was accepted, and the others need not wait for it."""
+
+
+@dataclass(slots=True)
+class ProbeLock:
+    """Lets one request out at a time until the endpoint's abilities are known: otherwise each discovery would cost as
+    many refused requests as may be in flight."""
+
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _loop: asyncio.AbstractEventLoop | None = None
+
+    @asynccontextmanager
+    async def held_unless(self, is_known: Callable[[], bool]) -> AsyncIterator[None]:
+        """Hold the lock unless enough is known; waits no longer than `LONGEST_PROBE`."""
+        if is_known() or not await self._acquire(is_known):
+            yield
+            return
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    async def _acquire(self, is_known: Callable[[], bool]) -> bool:
+        """Whether the caller now holds the lock."""
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:  # a labeller may be used on several loops, one after the other
+            self._loop, self._lock = loop, asyncio.Lock()
+        try:
+            async with asyncio.timeout(LONGEST_PROBE):
+                await self._lock.acquire()
+        except TimeoutError:
+            return False
+        if is_known():
+            self._lock.release()
+            return False
+        return True
+
+
 @dataclass(slots=True)
 class Abilities:
-    """Begins with the best and steps down."""
+    """Starts with the best setting and steps down as the endpoint refuses."""
 
     channels: tuple[Channel, ...]
     params: Params
@@ -55,20 +96,20 @@ class Abilities:
     strength: Strength = "plain"
     """How far schemas are bound to the case at first."""
     strongest: Strength = "exact"
-    """The most that the endpoint has not refused."""
+    """The closest binding that the endpoint has not refused."""
     fixed: Channel | None = None
     """The channel the user insists on."""
     insist: tuple[str, ...] = ()
     channel: Channel = "json_schema"
     dropped: list[str] = field(default_factory=list)
     misfits: int = 0
-    """How much more often labels did not fit their case than they did, with the usual binding."""
+    """Misfits minus fits of labels to their case, with the usual binding."""
     most_reply_tokens: int | None = None
     """A longer limit was refused."""
     context: int | None = None
-    """How many tokens prompt and reply may have together, as the endpoint has said."""
+    """The context length that the endpoint has stated, for prompt and reply together."""
     reasoning_tokens: int = 0
-    """Room for reasoning that is added to the limit of a reply."""
+    """LengthLimits for reasoning that is added to the limit of a reply."""
     _worked: set[tuple[Channel, Params, str | None, str]] = field(default_factory=set)
     _shapeless: Counter[str] = field(default_factory=Counter)
     _denied: int = 0
@@ -81,11 +122,11 @@ class Abilities:
 
     @property
     def settled(self) -> bool:
-        """Whether enough is known to send requests side by side: each of them would be refused for the same reason."""
+        """Whether enough is known to send requests concurrently: at first all would be refused for one reason."""
         return bool(self._worked) or self._replies >= ENOUGH_REPLIES
 
-    def learnt(self) -> dict[str, Any]:
-        """What was found out, in a form that can be kept for the next run."""
+    def to_dict(self) -> dict[str, Any]:
+        """What was found out, for the next run."""
         return {
             "channel": self.channel,
             "without": [name for name in PARAMS if getattr(self.params, name) is None],
@@ -97,31 +138,31 @@ class Abilities:
             "dropped": self.dropped,
         }
 
-    def recall(self, learnt: Mapping[str, Any]) -> None:
-        """Begin where an earlier run ended. What the user insists on is tried again."""
-        if self.fixed is None and learnt["channel"] in self.channels:
-            self.channel = learnt["channel"]
-        without = {name: None for name in learnt["without"] if name in PARAMS and name not in self.insist}
+    def restore(self, saved: Mapping[str, Any]) -> None:
+        """Continue from an earlier run. Parameters that the user insists on are tried again."""
+        if self.fixed is None and saved["channel"] in self.channels:
+            self.channel = saved["channel"]
+        without = {name: None for name in saved["without"] if name in PARAMS and name not in self.insist}
         self.params = replace(self.params, **without)
-        if learnt["strongest"] in get_args(Strength):
-            self.strongest = min(self.strongest, learnt["strongest"], key=STRENGTHS.index)
-        self.limit_name = learnt["limit_name"]
-        self.most_reply_tokens, self.context = learnt["most_reply_tokens"], learnt["context"]
-        self.reasoning_tokens = max(self.reasoning_tokens, learnt["reasoning_tokens"])
-        self.dropped = list(learnt["dropped"])
+        if saved["strongest"] in get_args(Strength):
+            self.strongest = min(self.strongest, saved["strongest"], key=STRENGTHS.index)
+        self.limit_name = saved["limit_name"]
+        self.most_reply_tokens, self.context = saved["most_reply_tokens"], saved["context"]
+        self.reasoning_tokens = max(self.reasoning_tokens, saved["reasoning_tokens"])
+        self.dropped = list(saved["dropped"])
 
     def binding(self, *, exact: bool) -> Strength:
-        """How far the schema of the next request is bound to its case."""
+        """How closely the schema of the next request is bound to its case."""
         wanted: Strength = "exact" if exact or self.misfits >= MISFITS else self.strength
         return min(wanted, self.strongest, key=STRENGTHS.index)
 
     def note_fit(self, request: ChatRequest, fits: bool) -> None:
-        """A model whose labels seldom fit their case is asked with a schema bound as closely as can be."""
+        """Count misfits: a model whose labels seldom fit their case gets schemas bound as closely as possible."""
         if request.strength != "exact":
             self.misfits = max(0, self.misfits + (-1 if fits else 1))
 
     def note_reply(self, request: ChatRequest, *, shapeless: bool) -> None:
-        """Some endpoints take every setting and ignore it: a channel that never gives an object is left."""
+        """Leave a channel that never yields an object: some endpoints accept every setting and ignore it."""
         self._denied = self._refused = 0
         self._replies += 1
         if not shapeless:
@@ -132,16 +173,12 @@ class Abilities:
         if doubtful and request.channel == self.channel and not self._channel_worked(request.channel):
             self._next_channel()
 
-    def have_worked(self, request: ChatRequest) -> bool:
-        """Whether a request of this form was ever answered as it should be."""
-        return _form(request) in self._worked
-
     def adapt(self, error: ApiError, request: ChatRequest) -> None:
-        """Step down from what the endpoint rejects, or raise: `LabelFailed` for this case, `RunStopped` for all."""
-        final = is_final(error)
+        """Do without what the endpoint rejects, or raise: `LabelFailed` for this case, `RunStopped` for all."""
+        final = find_final_reason(error)
         if error.status in {401, 403, 404} or final:
             self._deny(error, final)
-        adaptable = error.status in {400, 415, 422, 501} and not self.have_worked(request)
+        adaptable = error.status in {400, 415, 422, 501} and _form(request) not in self._worked
         if adaptable and (
             self._rename_limit(error, request)
             or self._drop_param(error, request)
@@ -149,17 +186,20 @@ class Abilities:
             or self._step_down(error, request)
         ):
             return
-        if not self._worked and read_room(error) is None and not error.mentions("too long", "too large"):
+        if not self._worked and read_length_limits(error) is None and not error.mentions("too long", "too large"):
             self._refused += 1
             if self._refused >= REFUSED_AT_START:
                 raise RunStopped(f"the endpoint refuses case after case: {error}", kind="endpoint")
         raise LabelFailed(f"the endpoint refuses the request: {error}")
 
     def _deny(self, error: ApiError, final: str | None) -> None:
-        """At the start a refused key is final; later it may be one moderated case, or a key withdrawn."""
+        """Raise for a refused key, model or account.
+
+        Once something has worked, a refusal may concern one moderated case: only several in a row stop the run.
+        """
         self._denied += 1
         if error.status == 402 or (final == "quota" and (not self._worked or self._denied >= DENIED_IN_A_ROW)):
-            raise no_money(error)
+            raise out_of_money(error)
         if self._worked and self._denied < DENIED_IN_A_ROW:
             raise LabelFailed(f"the endpoint refuses the request: {error}")
         if error.status == 404 or final == "model":
@@ -169,24 +209,23 @@ class Abilities:
         raise RunStopped(f"the endpoint refuses the key: {error}", kind="key")
 
     def _rename_limit(self, error: ApiError, request: ChatRequest) -> bool:
-        """Endpoints know the limit of a reply by one of two names; one that knows neither gets none."""
+        """Endpoints call the reply limit by one of two names; one that rejects both gets no limit."""
         sent = request.completion_limit_name
         if sent is None or request.reply_limit is None or not error.mentions(sent):
             return False
-        if self.limit_name == sent:  # else another request has found this out already
+        if self.limit_name == sent:  # otherwise a concurrent request has found this out
             other = OTHER_LIMIT[sent]
             self.limit_name = None if f"renamed {other}" in self.dropped else other
             self.dropped.append(f"renamed {sent}" if self.limit_name else "max_tokens")
         return True
 
     def lower_limit(self, error: ApiError, request: ChatRequest, prompt_tokens: int) -> int | None:
-        """A limit to try instead, where the endpoint says that its model writes less, or has less room for this case.
+        """A lower reply limit to try; None if the refusal is not about lengths.
 
-        It is computed from the numbers that the refusal states; halved where they do not explain it. What is said of
-        the model holds for the whole run, what is said of the context for this case, whose prompt may be too long:
-        then raises `LabelFailed`.
+        It is computed from the numbers in the refusal, or halved if they do not explain it. A limit of the model holds
+        for the whole run, a lack of context for this case. Raises `LabelFailed` if the prompt itself is too long.
         """
-        limit, room = request.reply_limit, read_room(error)
+        limit, room = request.reply_limit, read_length_limits(error)
         if error.status not in {400, 413, 422} or limit is None:
             return None
         if room is None:
@@ -207,7 +246,7 @@ class Abilities:
         return lower
 
     def is_too_complex(self, error: ApiError, request: ChatRequest) -> bool:
-        """Whether the schema of this one case is too large. Where no case ever had one that did, all are bound less."""
+        """Whether the schema of this case is too large. If that was so for every case, all schemas are sent unbound."""
         if request.strength == "plain" or not is_too_complex(error):
             return False
         self._too_complex += 1
@@ -217,13 +256,13 @@ class Abilities:
         return True
 
     def _bind_less(self, error: ApiError, request: ChatRequest) -> bool:
-        """A schema that is refused may be taken with fewer keywords, before the channel is given up."""
+        """Use fewer schema keywords, before the channel is given up."""
         sent = STRENGTHS.index(request.strength)
-        if read_room(error) is not None:  # "maximum context length" is no fault of the schema
+        if read_length_limits(error) is not None:  # "maximum context length" is no fault of the schema
             return False
         if not sent or not error.mentions(*NOT_THIS_SCHEMA) or self._has_worked(request.channel, request.strength):
             return False
-        if STRENGTHS.index(self.strongest) >= sent:  # else another request has found this out already
+        if STRENGTHS.index(self.strongest) >= sent:  # otherwise a concurrent request has found this out
             self.strongest = STRENGTHS[sent - 1]
             self.dropped.append(f"schema {request.strength}")
         return True
@@ -243,7 +282,7 @@ class Abilities:
 
     def _step_down(self, error: ApiError, request: ChatRequest) -> bool:
         if self.channel != request.channel:
-            return True  # another request has found this out already
+            return True  # a concurrent request has found this out
         if self._channel_worked(request.channel) or not error.mentions(*WORDS[request.channel]):
             return False
         return self._next_channel()
@@ -263,5 +302,5 @@ class Abilities:
 
 
 def _form(request: ChatRequest) -> tuple[Channel, Params, str | None, str]:
-    """What must have worked once for a refusal to be the case's fault and not the request's form."""
+    """What identifies the form of a request: a refusal of a form that has worked before is the fault of the case."""
     return request.channel, request.params, request.completion_limit_name, request.strength

@@ -16,17 +16,17 @@ from krino.labellers.llm.wire import (
     ToolCall,
     Turn,
     UnreadableReply,
-    ending,
-    mapping,
-    other_speaker,
+    as_object,
+    count_or_zero,
+    find_foreign_role,
+    find_stated_error,
     parse_body,
-    stated_error,
-    whole,
-    words,
+    read_finish,
+    text_or_none,
 )
 
 DEFAULT_REPLY_TOKENS = 8192  # the API wants a number; this one is enough for every bundled judge
-# How a finished reply ends. `stop_sequence` is not among them: none is ever sent, so it is somebody else's cut.
+# Finish reasons of complete replies. We never send a stop sequence, so `stop_sequence` means that it was cut.
 FINISHED = frozenset({"end_turn", "tool_use"})
 
 
@@ -48,7 +48,7 @@ class AnthropicDialect:
         body: dict[str, Any] = {
             "model": request.model,
             "max_tokens": request.reply_limit or DEFAULT_REPLY_TOKENS,
-            # The static part is marked for the provider's prompt cache.
+            # The constant part is marked for the provider's prompt cache.
             "system": [{"type": "text", "text": request.system, "cache_control": {"type": "ephemeral"}}],
             "messages": [_message(turn) for turn in request.turns],
         }
@@ -73,15 +73,15 @@ class AnthropicDialect:
         data = parse_body(body)
         blocks = data.get("content")
         if not isinstance(blocks, list):
-            raise UnreadableReply(stated_error(data) or "the endpoint's reply has no content list")
-        texts = [words(block.get("text")) or "" for block in blocks if _is(block, "text")]
+            raise UnreadableReply(find_stated_error(data) or "the endpoint's reply has no content list")
+        texts = [text_or_none(block.get("text")) or "" for block in blocks if _is(block, "text")]
         calls = [
             ToolCall(str(block.get("name")), _written(block.get("input"))) for block in blocks if _is(block, "tool_use")
         ]
-        usage = mapping(data.get("usage"))
-        cached = whole(usage.get("cache_read_input_tokens"))
-        written = whole(usage.get("cache_creation_input_tokens"))
-        finish, stopped = ending(data.get("stop_reason"), FINISHED)
+        usage = as_object(data.get("usage"))
+        cached = count_or_zero(usage.get("cache_read_input_tokens"))
+        written = count_or_zero(usage.get("cache_creation_input_tokens"))
+        finish, stopped = read_finish(data.get("stop_reason"), FINISHED)
         declining = finish == "refusal" or any(_is(block, "refusal") for block in blocks)
         return Reply(
             text="".join(texts) if texts else None,
@@ -90,13 +90,13 @@ class AnthropicDialect:
             stopped=stopped,
             reasoned=any(_is(block, "thinking") or _is(block, "redacted_thinking") for block in blocks),
             refusal="the model declined" if declining else None,
-            broken=stated_error(data) or other_speaker(data),
-            # Anthropic counts cached input apart; OpenAI counts it in. Ours counts it in.
-            input_tokens=whole(usage.get("input_tokens")) + cached + written,
-            output_tokens=whole(usage.get("output_tokens")),
+            broken=find_stated_error(data) or find_foreign_role(data),
+            # Anthropic does not include cached input in `input_tokens`, unlike OpenAI and us.
+            input_tokens=count_or_zero(usage.get("input_tokens")) + cached + written,
+            output_tokens=count_or_zero(usage.get("output_tokens")),
             cached_tokens=cached,
             cache_write_tokens=written,
-            model=words(data.get("model")),
+            model=text_or_none(data.get("model")),
         )
 
 
@@ -119,7 +119,7 @@ def _media_block(medium: Media) -> dict[str, Any]:
 
 
 def _written(value: Any) -> str:
-    """The arguments of a call as JSON; what is nested too deeply to be written is no answer."""
+    """The arguments of a call as JSON; `UnreadableReply` if they are nested too deeply."""
     try:
         return orjson.dumps(value).decode()
     except orjson.JSONEncodeError as error:
@@ -131,7 +131,7 @@ def _is(block: Any, kind: str) -> bool:
 
 
 class AnthropicGatewayDialect(AnthropicDialect):
-    """The same at another address: gateways and Foundry look for the key in `x-api-key`, others in `Authorization`."""
+    """For other addresses: some gateways and Foundry read the key from `x-api-key`, others from `Authorization`."""
 
     def headers(self, key: str | None) -> dict[str, str]:
         return {**super().headers(key), **({"x-api-key": key} if key else {})}

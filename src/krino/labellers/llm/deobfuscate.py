@@ -23,13 +23,14 @@ BACKSLASH = re.compile(
 PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
 # Escapes that stand for a letter. All others leave the letters around them as they are, for a first look at least.
 LETTER_ESCAPE = re.compile(r"\\(?:[uU][0-9a-fA-F{]|x[0-9a-fA-F]|[0-7]{3})|&(?:#|amp;|AMP;)|%[0-9a-fA-F]{2}")
-BLANKS = frozenset("nrtbfv")
+WHITESPACE = frozenset("nrtbfv")
 LINE_COMMENT = re.compile(r"(?://|#)[^\n]*")
 BLOCK_COMMENTS = (("/*", "*/"), ("<!--", "-->"))
 BASE64_RUN = re.compile(rb"[A-Za-z0-9+/]+")
 HEX_RUN = re.compile(r"(?:0x)?[0-9a-fA-F](?:[\s:,=-]{0,2}(?:0x)?[0-9a-fA-F]){15,}")
 NUMBER_RUN = re.compile(r"(?<!\d)\d{2,8}(?:[\s,;]{1,3}\d{2,8}){7,}")
 LONG_RUN = 60  # characters of base64 without a break: hardly any text has so long a word
+_LONG_WORD = re.compile(rf"\S{{{LONG_RUN}}}")
 MIXED_WORD = re.compile(r"\b(?=\d*[A-Za-z_]\d*[A-Za-z_])(?=\w*\d)\w+\b")  # ids such as `a1` stay
 HIDDEN_BYTES = re.compile("[\ufe00-\ufe0f\U000e0100-\U000e01ef]{8,}|[\U000e0020-\U000e007e]{8,}")
 URL_SAFE = bytes.maketrans(b"-_", b"+/")
@@ -97,7 +98,7 @@ def _is_hidden(char: str) -> bool:
     return unicodedata.category(char) in HIDDEN or char in FILLERS
 
 
-def glance(text: str) -> bytes:
+def fold_to_letters(text: str) -> bytes:
     """The same for a quick look: Latin letters and digits alone, in lower case; taken of every case, so it is cheap."""
     if not text.isascii():
         text = unicodedata.normalize("NFKD", text)
@@ -116,13 +117,13 @@ def layers(text: str) -> Iterator[str]:
     for _ in range(MOST_LAYERS):
         text = fold(text)
         yield text
-        inner = _unescaped(text)
+        inner = _unescape_once(text)
         if inner == text:
             return
         text = inner
 
 
-def _unescaped(text: str) -> str:
+def _unescape_once(text: str) -> str:
     text = unescape_html(text)
     text = PERCENT.sub(_from_percent, text) if "%" in text else text
     if "\\" not in text:
@@ -138,12 +139,12 @@ def _from_percent(match: re.Match[str]) -> str:
 def _from_backslash(match: re.Match[str]) -> str:
     *hexes, octal, other = match.groups()
     if other is not None:
-        return " " if other in BLANKS else other
+        return " " if other in WHITESPACE else other
     code = int(octal, 8) if octal else int(next(filter(None, hexes)), 16)
     return chr(code) if code <= 0x10FFFF else " "
 
 
-def without_comments(text: str) -> str:
+def strip_comments(text: str) -> str:
     """What is left of a text when remarks, as programs and pages hold them, are cut out."""
     for opening, closing in BLOCK_COMMENTS:
         first, *rest = text.split(opening)
@@ -178,8 +179,8 @@ class Code(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def _coded(name: str) -> Code:
-    plain = glance(name).decode()
+def _encode_name(name: str) -> Code:
+    plain = fold_to_letters(name).decode()
     ciphers = tuple(plain.translate(str.maketrans(LETTERS, cipher)).encode() for cipher in CIPHERS) if plain else ()
     raw, wide = name.encode(), name.encode("utf-16-le")
     marks = (*_in_base64(raw), *_in_base64(wide))
@@ -204,16 +205,16 @@ def _in_base64(name: bytes) -> Iterator[bytes]:
         yield code[-(-before * 8 // 6) : (before + len(name)) * 8 // 6]
 
 
-def decoded(text: str, seen: bytes, name: str) -> Iterator[str]:
-    """The text out of every simple code in which this name stands there; `seen` is the glance at the text."""
-    code = _coded(name)
+def decode_around(text: str, seen: bytes, name: str) -> Iterator[str]:
+    """The text out of every simple code in which this name stands there; `seen` is the fold_to_letters at the text."""
+    code = _encode_name(name)
     for mark, out_of in zip(code.ciphers, OUT_OF_CIPHERS, strict=False):
         if mark in seen:
             yield text.translate(out_of)
     if code.plain and code.plain not in seen and code.plain in seen.translate(LEET_BYTES):
         yield MIXED_WORD.sub(lambda word: word[0].translate(LEET), text)
     if code.backwards and code.backwards in seen:
-        yield from _turned(text)
+        yield from _reverse(text)
     yield from _from_numbers(text, seen, code)
     yield from _from_base64(text, code)
     if not text.isascii():
@@ -221,7 +222,7 @@ def decoded(text: str, seen: bytes, name: str) -> Iterator[str]:
             yield bytes(map(_hidden_byte, hidden)).decode("utf-8", "replace")
 
 
-def _turned(text: str) -> Iterator[str]:
+def _reverse(text: str) -> Iterator[str]:
     """The text from its end, or each of its lines or words."""
     yield text[::-1]
     yield "\n".join(line[::-1] for line in text.split("\n"))
@@ -242,7 +243,7 @@ def _from_numbers(text: str, seen: bytes, code: Code) -> Iterator[str]:
 
 
 def _from_base64(text: str, code: Code) -> Iterator[str]:
-    if any(len(word) >= LONG_RUN for word in text.split()):
+    if _LONG_WORD.search(text):
         yield from _from_long_runs(text)
     if not any(all(map(text.__contains__, letters)) for letters in code.base64_letters):
         return

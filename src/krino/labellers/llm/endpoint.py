@@ -1,4 +1,4 @@
-"""Which endpoint a labeller's name means: its dialect, address and key; and how addresses are checked and shown."""
+"""Finds the endpoint for a labeller's name (dialect, address, key); checks addresses and masks their secrets."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ OPERATIONS = {
     "azure": (),
     "ollama": ("/api/chat", "/api", "/chat/completions"),
 }
-"""Paths that are added to a base address, by dialect; an address that was copied with one is taken without it."""
+"""Paths that requests add to the base address, by dialect; they are removed from an address that has one."""
 _SECRET_PARTS = re.compile(r"(?<=://)[^/?#@]*(?:@[^/?#@]*)*@|\?.*", re.DOTALL)
 Key = str | Callable[[], str] | None
 DIALECTS: dict[str, type[Dialect]] = {
@@ -45,7 +45,7 @@ DIALECTS: dict[str, type[Dialect]] = {
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Where requests go. The key is kept out of every printed or stored form."""
+    """An endpoint and a model. The key does not appear in its `repr`."""
 
     provider: str
     model: str
@@ -55,17 +55,17 @@ class Endpoint:
     api_version: str | None = None
     limit_name: str = "max_tokens"
     strength: Strength = "sized"
-    """What it is first asked to take of a schema that is bound to the case."""
+    """How closely schemas are bound to the case at first."""
     strongest: Strength = "exact"
-    """The most that it is ever asked to take of one."""
+    """How closely they are ever bound."""
     explicit_cache: bool = False
-    """Whether its prompt cache is told which part of the prompt to keep."""
+    """Whether its prompt cache must be told which part of the prompt to keep."""
     cached_from: int | None = None
-    """The fewest tokens of a beginning that the provider's prompt cache keeps; None: it is not known to have one."""
+    """The shortest prefix in tokens that the provider's prompt cache keeps; None: no cache is known."""
     reasoning_tokens: int = 0
-    """Room for reasoning that is added to the limit of a reply, where models behind this address may reason."""
+    """LengthLimits for reasoning that is added to the limit of a reply, where models behind this address may reason."""
     key_source: Callable[[], str] | None = field(default=None, repr=False)
-    """Where the key came from, if from a function: it is asked again when the endpoint no longer takes the key."""
+    """The function that gave the key, if any: it is called again when the endpoint refuses the key."""
 
     @property
     def url(self) -> str:
@@ -91,7 +91,7 @@ def find_endpoint(
     extra_body: Mapping[str, Any] | None = None,
     extra_headers: Mapping[str, str] | None = None,
 ) -> Endpoint:
-    """`gpt-…`, `claude-…`, or `provider:model`; flags win over the environment, that over the table."""
+    """The endpoint of `gpt-…`, `claude-…` or `provider:model`; arguments override the environment, that the table."""
     provider, model = _split(name, addressed=bool(base_url or env.get("OPENAI_BASE_URL")))
     entry = providers()[provider]
     base = _address(name, provider, base_url, env)
@@ -105,12 +105,12 @@ def find_endpoint(
     at_home = not entry.get("base_url") or base == _own_address(entry, env)
     if not found_key and not entry.get("keyless") and at_home:
         raise UsageProblem(f"labeller `{name}`: no key; set {' or '.join(entry['key'])} in the environment")
-    # A variable says that the provider, or a proxy of it, is there. A flag may lead to any server of the dialect: only
-    # the provider's own address is sure to know the newer name of the limit.
+    # An address in a variable belongs to the provider, or to a proxy of it. One from --base-url may be any server of
+    # the dialect, which may not know the provider's newer parameters.
     like_home = at_home or not base_url
     strength, strongest = _strengths(entry if like_home or entry["dialect"] == "anthropic" else {}, model)
     dialect = _dialect(entry, base)
-    if provider == "openai" and (organisation := _organisation(base, env)):  # changes the bill and no answer
+    if provider == "openai" and (organisation := _organisation(base, env)):  # affects the bill but no answer
         dialect = ExtrasDialect(dialect, {}, organisation, {})
     return Endpoint(
         provider=provider,
@@ -144,7 +144,7 @@ def _address(name: str, provider: str, base_url: str | None, env: Mapping[str, s
 
 
 def address_variables(provider: str) -> list[str]:
-    """Environment variables that move a provider's address: those of its own clients, and `PROVIDER_BASE_URL`."""
+    """Environment variables that override a provider's address: those of its own clients, and `PROVIDER_BASE_URL`."""
     return [*providers()[provider].get("base_url_env", []), f"{provider.upper()}_BASE_URL"]
 
 
@@ -159,7 +159,7 @@ def _moved(variables: list[str], env: Mapping[str, str]) -> str | None:
 def _ollama_address(host: str) -> str:
     """OLLAMA_HOST as Ollama's own clients read it: `host`, `:port`, `host:port`, with or without a scheme.
 
-    It also says where the server listens: `0.0.0.0` is every address of this machine, and no address to send to.
+    The server uses it as well, as the address to listen on: `0.0.0.0` then means this machine.
     """
     scheme, found, rest = host.rpartition("://")
     place, slash, path = rest.partition("/")
@@ -171,7 +171,7 @@ def _ollama_address(host: str) -> str:
 
 
 def _own_address(entry: Mapping[str, Any], env: Mapping[str, str]) -> str | None:
-    """The provider's own address; None where it has none, or where it depends on a region that is not known."""
+    """The provider's own address; None if it has none, or depends on an unknown region."""
     address: str | None = entry.get("base_url")
     if address is None or "region_env" not in entry:
         return address
@@ -182,7 +182,7 @@ def _own_address(entry: Mapping[str, Any], env: Mapping[str, str]) -> str | None
 
 
 def _base_of(written: str, entry: Mapping[str, Any]) -> str:
-    """An address without the path of an operation at its end. A bare server on this machine gets its usual path."""
+    """An address without the path of an operation. A bare server address of a local provider gets its default path."""
     base = written.rstrip("/")
     ending = next((path for path in OPERATIONS[entry["dialect"]] if base.endswith(path)), None)
     base = (base if ending is None else base.removesuffix(ending).rstrip("/")) if "?" not in base else written
@@ -192,7 +192,7 @@ def _base_of(written: str, entry: Mapping[str, Any]) -> str:
 
 
 def _strengths(entry: Mapping[str, Any], model: str) -> tuple[Strength, Strength]:
-    """What a model is sent of a bound schema at first, and the most that it is ever sent."""
+    """How closely schemas are bound for a model at first, and how closely they are ever bound."""
     for prefix, strength in entry.get("strength_by_prefix", {}).items():
         if model.startswith(prefix):
             return strength, strength
@@ -201,7 +201,7 @@ def _strengths(entry: Mapping[str, Any], model: str) -> tuple[Strength, Strength
 
 
 def _cached_from(entry: Mapping[str, Any], model: str) -> int | None:
-    """The fewest tokens of a beginning that the provider's prompt cache keeps of this model's prompts."""
+    """The shortest prefix in tokens that the provider's prompt cache keeps for this model."""
     by_prefix = entry.get("cached_from_by_prefix", {}).items()
     tokens: int | None = next((n for prefix, n in by_prefix if model.startswith(prefix)), entry.get("cached_from"))
     return tokens
@@ -217,7 +217,7 @@ def _dialect(entry: Mapping[str, Any], base: str) -> Dialect:
 
 
 def _organisation(base: str, env: Mapping[str, str]) -> dict[str, str]:
-    """Whose account at OpenAI is billed, as its SDK says it. No other address is told."""
+    """The headers of OpenAI's SDK for the billed account; sent to OpenAI's own address only."""
     host = urlsplit(base).hostname or ""
     if host != "api.openai.com" and not host.endswith(".api.openai.com"):
         return {}
@@ -229,13 +229,13 @@ def _organisation(base: str, env: Mapping[str, str]) -> dict[str, str]:
 
 
 def _api_version(entry: Mapping[str, Any], base: str, env: Mapping[str, str]) -> str | None:
-    """The version that the environment names. The v1 API of Azure refuses the dated ones of the older API."""
+    """The API version in the environment. Azure's v1 API refuses the dated versions of the older API."""
     version = _first(entry.get("api_version_env"), env)
     return None if version and "/openai/v1" in urlsplit(base).path and _DATE.match(version) else version
 
 
 def key_variables(names: Iterable[str], base_url: str, env: Mapping[str, str] = MappingProxyType({})) -> list[str]:
-    """The variables from which keys would be taken for these models, were they asked at an address not their own."""
+    """The variables whose keys would be sent to `base_url` for these models, if that is not their own address."""
     entries = [providers()[_split(name, addressed=True)[0]] for name in names if name != "local"]
     foreign = [
         entry for entry in entries if _base_of(base_url.strip(), entry).rstrip("/") != (_own_address(entry, env) or "")
@@ -244,7 +244,7 @@ def key_variables(names: Iterable[str], base_url: str, env: Mapping[str, str] = 
 
 
 def read_key(source: Callable[[], str]) -> str:
-    """The key that a function gives."""
+    """Call a function for the key."""
     try:
         key = source()
     except Exception as error:
@@ -261,7 +261,7 @@ def _split(name: str, addressed: bool) -> tuple[str, str]:
             raise UsageProblem(f"labeller `{name}`: name a model after the colon, as in `{provider}:MODEL`")
         return provider, model
     for known, entry in providers().items():
-        # At a given address any server of the dialect may have a model of that name, and `deepseek-r1:8b` is Ollama's.
+        # At a custom address any server may have a model of that name, and `deepseek-r1:8b` is a model of Ollama.
         elsewhere = entry["dialect"] == "openai" and (addressed or bool(colon))
         prefixes = [prefix for prefix in entry.get("prefixes", []) if not elsewhere or ":" in prefix]
         if name.startswith(tuple(prefixes)):
@@ -283,7 +283,7 @@ def _first(names: list[str] | None, env: Mapping[str, str]) -> str | None:
 
 
 def clean_address(url: str) -> str:
-    """Without user, password or query: any of them may be a secret."""
+    """The address without user, password or query, any of which may be secret."""
     parts = urlsplit(url)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     port = f":{parts.port}" if parts.port else ""
@@ -291,12 +291,12 @@ def clean_address(url: str) -> str:
 
 
 def masked(text: str) -> str:
-    """The same for what may be no address at all: `***` for everything that could be a password."""
+    """The same for text that may not be a valid address: `***` for everything that could be a password."""
     return _SECRET_PARTS.sub(lambda found: "***@" if found[0].endswith("@") else "?***", text)
 
 
 def missing_version(url: str) -> str:
-    """What to say with HTTP 404 at an address of the OpenAI dialect that has no version in its path; else nothing."""
+    """A hint for HTTP 404 at an OpenAI-style address without a version in its path; else an empty text."""
     base = clean_address(url)
     if not base.endswith("/chat/completions") or _VERSION.search(urlsplit(base).path) or "/deployments/" in base:
         return ""
@@ -304,7 +304,7 @@ def missing_version(url: str) -> str:
 
 
 def address_problem(url: str) -> str | None:
-    """What is wrong with the address of an endpoint; None if requests can be sent there."""
+    """What is wrong with an address; None if requests can be sent there."""
     if _BLANK.search(url):
         return "holds a blank"
     try:

@@ -1,4 +1,4 @@
-"""What a user adds to every request: fields of the body and headers that Krino knows nothing of."""
+"""Body fields and headers that the user adds to every request."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from krino.labellers.llm.wire import Channel, ChatRequest, Dialect, Reply
 
 # Fields that make up the question and the form of its answer. `stream` and `n` would change what comes back, and the
 # budget is computed from the limit of a reply.
-NOT_YOURS: dict[tuple[str, ...], str] = {
+RESERVED_FIELDS: dict[tuple[str, ...], str] = {
     ("messages",): "the judge writes it (--prompt changes its words)",
     ("system",): "the judge writes it (--prompt changes its words)",
     ("model",): "name the model with --labeller",
@@ -32,33 +32,33 @@ NOT_YOURS: dict[tuple[str, ...], str] = {
 }
 _HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-_OF_THE_MESSAGE = frozenset({"host", "content-length", "content-type", "content-encoding", "transfer-encoding"})
-_OF_THE_CONNECTION = frozenset({"connection", "accept-encoding", "proxy-authorization"})
+_MESSAGE_HEADERS = frozenset({"host", "content-length", "content-type", "content-encoding", "transfer-encoding"})
+_CONNECTION_HEADERS = frozenset({"connection", "accept-encoding", "proxy-authorization"})
 _CREDENTIAL = re.compile(r"auth|key|token|secret|cookie|passw|credential|signature|session", re.IGNORECASE)
 
 
 def with_extras(dialect: Dialect, body: Mapping[str, Any] | None, headers: Mapping[str, str] | None) -> Dialect:
-    """The dialect that adds these to every request; refuses what would change the question."""
+    """The dialect with these added to every request; raises `UsageProblem` for what would change the question."""
     checked, named = check_body(body or {}), check_headers(headers or {})
-    return ExtrasDialect(dialect, checked, named, record_of(checked, named)) if checked or named else dialect
+    return ExtrasDialect(dialect, checked, named, describe_extras(checked, named)) if checked or named else dialect
 
 
 def check_body(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields as JSON has them; `UsageProblem` for what is no JSON, or would override what a judge needs."""
+    """The fields as plain JSON; `UsageProblem` for invalid JSON and for fields that a judge needs itself."""
     if not isinstance(body, Mapping):
         raise UsageProblem(f"extra_body must be an object (a dict), not {type(body).__name__} (--extra-body)")
     try:
         plain: dict[str, Any] = orjson.loads(orjson.dumps(dict(body)))
     except (orjson.JSONEncodeError, orjson.JSONDecodeError) as error:
         raise UsageProblem(f"extra_body cannot be written as JSON: {error} (--extra-body)") from None
-    for path, reason in NOT_YOURS.items():
+    for path, reason in RESERVED_FIELDS.items():
         if _holds(plain, path):
             raise UsageProblem(f"extra_body must not set `{'.'.join(path)}`: {reason} (--extra-body)")
     return plain
 
 
 def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers, if they can be sent. Their values never appear in a message."""
+    """The headers; `UsageProblem` if they cannot be sent. Their values never appear in a message."""
     if not isinstance(headers, Mapping):
         raise UsageProblem(f"extra_headers must be a mapping, not {type(headers).__name__} (--extra-header)")
     for name, value in headers.items():
@@ -69,18 +69,18 @@ def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
                 f"extra_headers: the value of {name} must be a text of ASCII characters without line breaks "
                 "(--extra-header NAME=VALUE)"
             )
-        if name.lower() in _OF_THE_MESSAGE | _OF_THE_CONNECTION:
+        if name.lower() in _MESSAGE_HEADERS | _CONNECTION_HEADERS:
             raise UsageProblem(f"extra_headers: {name} is set by Krino itself (--extra-header)")
     if len({name.lower() for name in headers}) < len(headers):
         raise UsageProblem("extra_headers: a header is named twice (--extra-header)")
     return {name: value.strip() for name, value in headers.items()}
 
 
-def record_of(body: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
-    """What a labeller's description, and so every cache key, holds of them: no value of a header.
+def describe_extras(body: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
+    """What a labeller's description, and so every cache key, contains of the extras: no value of a header.
 
-    A header that only steers the answer counts with a short hash of its value. One that may hold a credential counts
-    with its name alone: a renewed token must not keep a run from being continued.
+    Headers appear with a short hash of their value, those that may hold a credential by name alone: a renewed token
+    must not keep a run from being continued.
     """
     named = {name.lower(): None if _CREDENTIAL.search(name) else _short_hash(value) for name, value in headers.items()}
     record = {"extra_body": dict(body), "extra_headers": dict(sorted(named.items()))}
@@ -88,7 +88,7 @@ def record_of(body: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, 
 
 
 def recorded(dialect: Dialect) -> dict[str, Any]:
-    """What the description of a labeller says of the extras in its dialect; nothing where there are none."""
+    """The part of a labeller's description that is about extras; empty without any."""
     return dict(dialect.record) if isinstance(dialect, ExtrasDialect) else {}
 
 
@@ -103,7 +103,7 @@ def merge(body: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class ExtrasDialect:
-    """A dialect that adds fields and headers to what another one writes."""
+    """Adds fields and headers to the requests of another dialect."""
 
     plain: Dialect
     extra_body: Mapping[str, Any]
@@ -126,7 +126,7 @@ class ExtrasDialect:
         return self.plain.url(base_url, model, api_version)
 
     def headers(self, key: str | None) -> dict[str, str]:
-        """An extra header replaces one of the same name, whatever its case."""
+        """Extra headers replace those of the same name, ignoring case."""
         ours = {name.lower() for name in self.extra_headers}
         kept = {name: value for name, value in self.plain.headers(key).items() if name.lower() not in ours}
         return {**kept, **self.extra_headers}
@@ -141,7 +141,7 @@ class ExtrasDialect:
         return self.plain.read(body)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Workers write bodies and send nothing: the values of headers do not travel to them."""
+        """Pickle without the values of headers: workers write bodies but send nothing."""
         return ExtrasDialect, (self.plain, self.extra_body, {}, self.record)
 
 

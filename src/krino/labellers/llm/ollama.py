@@ -1,4 +1,4 @@
-"""Ollama's own dialect, in which a request says how long the context must be and that nothing may be cut."""
+"""Ollama's own dialect. Unlike its OpenAI endpoint, it lets a request set the context length and forbid truncation."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from krino.labellers.llm.wire import (
     Reply,
     Turn,
     UnreadableReply,
-    ending,
-    mapping,
-    other_speaker,
+    as_object,
+    count_or_zero,
+    find_foreign_role,
+    find_stated_error,
     parse_body,
-    stated_error,
-    whole,
-    words,
+    read_finish,
+    text_or_none,
 )
 
 SMALLEST_CONTEXT = 8_192
 LARGEST_CONTEXT = 131_072
 MARGIN = 1.3
-"""Estimates go by four characters per token; many languages have more tokens than that."""
+"""Our estimate is four characters per token; many languages need more tokens."""
 
 
 class OllamaDialect:
@@ -43,7 +43,7 @@ class OllamaDialect:
         return {"Authorization": f"Bearer {key}"} if key else {}
 
     def context_for(self, tokens: int) -> int | None:
-        """A power of two that never falls: Ollama loads the model anew whenever it is asked for another size."""
+        """A power of two that never shrinks: Ollama reloads the model whenever the size changes."""
         while self._context < min(tokens * MARGIN, LARGEST_CONTEXT):
             self._context *= 2
         return self._context
@@ -59,7 +59,7 @@ class OllamaDialect:
             "model": request.model,
             "messages": [{"role": "system", "content": request.system}, *map(_message, request.turns)],
             "stream": False,
-            # A prompt or a reply that does not fit is an error, not something to be shortened from its start.
+            # By default Ollama drops the beginning of a prompt that does not fit.
             "truncate": False,
             "shift": False,
             "options": {name: value for name, value in settings.items() if value is not None},
@@ -76,18 +76,18 @@ class OllamaDialect:
         data = parse_body(body)
         message = data.get("message")
         if not isinstance(message, dict):
-            raise UnreadableReply(stated_error(data) or "the endpoint's reply has no message")
-        finish, stopped = ending(data.get("done_reason"), {"stop"})
+            raise UnreadableReply(find_stated_error(data) or "the endpoint's reply has no message")
+        finish, stopped = read_finish(data.get("done_reason"), {"stop"})
         unfinished = None if data.get("done", True) else "the endpoint's reply is one piece of several"
         return Reply(
-            text=words(message.get("content")),
+            text=text_or_none(message.get("content")),
             finish=finish,
             stopped=stopped,
             reasoned=bool(message.get("thinking")),
-            broken=stated_error(data, mapping(message)) or unfinished or other_speaker(message),
-            input_tokens=whole(data.get("prompt_eval_count")),
-            output_tokens=whole(data.get("eval_count")),
-            model=words(data.get("model")),
+            broken=find_stated_error(data, as_object(message)) or unfinished or find_foreign_role(message),
+            input_tokens=count_or_zero(data.get("prompt_eval_count")),
+            output_tokens=count_or_zero(data.get("eval_count")),
+            model=text_or_none(data.get("model")),
         )
 
 

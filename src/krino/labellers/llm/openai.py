@@ -16,17 +16,17 @@ from krino.labellers.llm.wire import (
     ToolCall,
     Turn,
     UnreadableReply,
-    declined,
-    ending,
-    mapping,
-    other_speaker,
+    as_object,
+    count_or_zero,
+    find_foreign_role,
+    find_stated_error,
     parse_body,
-    stated_error,
-    whole,
-    words,
+    read_finish,
+    read_refusal,
+    text_or_none,
 )
 
-# How a finished reply ends: OpenAI's own words, and those that servers of the same dialect have for them.
+# Finish reasons of complete replies: those of OpenAI and of servers that imitate its API.
 FINISHED = frozenset({"stop", "tool_calls", "function_call", "STOP", "eos", "eos_token"})
 TEXT_PARTS = frozenset({"text", "output_text"})
 
@@ -72,15 +72,15 @@ class OpenAIDialect:
         choice = choices[0] if choices else None
         message = choice.get("message") if isinstance(choice, dict) else None
         if not isinstance(choice, dict) or not isinstance(message, dict):
-            raise UnreadableReply(stated_error(data) or "the endpoint's reply has no choices[0].message")
-        usage = mapping(data.get("usage"))
-        details = mapping(usage.get("prompt_tokens_details"))
-        used = mapping(usage.get("completion_tokens_details"))
+            raise UnreadableReply(find_stated_error(data) or "the endpoint's reply has no choices[0].message")
+        usage = as_object(data.get("usage"))
+        details = as_object(usage.get("prompt_tokens_details"))
+        used = as_object(usage.get("completion_tokens_details"))
         cost = usage.get("cost")
         reason = choice.get("finish_reason")
-        if reason == "" and message.get("tool_calls"):  # how xAI ends them
+        if reason == "" and message.get("tool_calls"):  # as xAI does
             reason = "tool_calls"
-        finish, stopped = ending(reason, FINISHED)
+        finish, stopped = read_finish(reason, FINISHED)
         several = f"the endpoint sent {len(choices)} choices, and one was asked for" if len(choices) > 1 else None
         return Reply(
             text=_content(message.get("content")),
@@ -89,23 +89,25 @@ class OpenAIDialect:
             stopped=stopped,
             reasoned=bool(message.get("reasoning_content") or message.get("reasoning") or used.get("reasoning_tokens")),
             refusal=_refusal(message) or ("content filter" if finish == "content_filter" else None),
-            broken=stated_error(data, choice, message) or several or other_speaker(message),
-            input_tokens=whole(usage.get("prompt_tokens")),
+            broken=find_stated_error(data, choice, message) or several or find_foreign_role(message),
+            input_tokens=count_or_zero(usage.get("prompt_tokens")),
             output_tokens=_output_tokens(usage),
-            cached_tokens=whole(details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens")),
-            cache_write_tokens=whole(details.get("cache_write_tokens")),
+            cached_tokens=count_or_zero(details.get("cached_tokens") or usage.get("prompt_cache_hit_tokens")),
+            cache_write_tokens=count_or_zero(details.get("cache_write_tokens")),
             cost=float(cost) if isinstance(cost, int | float) and cost >= 0 else None,
-            model=words(data.get("model")),
+            model=text_or_none(data.get("model")),
         )
 
 
 AZURE_VERSION = "2025-04-01-preview"
-"""The API version asked for where none is stated."""
+"""The default API version."""
 
 
 class AzureDialect(OpenAIDialect):
-    """The same bodies at Azure: its v1 API where the address says so, else the address of a deployment with an API
-    version. A key has a header of its own; a token of Entra ID (a JWT, `eyJ…`) is a bearer's."""
+    """Azure's v1 API if the address names it, else a deployment with an API version.
+
+    Keys are sent in `api-key`, tokens of Entra ID (JWTs, `eyJ…`) as bearer tokens.
+    """
 
     name = "azure"
 
@@ -125,8 +127,10 @@ class AzureDialect(OpenAIDialect):
 
 
 def _system_message(request: ChatRequest) -> dict[str, Any]:
-    """With a mark at its end where the provider's cache is used explicitly. Newer OpenAI models otherwise write every
-    prompt to the cache, case included, at a higher price, and never find the same one again."""
+    """The system message, marked for the provider's cache if requested.
+
+    Without the mark, newer OpenAI models write every prompt to the cache at a higher price, including the case.
+    """
     if request.params.prompt_cache is None:
         return {"role": "system", "content": request.system}
     mark = {"mode": request.params.prompt_cache}
@@ -174,9 +178,9 @@ def _channel_fields(request: ChatRequest) -> dict[str, Any]:
 
 
 def _output_tokens(usage: dict[str, Any]) -> int:
-    """All that is billed as output. Gemini and xAI count reasoning in the total only."""
-    stated = whole(usage.get("completion_tokens"))
-    total, prompt = whole(usage.get("total_tokens")), whole(usage.get("prompt_tokens"))
+    """All tokens billed as output. Gemini and xAI count reasoning only in the total."""
+    stated = count_or_zero(usage.get("completion_tokens"))
+    total, prompt = count_or_zero(usage.get("total_tokens")), count_or_zero(usage.get("prompt_tokens"))
     return max(stated, total - prompt) if prompt else stated
 
 
@@ -185,18 +189,18 @@ def _parts(content: Any) -> list[dict[str, Any]]:
 
 
 def _content(value: Any) -> str | None:
-    """Content is a string, or for some servers a list of parts, of which reasoning and refusals are no text."""
+    """The text of the content: a string or, from some servers, a list of parts (reasoning and refusals left out)."""
     if isinstance(value, list):
-        return "".join(words(part.get("text")) or "" for part in _parts(value) if part.get("type") in TEXT_PARTS)
-    return words(value)
+        return "".join(text_or_none(part.get("text")) or "" for part in _parts(value) if part.get("type") in TEXT_PARTS)
+    return text_or_none(value)
 
 
 def _refusal(message: dict[str, Any]) -> str | None:
-    """In its own field, or as a part of the content."""
+    """A refusal in its own field or in a part of the content."""
     for part in _parts(message.get("content")):
         if part.get("type") == "refusal":
-            return declined(part.get("refusal") or part.get("text") or part)
-    return declined(message.get("refusal"))
+            return read_refusal(part.get("refusal") or part.get("text") or part)
+    return read_refusal(message.get("refusal"))
 
 
 def _tool_calls(value: Any) -> list[ToolCall]:

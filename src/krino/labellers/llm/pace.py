@@ -1,7 +1,7 @@
-"""When requests may be sent: how many at once, how many a minute, and when an endpoint counts as dead.
+"""Limits when requests are sent: how many at once, how many per minute, and when an endpoint counts as dead.
 
-The useful number of requests in flight is found by trying: it doubles each round trip until the endpoint first pushes
-back (429, 5xx, a time-out), then grows by one a round trip and is cut by a third at each push-back, as TCP does.
+The number of requests in flight adapts as in TCP: it doubles each round trip until the endpoint first slows us down
+(429, 5xx, a time-out), then grows by one per round trip and is cut by a third each time it slows us down again.
 """
 
 from __future__ import annotations
@@ -14,14 +14,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 CUT = 0.67
-BURST_SECONDS = 5.0  # a minute's allowance of tokens is given out in slices of this length
-EVEN_SECONDS = 0.04  # and one of requests in these: an endpoint that allows fifty a second means each second
-NAP = 0.5  # seconds after which a waiting request looks again whether it still has to wait
+BURST_SECONDS = 5.0  # how much of the allowance of tokens may be used at once
+EVEN_SECONDS = 0.04  # the same for requests: endpoints enforce their limits per second, not per minute
+NAP = 0.5  # seconds between checks whether a request may be sent
 
 
 @dataclass(slots=True)
 class Bucket:
-    """An allowance per minute that refills steadily. It may go below zero once, so that big requests get through."""
+    """A token bucket: an allowance per minute that refills steadily. It may go below zero once, or requests larger than
+    the bucket would never be sent."""
 
     per_minute: float
     slice: float = BURST_SECONDS
@@ -36,7 +37,7 @@ class Bucket:
         return max(1.0, self.per_minute * self.slice / 60.0)
 
     def wait(self, now: float) -> float:
-        """Seconds until something may be taken."""
+        """Seconds until the level is positive."""
         self._refill(now)
         return 0.0 if self.level > 0 else (1e-3 - self.level) * 60.0 / self.per_minute
 
@@ -52,7 +53,7 @@ class Bucket:
 
 @dataclass(slots=True)
 class Pace:
-    """Call `acquire` before a request, `release` after it, and report how it went."""
+    """Call `acquire` before a request and `release` after it; report how it went by `succeeded` or `slowed_down`."""
 
     most: int
     rpm: float | None = None
@@ -75,7 +76,7 @@ class Pace:
         self._tokens = Bucket(self.tpm) if self.tpm else None
 
     async def acquire(self, tokens: int) -> float:
-        """Wait for a free slot and the right time; returns the time at which the request starts."""
+        """Wait for a free slot and for the rate limits; returns the start time of the request."""
         if self._ending or self.in_flight < int(self.limit):
             self.in_flight += 1
         else:
@@ -98,20 +99,20 @@ class Pace:
         self._wake()
 
     def correct(self, estimated: int, real: int) -> None:
-        """Book the difference once the reply says what the request really took."""
+        """Correct the token rate once the reply states the real count."""
         if self._tokens:
             self._tokens.take(real - estimated, self.clock())
 
-    def went_well(self) -> None:
+    def succeeded(self) -> None:
         self._bad_run = 0
         if self.limit < self.most:
             self.limit = min(self.most, self.limit + (1.0 if self._slow_start else 1.0 / self.limit))
             self._wake()
 
-    def push_back(self, started: float, hold: float | None = None) -> None:
-        """The endpoint is too busy: lower the limit, at most once per round trip (older requests do not count).
+    def slowed_down(self, started: float, hold: float | None = None) -> None:
+        """Lower the limit, at most once per round trip: a request that started before the last cut proves nothing new.
 
-        A single 429 delays its own request only; a second one without a success in between delays all of them.
+        A first 429 delays only its own request; a second one without a success in between delays all of them.
         """
         self._bad_run += 1
         now = self.clock()
@@ -123,7 +124,7 @@ class Pace:
             self._hold_until = max(self._hold_until, now + hold)
 
     def release_waiting(self) -> None:
-        """The run is stopping: wake everyone who waits for a slot or for a time. They check for the stop themselves."""
+        """The run is stopping: let all waiting requests through. Each checks for the stop itself."""
         while self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():
@@ -139,7 +140,7 @@ class Pace:
         return max(self._hold_until - now, *waits, 0.0)
 
     async def _queue(self) -> None:
-        """Wait until `_wake` hands over a slot; a caller that is cancelled with a slot in hand gives it back."""
+        """Wait until `_wake` grants a slot; a caller that is cancelled with a slot returns it."""
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         try:
@@ -152,7 +153,7 @@ class Pace:
             raise
 
     def _wake(self) -> None:
-        """Give free slots to those who wait longest; they count as taken at once, so that nobody slips in between."""
+        """Grant free slots in order of arrival. They count as taken at once, or a new request could overtake."""
         while self._waiting and self.in_flight < int(self.limit):
             turn = self._waiting.popleft()
             if not turn.done():
@@ -163,34 +164,36 @@ class Pace:
 # --- dead or alive ---------------------------------------------------------------------------------
 
 PATIENCE = 290.0
-"""Seconds without anything getting through before the run stops: somewhat less than five minutes."""
-LONE = 0.8
-"""The part of the patience after which a request that alone is in trouble is given up: another request can then show
-whether the endpoint or the case is to blame."""
-SHORTEST_TRY = 5.0
-"""Seconds that a try gets at least, however little of the patience is left."""
+"""Seconds without any reply before the run stops."""
+ONLY_FAILING_PART = 0.8
+"""The part of the patience after which the only failing request is given up, so that another one can show whether the
+endpoint or the case is to blame."""
+SHORTEST_TIMEOUT = 5.0
+"""The shortest time-out of a try, however little of the patience is left."""
 LONGEST_WAIT = 120.0
-"""The longest wait in seconds that an endpoint may ask for; if it asks for more, the run stops."""
+"""Seconds. If an endpoint asks to wait longer, the run stops."""
 IDLE = 60.0
-"""Seconds without any request after which old trouble is forgotten."""
+"""Seconds without requests after which earlier trouble no longer counts."""
 
 
-def patience_with_silence(timeout: float) -> float:
+def patience_for_timeouts(timeout: float) -> float:
     """Long enough for one time-out and a short try after it."""
     return max(PATIENCE, timeout + 50.0)
 
 
 @dataclass(slots=True)
 class Liveness:
-    """Whether anything gets through to an endpoint at all. Everybody who asks it shares one, so that a dead endpoint
-    is found dead in minutes however many are waiting. It is told of every try; times are those of one clock."""
+    """Decides whether an endpoint is dead, from the result of every try.
 
-    heard_patience: float = PATIENCE
+    All requests share one, so a dead endpoint is detected within minutes however many are waiting.
+    """
+
+    error_patience: float = PATIENCE
     """Seconds of errors before the endpoint counts as dead."""
-    silent_patience: float = PATIENCE
-    """The same once a try has timed out: a model that reasons for minutes is silent for that long."""
+    timeout_patience: float = PATIENCE
+    """The same once a try has timed out: a model may reason for minutes before it answers."""
     since: float | None = None
-    """When the trouble began; None while requests get through."""
+    """When the trouble began; None while requests succeed."""
     trouble: str = ""
     """What went wrong last."""
     tries: int = 0
@@ -202,26 +205,26 @@ class Liveness:
 
     @property
     def patience(self) -> float:
-        return self.silent_patience if self._timed_out else self.heard_patience
+        return self.timeout_patience if self._timed_out else self.error_patience
 
     def begin(self, now: float) -> None:
-        """One request begins its tries; `end` must follow. Trouble from before a long idle time is forgotten."""
+        """A request begins its tries; `end` must follow. Trouble from before a long idle time no longer counts."""
         if not self._under_way and now - self._idle_since > IDLE:
-            self.got_through(now)
+            self.note_success(now)
         self._under_way += 1
 
     def end(self, now: float) -> None:
-        """One request is through with its tries, however they ended."""
+        """A request has ended its tries, with or without success."""
         self._under_way -= 1
         self._idle_since = now
 
-    def got_through(self, now: float) -> None:
+    def note_success(self, now: float) -> None:
         self.since, self.trouble, self.tries, self._last_success = None, "", 0, now
         self._timed_out = False
         self._failing.clear()
 
     def failed(self, request: int, started: float, trouble: str, *, timed_out: bool = False) -> None:
-        """A try has failed. A wait that the endpoint asked for counts as trouble; waiting for our own pace does not."""
+        """Record a failed try. Waits that the endpoint asks for count as trouble, our own pace does not."""
         if self.since is None:
             self.since = max(self._last_success, started - LONGEST_WAIT)
         self.trouble = trouble
@@ -229,26 +232,30 @@ class Liveness:
         self.tries += 1
         self._failing.add(request)
 
-    def lasted(self, now: float) -> float:
-        """Seconds since anything got through, while it was tried."""
+    def trouble_seconds(self, now: float) -> float:
+        """Seconds since the trouble began; 0 without trouble."""
         return 0.0 if self.since is None else now - self.since
 
     def is_dead(self, now: float) -> bool:
         """Whether the run should stop. A single failed try proves nothing, however long it took."""
-        return self.tries > 1 and self.lasted(now) >= self.patience
+        return self.tries > 1 and self.trouble_seconds(now) >= self.patience
 
-    def lone_is_lost(self, now: float) -> bool:
-        """Whether the only request in trouble should be given up, so that others can show if the endpoint works."""
-        return self.tries > 1 and len(self._failing) == 1 and self.lasted(now) >= LONE * self.patience
+    def should_drop_only_failing(self, now: float) -> bool:
+        """Whether to give up the only failing request, so that others can show whether the endpoint works."""
+        return (
+            self.tries > 1
+            and len(self._failing) == 1
+            and self.trouble_seconds(now) >= ONLY_FAILING_PART * self.patience
+        )
 
     def left(self, now: float) -> float:
         """Seconds until the endpoint counts as dead."""
-        return self.patience - self.lasted(now)
+        return self.patience - self.trouble_seconds(now)
 
-    def time_for_a_try(self, timeout: float, now: float) -> float:
-        """The time-out of the next try: in trouble it is cut, so that it does not outlast the patience by much. The
-        only request in trouble leaves half of the time to others, who can show whether the endpoint works."""
+    def timeout_of_next_try(self, timeout: float, now: float) -> float:
+        """The time-out of the next try, cut during trouble so that it hardly outlasts the patience. The only failing
+        request leaves half of the time to others, which can show whether the endpoint works."""
         if self.since is None:
             return timeout
         left = self.left(now) / 2 if len(self._failing) == 1 else self.left(now)
-        return min(timeout, max(SHORTEST_TRY, left))
+        return min(timeout, max(SHORTEST_TIMEOUT, left))

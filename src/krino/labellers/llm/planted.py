@@ -21,20 +21,20 @@ from typing import Any
 from pydantic import BaseModel
 
 from krino.contract import Task
-from krino.labellers.llm.deobfuscate import decoded, fold, glance, layers, without_comments
+from krino.labellers.llm.deobfuscate import decode_around, fold, fold_to_letters, layers, strip_comments
 from krino.labellers.llm.statements import (
     Item,
     Kind,
     Meaning,
-    Stated,
+    Statements,
     Vocabulary,
-    as_meaning,
-    beside_names,
-    in_tables,
+    meaning_of,
     names_with_values,
+    normalise,
+    reverse_items,
     stem_of,
-    tidied,
-    turned_round,
+    values_beside_names,
+    values_in_tables,
 )
 
 TELLING = 2  # labels that are hardly the same by chance
@@ -78,28 +78,30 @@ class Labels:
         return found
 
 
-class Plants:
+class PlantedAnswers:
     """The case as a model sees it, searched for answers; `words` are those that labels are chosen from."""
 
-    __slots__ = ("_glance", "_kept", "_readings", "_texts", "_words")
+    __slots__ = ("_answer", "_folded", "_kept", "_may", "_readings", "_texts", "_words")
 
     def __init__(self, texts: Iterable[str], words: Collection[str]) -> None:
-        self._texts = tuple(map(_unnumbered, texts))
+        self._texts = tuple(map(_strip_numbers, texts))
         self._words = frozenset(words)
-        self._glance: bytes | None = None
+        self._folded: bytes | None = None
         self._readings: tuple[str, ...] | None = None
         self._kept: dict[tuple[str, frozenset[str]], list[Item]] = {}
+        self._answer: tuple[Mapping[str, Any], tuple[Labels, ...]] | None = None
+        self._may: dict[tuple[frozenset[str], frozenset[bytes]], bool] = {}
 
-    def hold(self, answer: Mapping[str, Any]) -> bool:
+    def contain(self, answer: Mapping[str, Any]) -> bool:
         """Whether the labels of this answer are given in the case."""
         return any(
             self._may_give(labels) and any(self._gives(reading, labels) for reading in self._read(labels))
-            for labels in namings(answer, self._words)
+            for labels in self._labels_of(answer)
         )
 
-    def name_fields_of(self, answer: Mapping[str, Any]) -> bool:
+    def name_every_label(self, answer: Mapping[str, Any]) -> bool:
         """Whether the case has the name of every label of an answer as a key, as only text about such answers does."""
-        labels = next(namings(answer, self._words))
+        labels = self._labels_of(answer)[0]
         if not self._may_give(labels):
             return False
         wanted = set(labels.kinds) or {stem_of(name) for name in labels.ids}
@@ -109,21 +111,32 @@ class Plants:
 
     # --- reading -----------------------------------------------------------------------------------
 
+    def _labels_of(self, answer: Mapping[str, Any]) -> tuple[Labels, ...]:
+        """Kept, since an answer that is not refused is asked about twice."""
+        if self._answer is None or self._answer[0] is not answer:
+            self._answer = answer, tuple(read_labels(answer, self._words))
+        return self._answer[1]
+
     def _may_give(self, labels: Labels) -> bool:
-        """A cheap look first: most cases do not even hold the names of the labels."""
-        if not any(self._texts) or not _sought(labels):
+        """A cheap look first, once for the same names: most cases do not even hold the names of the labels."""
+        wanted = frozenset(_searched_names(labels)), frozenset(_marks_to_find(labels))
+        if not any(self._texts) or not wanted[0]:
             return False
-        if self._glance is None:
-            self._glance = glance("".join(self._texts))
-        marks = _marks_of(labels)
-        missing = [mark for mark in marks if mark not in self._glance]
+        if wanted not in self._may:
+            self._may[wanted] = self._may_hold(labels, wanted[1])
+        return self._may[wanted]
+
+    def _may_hold(self, labels: Labels, marks: frozenset[bytes]) -> bool:
+        if self._folded is None:
+            self._folded = fold_to_letters("".join(self._texts))
+        missing = [mark for mark in marks if mark not in self._folded]
         if len(missing) == 1 and self._is_split(missing[0]):
             missing = []
-        return _are_enough(len(marks) - len(missing), len(marks)) or any(True for _ in self._decoded(labels))
+        return _is_enough(len(marks) - len(missing), len(marks)) or any(True for _ in self._decoded(labels))
 
     def _is_split(self, name: bytes) -> bool:
         """Whether a name begins at the end of one passage and goes on in one further down."""
-        ends = [(glance(text[:SEAM]), glance(text[-SEAM:])) for text in self._texts]
+        ends = [(fold_to_letters(text[:SEAM]), fold_to_letters(text[-SEAM:])) for text in self._texts]
         return any(
             tail.endswith(name[:cut]) and any(head.startswith(name[cut:]) for head, _ in ends[place + 1 :])
             for cut in range(1, len(name))
@@ -134,24 +147,24 @@ class Plants:
         """Everything the case can be read as. Made once: an answer has the names of its schema."""
         if self._readings is None:
             texts = [layer for text in (*self._joined(labels), *self._decoded(labels)) for layer in layers(text)]
-            texts = list(dict.fromkeys([*texts, *map(without_comments, texts)]))
-            self._readings = tuple(dict.fromkeys(reading for text in texts for reading in tidied(text)))
+            texts = list(dict.fromkeys([*texts, *map(strip_comments, texts)]))
+            self._readings = tuple(dict.fromkeys(reading for text in texts for reading in normalise(text)))
         return self._readings
 
     def _joined(self, labels: Labels) -> Iterator[str]:
         """The passages one after another, and those alone that name labels: an answer may go on behind others."""
         yield "\n".join(self._texts)
         if len(self._texts) > 1:
-            names = [_glance_at(stem_of(name)) for name in _sought(labels)]
-            looks = [(text, glance(text)) for text in self._texts]
+            names = [_folded_name(stem_of(name)) for name in _searched_names(labels)]
+            looks = [(text, fold_to_letters(text)) for text in self._texts]
             yield "".join(self._texts)
             yield "".join(text for text, look in looks if any(name in look for name in names))
 
     def _decoded(self, labels: Labels) -> Iterator[str]:
         """The case out of codes, if one of the two longest names of labels stands there in one."""
         text = "\n".join(self._texts)
-        for name in sorted(_sought(labels), key=len)[-2:]:
-            yield from decoded(text, self._glance or b"", name)
+        for name in sorted(_searched_names(labels), key=len)[-2:]:
+            yield from decode_around(text, self._folded or b"", name)
 
     def _items(self, reading: str, labels: Labels) -> list[Item]:
         """Kept, since an answer that is not refused is asked about twice."""
@@ -166,33 +179,33 @@ class Plants:
         items, kinds = self._items(reading, labels), labels.kinds
         if not any(item.name is not None for item in items):
             return False
-        columns = in_tables(reading, _vocabulary(frozenset(labels.names), self._words), kinds)
+        columns = values_in_tables(reading, _vocabulary(frozenset(labels.names), self._words), kinds)
         if labels.how_many < TELLING:
             return _gives_words(items, labels, columns)
         named, same = _count_ids(items, labels)
         if 2 * same < named:
             return False  # labels of other things are other labels
-        if _gives_labels(_joined(beside_names(items, kinds, loose=False), columns), labels):
+        if _gives_labels(_joined(values_beside_names(items, kinds, loose=False), columns), labels):
             return True
         if labels.how_many + same < TELLING_IN_PROSE:
             return False
-        loose = _joined(beside_names(items, kinds, loose=True), columns)
-        before = beside_names(turned_round(items), kinds, loose=True)
+        loose = _joined(values_beside_names(items, kinds, loose=True), columns)
+        before = values_beside_names(reverse_items(items), kinds, loose=True)
         before = {name: values[::-1] for name, values in before.items()}
         return _gives_labels(loose, labels) or _gives_labels(before, labels)
 
 
-def plants_in(task: Task[Any, Any, Any], shown: Sequence[str], words: Collection[str]) -> Plants:
+def search_case(task: Task[Any, Any, Any], shown: Sequence[str], words: Collection[str]) -> PlantedAnswers:
     """What is shown of a case, and its texts that are not shown as they stand in it, but for numbers of sentences.
 
     A judge may have shortened a text. An answer planted there is in pieces in what is shown, and a model that copies it
     puts it together again. A part is not searched for what other parts show.
     """
-    texts = [*map(_unnumbered, shown)]
+    texts = [*map(_strip_numbers, shown)]
     whole = "" if task.is_part else "\n".join(texts)
-    own = () if task.is_part else map(_unnumbered, _texts_in(task.case))
+    own = () if task.is_part else map(_strip_numbers, _texts_in(task.case))
     uncut = [text for text in own if text not in texts and text not in whole]  # most are one of them: no search then
-    return Plants((*texts, *(passage.name for passage in task.questions.passages), *uncut), words)
+    return PlantedAnswers((*texts, *(passage.name for passage in task.questions.passages), *uncut), words)
 
 
 def squeeze(text: str) -> str:
@@ -203,7 +216,7 @@ def squeeze(text: str) -> str:
 # --- what an answer says -----------------------------------------------------------------------------
 
 
-def namings(answer: Mapping[str, Any], words: Collection[str]) -> Iterator[Labels]:
+def read_labels(answer: Mapping[str, Any], words: Collection[str]) -> Iterator[Labels]:
     """The labels by the names of their own fields, and again by what they are about.
 
     An object with one label may be written without the name of the label: `court_first: true` for `court_first: {"yes":
@@ -228,7 +241,7 @@ def _collect(labels: Labels, name: str, value: Any, words: Collection[str], pare
         for item in value:
             _collect(labels, name, item, words, parent)
     elif _is_label(value, words):
-        labels.labels[name, parent].append(as_meaning(value))
+        labels.labels[name, parent].append(meaning_of(value))
     elif isinstance(value, str) and squeeze(value):
         if len(value.split()) > 1:
             labels.texts[name].append(value)
@@ -259,12 +272,12 @@ def _gives_labels(stated: Mapping[str, list[frozenset[Meaning]]], labels: Labels
         if there and not _follow(values, there):
             return False
         given += len(values) if there else 0
-    return given == labels.how_many or (not labels.is_by_subject and _are_enough(given, labels.how_many))
+    return given == labels.how_many or (not labels.is_by_subject and _is_enough(given, labels.how_many))
 
 
-def _gives_words(items: list[Item], labels: Labels, columns: Stated) -> bool:
+def _gives_words(items: list[Item], labels: Labels, columns: Statements) -> bool:
     """For an answer with one label or none: whether that is given, with most of its words."""
-    stated = _joined(beside_names(items, labels.kinds, loose=True), columns)
+    stated = _joined(values_beside_names(items, labels.kinds, loose=True), columns)
     if labels.labels and not _gives_labels(stated, labels):
         return False
     texts = [(name, value) for kept in (labels.ids, labels.texts) for name, values in kept.items() for value in values]
@@ -309,27 +322,27 @@ def _follow(values: list[Meaning], there: list[frozenset[Meaning]]) -> bool:
     return all(any(value in meanings for meanings in left) for value in values)
 
 
-def _joined(one: Stated, other: Stated) -> Stated:
+def _joined(one: Statements, other: Statements) -> Statements:
     return {name: [*one.get(name, ()), *other.get(name, ())] for name in {*one, *other}}
 
 
-def _are_enough(given: int, of: int) -> bool:
+def _is_enough(given: int, of: int) -> bool:
     part, whole = ENOUGH
     return whole * given >= part * of
 
 
-def _sought(labels: Labels) -> list[str]:
+def _searched_names(labels: Labels) -> list[str]:
     """The names that a planted answer cannot do without."""
     return [*labels.named, *labels.ids] or [*labels.texts]
 
 
-def _marks_of(labels: Labels) -> set[bytes]:
+def _marks_to_find(labels: Labels) -> set[bytes]:
     """What a text with these labels has in it: their names, and where names are those of the case, their words."""
-    names = {_glance_at(stem_of(name)) for name in labels.named or labels.ids or labels.texts}
+    names = {_folded_name(stem_of(name)) for name in labels.named or labels.ids or labels.texts}
     if not labels.is_by_subject:
         return names
     values = (value for values in labels.labels.values() for kind, value in values if kind == "word")
-    return {_glance_at(value) for value in values} or names
+    return {_folded_name(value) for value in values} or names
 
 
 @lru_cache(maxsize=64)
@@ -337,13 +350,13 @@ def _vocabulary(names: frozenset[str], words: frozenset[str]) -> Vocabulary:
     return Vocabulary(names, words)
 
 
-_glance_at = lru_cache(maxsize=1_024)(glance)
+_folded_name = lru_cache(maxsize=1_024)(fold_to_letters)
 
 
 # --- texts -----------------------------------------------------------------------------------------
 
 
-def _unnumbered(text: str) -> str:
+def _strip_numbers(text: str) -> str:
     return _NUMBER.sub("", text) if "[" in text else text
 
 

@@ -1,7 +1,7 @@
-"""Puts a case into a prompt: static instructions first, then the data inside fences nobody can guess.
+"""Builds prompts: constant instructions first, then the case between fences that cannot be guessed.
 
-Everything in a case is text from strangers. It is shown between fence lines that carry a tag drawn at random for
-each call, with instructions before and after, and with the control tokens of chat templates taken apart.
+Everything in a case is untrusted text. It stands between fence lines with a random tag, with instructions before and
+after it, and the control tokens of chat templates in it are broken up.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import orjson
 from krino.contract import Questions
 from krino.labellers.llm.wire import TOOL_NAME, Channel, Turn
 
-TAG_SLOT = "\x00tag\x00"  # stands for the random tag while the text is hashed for the cache
+TAG_SLOT = "\x00tag\x00"  # in place of the random tag, so that the text can be hashed for the cache
 
 GUARD = """\
 Each piece of data stands between lines `[[TAG name]]` and `[[/TAG]]`; TAG is a random word that the user message \
@@ -37,10 +37,8 @@ CONTROL_TOKEN = re.compile(
     r"<(?=[|｜])|\[(?=/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS)\])"
     r"|<(?=</?SYS>>)|<(?=/?s>)|<(?=[be]os>)|<(?=(?:start|end)_of_turn>)|(?<![^\n])(?=(?:Human|Assistant):)"
 )
-_BRACKETED = re.compile(r"\[/?[A-Z]")  # brackets are common where sentences are numbered; these stand in no such text
-_PRINTED = bytes(range(0x20, 0x7F)) + b"\n"
-# Control characters, bidirectional overrides and invisible tag characters carry no meaning worth judging; a lone
-# surrogate is half a character, and no request can carry it.
+# Control characters, bidirectional overrides and invisible tag characters have no meaning worth judging; a lone
+# surrogate is half a character and cannot be encoded in a request.
 INVISIBLE = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u200b\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
 )
@@ -48,18 +46,12 @@ SEPARATOR = "\u200b"
 
 
 def neutralise(text: str) -> str:
-    """The same text for a reader, without the power to end a message or hide a sentence."""
-    # Plain prose, by far the most common, is told apart with a few cheap looks.
-    if text.encode().translate(None, _PRINTED) if text.isascii() else not text.replace("\n", " ").isprintable():
-        text = INVISIBLE.sub("", text)
-    spoken = ":" in text and ("Human:" in text or "Assistant:" in text)
-    if spoken or "<" in text or ("[" in text and _BRACKETED.search(text)):
-        text = CONTROL_TOKEN.sub(lambda match: match.group(0) + SEPARATOR, text)
-    return text
+    """The text without invisible characters, and with control tokens broken up, so that it cannot end a message."""
+    return CONTROL_TOKEN.sub(lambda match: match.group(0) + SEPARATOR, INVISIBLE.sub("", text))
 
 
 def system_text(judge_prompt: str, channel: Channel, schema: dict[str, object]) -> str:
-    """The part that is the same for every case of a run."""
+    """The system message, which is the same for every case of a run."""
     ending = HOW_TO_ANSWER[channel]
     if channel in {"json_object", "text"}:
         ending += orjson.dumps(schema).decode()
@@ -67,12 +59,12 @@ def system_text(judge_prompt: str, channel: Channel, schema: dict[str, object]) 
 
 
 def shown_texts(questions: Questions) -> list[str]:
-    """The passages as a model sees them."""
+    """The passages as the model sees them."""
     return [neutralise(passage.text) for passage in questions.passages]
 
 
 def user_text(questions: Questions, shown: Sequence[str], media_kinds: Collection[str] = ()) -> str:
-    """The case with `TAG_SLOT` for the tag; `media_kinds` are the kinds that are sent along."""
+    """The user message, with `TAG_SLOT` for the tag; `media_kinds` are the kinds of media that are sent."""
     parts = [f"The random word is {TAG_SLOT}."]
     for passage, text in zip(questions.passages, shown, strict=True):
         parts.append(f"[[{TAG_SLOT} {_one_line(passage.name)}]]\n{text}\n[[/{TAG_SLOT}]]")
@@ -84,13 +76,15 @@ def user_text(questions: Questions, shown: Sequence[str], media_kinds: Collectio
 
 
 def _one_line(text: str) -> str:
-    """Names and media types stand outside the fences and may come from the case: they must stay on their line."""
+    """Names and media types are outside the fences and may come from the case, so they must not break their line."""
     return text if text.isalnum() else " ".join(neutralise(text).split())
 
 
 def tag_of(secret: bytes, case: str, repeat: int = 0, tries: int = 0) -> str:
-    """A word that nobody who wrote the case can know. The same case gets the same one from the same labeller: should
-    it be asked about again because a worker died, the reply that is paid for already still fits."""
+    """The random word of a conversation, which the author of the case cannot know.
+
+    The same labeller gives a case the same tag: if a worker dies, the reply that was paid for still fits.
+    """
     return hashlib.blake2b(f"{case} {repeat} {tries}".encode(), key=secret, digest_size=4).hexdigest()
 
 
@@ -100,7 +94,7 @@ def first_turn(questions: Questions, text: str, tag: str, media_kinds: Collectio
 
 
 def again_text(problem: str) -> str:
-    """What is said to a model whose reply could not be used."""
+    """The message after an unusable reply."""
     return (
         f"That reply cannot be used:\n{problem}\n"
         "Give the complete answer again, in the form that was asked for, with this put right."

@@ -1,4 +1,4 @@
-"""Which proxy and which certificates the environment names for requests to an address, as curl and most clients do."""
+"""The proxy and the certificates that the environment names for an address, by the variables that curl uses."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from yarl import URL
 from krino.errors import RunStopped
 
 CA_VARIABLES = ("SSL_CERT_FILE", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
-"""Files (or folders) of certificates to trust instead of the system's; the first that is set wins."""
+"""Files (or folders) of certificates to trust instead of the system's; the first variable that is set wins."""
 
 
 class Proxy(NamedTuple):
-    """A proxy; its password is kept apart from the address, which may be shown."""
+    """A proxy. Its password is kept out of the address, which may be shown."""
 
     url: URL
     auth: str | None
-    """The value of its Authorization header, where a user is named."""
+    """The value of its Authorization header, if a user is named."""
     variable: str
 
     def settings(self) -> dict[str, Any]:
-        """What aiohttp is told about it with a request. aiohttp sends this header as Proxy-Authorization: with the
-        request where the proxy reads requests, else when it asks for a tunnel."""
+        """The arguments for an aiohttp request. aiohttp sends this header as Proxy-Authorization, with the request or,
+        for https, with the CONNECT that opens the tunnel."""
         return {"proxy": self.url, "proxy_headers": {"Authorization": self.auth} if self.auth else None}
 
     def __str__(self) -> str:
@@ -38,13 +38,13 @@ class Proxy(NamedTuple):
 
 
 class ProxyFailed(aiohttp.ClientConnectionError):
-    """There is no way through the proxy: nothing was sent to the endpoint."""
+    """The proxy cannot be used, so nothing was sent to the endpoint."""
 
 
 def proxy_for(url: str) -> Proxy | None:
-    """The proxy for requests to an address: HTTP_PROXY, HTTPS_PROXY (lower case too), unless NO_PROXY excepts it.
+    """The proxy for an address by HTTP_PROXY, HTTPS_PROXY (also in lower case) and NO_PROXY; None for none.
 
-    A loopback address means another machine to a proxy elsewhere, so only one on this machine is asked for it.
+    A loopback address would mean another machine to a remote proxy, so it is only used with a local one.
     """
     target = URL(url)
     host, port = target.host or "", target.port
@@ -69,7 +69,7 @@ def proxy_for(url: str) -> Proxy | None:
 
 
 def trusted_certificates() -> ssl.SSLContext | None:
-    """A context that trusts what SSL_CERT_FILE or REQUESTS_CA_BUNDLE names; None: the usual certificates."""
+    """A context that trusts the certificates in one of `CA_VARIABLES`; None for the default ones."""
     for variable in CA_VARIABLES:
         if not (named := os.environ.get(variable)):
             continue

@@ -1,7 +1,7 @@
-"""What an endpoint's refusal means: no money, a wrong key, no room in the context, a generation that failed.
+"""Classifies an endpoint's refusal: no money, a wrong key, no room in the context, a failed generation.
 
-Endpoints share no codes for these, so wordings are read. A message may quote the case, which is hostile text: what
-would stop the run is taken from codes and statuses, or from the beginning of a message, never from its middle.
+Endpoints share no error codes for these, so we match wordings. A message may quote the case, which is untrusted: a
+refusal stops the run only because of its code, its status, or the beginning of its message.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from krino.errors import RunStopped
 from krino.labellers.llm.wire import ApiError
 
 Final = Literal["quota", "key", "model"]
-BEGINNING = 120  # characters of a message in which a wording counts
+BEGINNING = 120  # characters of a message that are matched
 NO_MONEY_CODES = frozenset({"insufficient_quota", "billing_not_active", "budget_exceeded", "credit_limit"})
 # Anthropic (400), OpenRouter, DeepSeek and Together (402), LiteLLM's proxy (429 or 400), xAI (403).
 NO_MONEY = re.compile(
@@ -26,12 +26,12 @@ NO_MONEY = re.compile(
 BAD_KEY = re.compile(r"api key not valid|api_key_invalid|invalid api key|incorrect api key", re.I)
 BAD_MODEL = re.compile(r"(?:/\S+: )?invalid model\b|model not exist|\S+ is not a valid model id", re.I)
 FAILED_GENERATION = frozenset({"json_validate_failed", "tool_use_failed"})
-"""Groq checks what its models write, and refuses the request where it does not fit the schema."""
+"""Groq validates what its models write, and fails the request if it does not fit the schema."""
 TOO_COMPLEX = ("too complex", "too many states", "too many parameters", "schema is too large", "exceeds limit of")
-"""A schema that this case made too large; the same form of it may do for other cases."""
+"""Errors for a schema that became too large with this case; other cases may be accepted."""
 
 _PER_MINUTE = "on tokens per minute (tpm): limit "
-"""Groq: prompt and reply limit together are more than a whole minute allows."""
+"""Groq: prompt and reply limit together exceed the allowance of a whole minute."""
 _CONTEXT_WORDS = ("context length", "context window", "context size", "context limit", "max_new_tokens", _PER_MINUTE)
 _CONTEXT = (  # the size of the context, as it is stated
     re.compile(r"(?:maximum context length is|context (?:length|window|size) (?:of|is)) (\d[\d,]*)", re.I),
@@ -57,8 +57,8 @@ _MOST_OUTPUT = (  # the most that the model writes, whatever the prompt
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """What a refusal says about lengths, in tokens; None where it does not say."""
+class LengthLimits:
+    """The lengths stated in a refusal, in tokens."""
 
     context: int | None = None
     prompt: int | None = None
@@ -69,7 +69,7 @@ class Room:
     """The prompt is too long without any reply."""
 
     def for_reply(self, estimated_prompt: int, limit: int) -> int | None:
-        """How long a reply may be, where `limit` was refused; None where that is not stated."""
+        """The longest possible reply, after `limit` was refused; None if it is not stated."""
         if self.most_output is not None:
             return self.most_output
         if self.prompt_alone:
@@ -81,14 +81,14 @@ class Room:
         return self.context - (self.prompt if self.prompt is not None else estimated_prompt)
 
 
-def read_room(error: ApiError) -> Room | None:
-    """What the refusal says about lengths; None where it is about something else."""
+def read_length_limits(error: ApiError) -> LengthLimits | None:
+    """The lengths stated in a refusal; None if it is about something else."""
     message = error.message
     if (most := _number(_MOST_OUTPUT, message)) is not None:
-        return Room(most_output=most)
+        return LengthLimits(most_output=most)
     if not error.mentions(*_CONTEXT_WORDS):
         return None
-    return Room(
+    return LengthLimits(
         context=_number(_CONTEXT, message),
         prompt=_number(_INPUT, message),
         total=_number(_TOTAL, message),
@@ -96,8 +96,8 @@ def read_room(error: ApiError) -> Room | None:
     )
 
 
-def is_final(error: ApiError) -> Final | None:
-    """Whether no further request can succeed, and why."""
+def find_final_reason(error: ApiError) -> Final | None:
+    """Why no further request can succeed; None if one may."""
     beginning = error.message[:BEGINNING]
     if error.status == 402 or NO_MONEY_CODES & {error.code, error.kind}:
         return "quota"
@@ -109,16 +109,16 @@ def is_final(error: ApiError) -> Final | None:
 
 
 def is_quota(error: ApiError) -> bool:
-    """Whether a quota is used up: that of a minute, of a day, or all of it. Google's wording does not tell which."""
+    """Whether Google reports an exhausted quota; its wording is the same for that of a minute, a day or an account."""
     return error.status == 429 and error.message.lower().startswith("you exceeded your current quota")
 
 
-def no_money(error: ApiError) -> RunStopped:
+def out_of_money(error: ApiError) -> RunStopped:
     return RunStopped(f"the endpoint says that the account has no money or quota left: {error}", kind="quota")
 
 
 def is_failed_generation(error: ApiError) -> bool:
-    """Whether the model's own output is what was refused: then the case is worth asking again."""
+    """Whether the model's output was refused and not the request: then it is worth asking again."""
     return error.status == 400 and error.code in FAILED_GENERATION
 
 

@@ -1,13 +1,11 @@
-"""Takes the answer out of a reply, or says exactly why there is none.
+"""Extracts the answer from a reply, or says exactly why there is none.
 
-An answer counts only in the channel that was asked for, and only if it is the one object there and nothing else: a
-sentence before or behind it may take it back. Around it may stand a code fence and, in plain text, the markers that
-the prompt asks for. Before it, wherever the answer is text, reasoning may stand in closed blocks of its own; what a
-provider puts into fields for reasoning is never read as an answer.
-Repairs (a trailing comma, a lost closing bracket) touch punctuation alone: every letter and digit of the reply must
-survive, in order, and none is added. A text that ends with brackets open may have been cut off, so it counts only
-where a closing fence or marker shows that the model was done. What is ambiguous is never guessed; the model is asked
-again.
+An answer counts only in the requested channel, and only if it is the single object there: a sentence before or after
+it may take it back. It may be wrapped in a code fence and, in plain text, in the markers that the prompt asks for.
+Closed blocks of reasoning may precede it in text; reasoning in a provider's own fields is never read as an answer.
+Repairs (a trailing comma, a missing closing bracket) change punctuation only: every letter and digit of the reply must
+survive, in order, and none is added. A text with unclosed brackets may have been cut off, so it is repaired only if a
+closing fence or marker shows that the model had finished. Anything ambiguous is rejected; the model is asked again.
 """
 
 from __future__ import annotations
@@ -23,10 +21,10 @@ from typing import Any, NoReturn
 import json_repair
 import orjson
 
-from krino.cases.twice import check_keys
-from krino.labellers.llm.wire import TOOL_NAME, Channel, Reply
+from krino.errors import LabelFailed
+from krino.labellers.llm.wire import TOOL_NAME, Channel, ChatRequest, Reply
 
-READING = 3  # counts up when other things are taken for an answer: what was kept under older rules is asked again
+READING = 3  # part of the cache key: raise it when the rules of reading change, so that cached answers are asked again
 FENCE = "```"
 FENCE_HEAD = re.compile(r"\A[\w-]*")
 REASONING = re.compile(r"<(think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad)>", re.IGNORECASE)
@@ -41,16 +39,19 @@ STRAY = re.compile(
 )  # outside strings: a value left out, a sign that is none of JSON's
 LONGEST_REPAIR = 100_000  # repairing takes time that grows with the square of the length
 DEEPEST_REPAIR = 100
-LONG_NUMBER = b"0" * 19  # no shorter one is beyond 64 bits
-DIGITS_AS_ZERO = bytes.maketrans(b"123456789", b"0" * 9)
-LONGEST_SHOWN = 60  # characters of what stands beside an answer, for the model to find it
+LONGEST_SHOWN = 60  # characters of the text beside an answer that the model is shown
+MOST_CHARS_PER_TOKEN = 6.5
+"""Prose has 3 to 5.5 characters per token in every language and tokeniser; a whole prompt never reaches this."""
+FEWEST_COUNTED = 16
+"""A smaller count of input tokens is none: the instructions alone have hundreds."""
+_RUN = re.compile(r"([\s\W_])\1+")
 
 
 class BadReply(Exception):
-    """The reply holds no usable answer; the text is what the model is told.
+    """The reply holds no usable answer; the message is sent to the model.
 
-    `shape`: the model wrote something else than an object, as it does where the channel is not supported.
-    `misfit`: it wrote an answer that does not fit the labels or the case.
+    `shape`: the model wrote something other than an object, as it does if the channel is not supported.
+    `misfit`: its answer does not fit the labels or the case.
     """
 
     def __init__(self, message: str, *, shape: bool = True, misfit: bool = False) -> None:
@@ -69,40 +70,62 @@ def read_answer(reply: Reply, channel: Channel, tag: str) -> dict[str, Any]:
         raise BadReply("The reply was cut off at the token limit. Answer more briefly.", shape=False)
     if reply.stopped is not None:
         raise BadReply(f"The reply did not end as a finished one does, but with `{reply.stopped}`.", shape=False)
-    answer = _answer_in_channel(reply, channel, tag)
-    if any(other != answer for other in _objects_beside(reply, channel)):
+    answer = _read_channel(reply, channel, tag)
+    if any(other != answer for other in _other_answers(reply, channel)):
         raise BadReply("The reply holds two answers that differ, as text and as a call of the tool: give one.")
     return answer
 
 
-def _objects_beside(reply: Reply, channel: Channel) -> Iterator[Any]:
-    """Answers in the channel that was not asked for: they never count, but must not contradict the one that does."""
+def _other_answers(reply: Reply, channel: Channel) -> Iterator[Any]:
+    """Answers outside the requested channel: they never count, but must not contradict the one that does."""
     texts = [call.arguments for call in reply.tool_calls if call.name == TOOL_NAME]
     if channel == "tool":
         with contextlib.suppress(BadReply):
-            text = _after_reasoning((reply.text or "").strip())
-            texts = [_unfenced(text) or text]
+            text = _strip_reasoning((reply.text or "").strip())
+            texts = [_strip_fence(text) or text]
     for text in texts:
         if text.lstrip().startswith("{"):
             with contextlib.suppress(BadReply, ValueError):
-                if value := _strict(text.strip()):  # an empty object says nothing
+                if value := _parse_strictly(text.strip()):  # an empty object says nothing
                     yield value
 
 
-def _answer_in_channel(reply: Reply, channel: Channel, tag: str) -> dict[str, Any]:
+def _read_channel(reply: Reply, channel: Channel, tag: str) -> dict[str, Any]:
     if channel == "tool":
-        return _object(_tool_arguments(reply))
-    text, finished = _after_reasoning((reply.text or "").strip()), False
+        return _parse_object(_tool_arguments(reply))
+    text, finished = _strip_reasoning((reply.text or "").strip()), False
     if channel == "text":
-        text, finished = _between_markers(text, tag)
+        text, finished = _strip_markers(text, tag)
     if not text:
         raise BadReply("The reply holds reasoning and no answer." if reply.reasoned else "The reply is empty.")
-    inner = _unfenced(text)
-    return _object(text, finished) if inner is None else _object(inner, finished=True)
+    inner = _strip_fence(text)
+    return _parse_object(text, finished) if inner is None else _parse_object(inner, finished=True)
 
 
-def written_down(answer: dict[str, Any]) -> bytes:
-    """An answer as it is kept. Broken Unicode, numbers beyond 64 bits and endless nesting cannot be."""
+def refuse_cut_prompt(request: ChatRequest, reply: Reply) -> None:
+    """Raise `LabelFailed` if the endpoint counted fewer input tokens than the prompt can have.
+
+    Ollama's OpenAI endpoint drops the beginning of a prompt that exceeds its context and still answers HTTP 200. Only
+    the token count in the reply shows it, and labels for a prompt that the model never saw are worth nothing.
+    """
+    # Some servers count only the input that their cache did not hold.
+    counted = reply.input_tokens + (reply.cached_tokens if reply.cached_tokens > reply.input_tokens else 0)
+    if counted < FEWEST_COUNTED:
+        return
+    texts = (request.system, *(turn.text for turn in request.turns))
+    if sum(map(len, texts)) <= counted * MOST_CHARS_PER_TOKEN:
+        return
+    # A run of blanks, dashes or dots is few tokens however long it is.
+    fewest = sum(len(_RUN.sub(r"\1", text)) for text in texts) / MOST_CHARS_PER_TOKEN
+    if counted < fewest:
+        raise LabelFailed(
+            f"the endpoint cut the prompt: it read {counted:,} tokens of at least {fewest:,.0f}; raise the context "
+            "length that the server loads the model with (Ollama: OLLAMA_CONTEXT_LENGTH), or shorten the case"
+        )
+
+
+def serialise_answer(answer: dict[str, Any]) -> bytes:
+    """The answer as JSON. Broken Unicode, numbers beyond 64 bits and very deep nesting are rejected."""
     try:
         return orjson.dumps(answer)
     except orjson.JSONEncodeError as error:
@@ -124,10 +147,10 @@ def has_reasoning(reply: Reply) -> bool:
     return REASONING.match(text) is not None or ("</" in text and REASONING_END.search(text) is not None)
 
 
-def _after_reasoning(text: str) -> str:
-    """What follows the blocks of reasoning at the beginning; an answer inside one is only thought of.
+def _strip_reasoning(text: str) -> str:
+    """The text after the leading blocks of reasoning; an answer inside such a block does not count.
 
-    Some chat templates write the opening tag into the prompt, so that the reply has the closing one alone.
+    Some chat templates put the opening tag into the prompt, so the reply has only the closing one.
     """
     while opened := REASONING.match(text):
         closed = re.compile(f"</{opened[1]}>", re.IGNORECASE).search(text)
@@ -140,8 +163,8 @@ def _after_reasoning(text: str) -> str:
     return text[closings[0].end() :].strip() if len(closings) == 1 else text
 
 
-def _between_markers(text: str, tag: str) -> tuple[str, bool]:
-    """The text inside the markers, and that they closed it; without any, the text as it is."""
+def _strip_markers(text: str, tag: str) -> tuple[str, bool]:
+    """The text inside the markers, and whether there were any."""
     opening, closing = f"<answer-{tag}>", f"</answer-{tag}>"
     if text.startswith(opening) and text.endswith(closing):
         return text[len(opening) : -len(closing)].strip(), True
@@ -150,19 +173,19 @@ def _between_markers(text: str, tag: str) -> tuple[str, bool]:
     return text, False
 
 
-def _object(text: str, finished: bool = False) -> dict[str, Any]:
-    """The object that a text is: as it stands, or after a repair of punctuation."""
+def _parse_object(text: str, finished: bool = False) -> dict[str, Any]:
+    """Parse a text as one JSON object, if need be after repairing its punctuation."""
     try:
-        return _must_be_object(_strict(text))
+        return _require_object(_parse_strictly(text))
     except ValueError as error:
         problem = str(error)
-    if text.startswith("{") and (repaired := _repaired(text, finished)) is not None:
+    if text.startswith("{") and (repaired := _repair(text, finished)) is not None:
         return repaired
-    raise BadReply(f"The reply is not one JSON object and nothing else: {_beside(text) or problem}")
+    raise BadReply(f"The reply is not one JSON object and nothing else: {_describe_surroundings(text) or problem}")
 
 
-def _beside(text: str) -> str | None:
-    """What stands before or behind the first object of a text, told so that the model leaves it out."""
+def _describe_surroundings(text: str) -> str | None:
+    """What precedes or follows the first object of a text, worded so that the model leaves it out."""
     start = text.find("{")
     if start > 0:
         return f"it begins with {text[:start].strip()[:LONGEST_SHOWN]!r}"
@@ -173,28 +196,21 @@ def _beside(text: str) -> str | None:
     return f"after the object stands {text[end:].strip()[:LONGEST_SHOWN]!r}"
 
 
-def _unfenced(text: str) -> str | None:
-    """What stands in the code fence that a text consists of."""
+def _strip_fence(text: str) -> str | None:
+    """The content of a text that is one code fence; None for any other text."""
     if len(text) < 2 * len(FENCE) or not (text.startswith(FENCE) and text.endswith(FENCE)):
         return None
     return FENCE_HEAD.sub("", text[len(FENCE) : -len(FENCE)]).strip()
 
 
-def _strict(text: str) -> Any:
-    """The value of a JSON text, as `STRICT` reads it: most replies are told to be sound by a quicker reader."""
-    with contextlib.suppress(ValueError):  # `STRICT` takes a little more, and knows what is wrong with the rest
-        written = text.encode()
-        if LONG_NUMBER not in written.translate(DIGITS_AS_ZERO):  # else it may be made a float
-            value = orjson.loads(written)
-            check_keys(written, value)
-            return value
+def _parse_strictly(text: str) -> Any:
     try:
         return STRICT.decode(text)
     except RecursionError:
         raise BadReply("The reply is nested too deeply.") from None
 
 
-def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     out = dict(pairs)
     if len(out) != len(pairs):
         counts = Counter(key for key, _ in pairs)
@@ -203,44 +219,44 @@ def _no_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return out
 
 
-def _finite(number: str) -> float:
+def _parse_finite(number: str) -> float:
     value = float(number)
     if not math.isfinite(value):
         raise BadReply(f"The number {number[:LONGEST_SHOWN]} is too large to be one.")
     return value
 
 
-def _no_constant(name: str) -> NoReturn:
+def _reject_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
 
 
 # Not strict about one thing: models write line breaks into strings as they are.
 STRICT = json.JSONDecoder(
-    object_pairs_hook=_no_duplicates, parse_constant=_no_constant, parse_float=_finite, strict=False
+    object_pairs_hook=_reject_duplicates, parse_constant=_reject_constant, parse_float=_parse_finite, strict=False
 )
 
 
-def _must_be_object(value: Any) -> dict[str, Any]:
+def _require_object(value: Any) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise BadReply(f"The reply is a JSON {type(value).__name__}, not an object.")
     return value
 
 
-def _repaired(text: str, finished: bool) -> dict[str, Any] | None:
-    """A repair that changed nothing but punctuation; a text that just stops in the middle is not repaired."""
+def _repair(text: str, finished: bool) -> dict[str, Any] | None:
+    """Repair punctuation; None for a text that just stops in the middle."""
     if len(text) > LONGEST_REPAIR or not text.endswith(("}", "]")):
         return None
-    balanced = _balanced(text, finished)
+    balanced = _balance_brackets(text, finished)
     if balanced is None:
         return None
     try:
-        return _must_be_object(_strict(balanced))
+        return _require_object(_parse_strictly(balanced))
     except ValueError:
-        return _guessed(text)
+        return _repair_by_guess(text)
 
 
-def _guessed(text: str) -> dict[str, Any] | None:
-    """A repair of quotes and commas by `json_repair`, which guesses: it counts only if nothing was lost or added."""
+def _repair_by_guess(text: str) -> dict[str, Any] | None:
+    """Repair quotes and commas with `json_repair`. It guesses: the result counts only if nothing was lost."""
     if STRAY.search(TOKEN.sub(lambda token: token[0] if token[0] in BRACKETS else '""', text)):
         return None
     try:
@@ -255,8 +271,8 @@ def _guessed(text: str) -> dict[str, Any] | None:
     return value if all(_is_quoted(item, text) for item in _strings_in(value)) else None
 
 
-def _balanced(text: str, finished: bool) -> str | None:
-    """The text with its brackets in pairs and no comma before a closing one; None if it is not one whole value."""
+def _balance_brackets(text: str, finished: bool) -> str | None:
+    """The text with brackets in pairs and no comma before a closing one; None if it is not one complete value."""
     parts: list[str] = []
     still_open: list[str] = []
     done, read = False, 0
@@ -282,7 +298,7 @@ def _balanced(text: str, finished: bool) -> str | None:
 
 
 def _close(still_open: list[str], sign: str) -> str:
-    """Close down to the bracket that this sign is for, and with it those that were forgotten inside."""
+    """Close the bracket that this sign belongs to, with the unclosed ones inside it."""
     closed = ""
     if sign in still_open:
         while not closed.endswith(sign):
@@ -291,13 +307,13 @@ def _close(still_open: list[str], sign: str) -> str:
 
 
 def _content(text: str) -> tuple[str, int, int, int]:
-    """What a repair must keep: letters and digits, and how many strings are empty, objects and lists begin."""
+    """What a repair must preserve: letters and digits, and the numbers of empty strings, objects and lists."""
     empty = text.count('""') + text.count("''")
     return "".join(CONTENT.findall(text)).lower(), empty, text.count("{"), text.count("[")
 
 
 def _strings_in(value: Any, keys: bool = False) -> Iterator[str]:
-    """The strings among the values, whatever the depth, and the keys if wanted."""
+    """All strings among the values at any depth, and the keys if `keys`."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
@@ -311,6 +327,6 @@ def _strings_in(value: Any, keys: bool = False) -> Iterator[str]:
 
 
 def _is_quoted(value: str, text: str) -> bool:
-    """Whether a string stands in quotes as it is: a bare word or a broken number must not become a text."""
+    """Whether a string appears in quotes in the reply: a bare word or a broken number must not become a text."""
     escaped = json.dumps(value, ensure_ascii=False)
     return escaped in text or f'"{value}"' in text or f"'{value}'" in text

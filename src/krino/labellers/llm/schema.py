@@ -1,12 +1,12 @@
-"""The JSON Schema that goes with a request: of a label model, bound to the case, and what a reply is held against.
+"""The JSON Schema of a request: made from a label model, narrowed to the case, and used to check replies.
 
 `strict_schema` is the same for every case of a judge, and replies are checked against it. `bind` narrows it to one
-case, as far as an endpoint takes that (`Strength`). `reply_tokens` says how long the longest useful reply can be.
+case, as far as an endpoint supports that (`Strength`). `reply_tokens` limits the length of a reply that fits it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Any, get_args
@@ -21,10 +21,7 @@ from krino.labellers.llm.wire import Strength
 from krino.text.clean import sound
 
 STRENGTHS: tuple[Strength, ...] = get_args(Strength)
-Letters = dict[tuple[int, int], tuple[Schema, int]]
-"""How long the longest value of a node is that stands so deep, by the node and its depth."""
-
-# Keywords that strict structured output does not take everywhere; code checks them after the reply anyway.
+# Keywords that not every endpoint with strict structured output supports; the labels are checked for them afterwards.
 DROPPED = frozenset(
     {
         "title",
@@ -48,11 +45,26 @@ NULL = {"type": "null"}
 MOST_CHOICES = 200  # values in one enumeration, and
 MOST_CHOICE_CHARS = 10_000  # characters of them together: OpenAI and llama.cpp refuse far larger ones
 MOST_SINGLE_ITEMS = 40  # items of a list that are described one by one
-LONGEST_TEXT = 2_000  # characters: a grammar of llama.cpp repeats nothing more often
+LONGEST_TEXT = 2_000  # characters: grammars of llama.cpp repeat nothing more often than that
+
+
+def walk(schema: Any) -> Iterator[Mapping[str, Any]]:
+    """Every object inside a schema, itself first; references are not followed."""
+    if isinstance(schema, Mapping):
+        yield schema
+    inner = schema.values() if isinstance(schema, Mapping) else schema if isinstance(schema, list) else ()
+    for item in inner:
+        yield from walk(item)
+
+
+def _definition(reference: str) -> str:
+    """The name of the definition that a `$ref` points to."""
+    return reference.rpartition("/")[2]
 
 
 def strict_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """Closed objects with every property required, and only keywords that all endpoints know."""
+    """The schema of a label model as strict structured output wants it: closed objects with every property required,
+    and only keywords that all endpoints support."""
     schema = _strict(model.model_json_schema())
     if not isinstance(schema, dict):
         raise TypeError("a label model must have an object schema")
@@ -81,79 +93,46 @@ def _strict(node: Any, named: bool = False) -> Any:
 # --- bound to a case -------------------------------------------------------------------------------
 
 
-MOST_REMEMBERED = 10_000
-
-
 def bind(schema: Schema, bound: Bound, strength: Strength) -> dict[str, Any]:
-    """The schema narrowed to the bounds of one case; `ValueError` where a bound names a field that there is not."""
-    return Binder(schema, strength).bind(bound)
+    """The schema narrowed to the bounds of one case. Unbound parts are shared with `schema`: do not change the result.
 
-
-class Binder:
-    """Writes what is bound in place of references; what is not bound stays as it is.
-
-    Hardly any two cases have the same bounds, but most parts of them come back (a passage of eight sentences, a claim
-    about one of four). Judges give the same part as the same object: what was made of it is remembered by that.
+    Raises `ValueError` if a bound names a field that does not exist.
     """
+    if strength == "plain":
+        return dict(schema)
+    definitions: Mapping[str, Schema] = schema.get("$defs", {})
+    root = {key: node for key, node in schema.items() if key != "$defs"}
+    narrowed = _Binder(definitions, strength).narrow(root, bound)
+    used = _references(narrowed)
+    while more := {name for known in used for name in _references(definitions[known])} - used:
+        used |= more
+    if used:
+        narrowed["$defs"] = {name: node for name, node in definitions.items() if name in used}
+    return narrowed
 
-    def __init__(self, schema: Schema, strength: Strength) -> None:
-        self._schema, self._strength = schema, strength
-        self._root = {key: node for key, node in schema.items() if key != "$defs"}
-        self._definitions: Mapping[str, Schema] = schema.get("$defs", {})
+
+def _references(schema: Any) -> set[str]:
+    """The names of the definitions that are referred to anywhere in a schema."""
+    return {_definition(node["$ref"]) for node in walk(schema) if isinstance(node.get("$ref"), str)}
+
+
+class _Binder:
+    """Narrows the bound parts of a schema, resolving references to them; the other parts stay as they are."""
+
+    def __init__(self, definitions: Mapping[str, Schema], strength: Strength) -> None:
+        self._definitions = definitions
         self._exact = strength == "exact"
-        self._texts = STRENGTHS.index(strength) >= STRENGTHS.index("sized")
-        self._lengths = STRENGTHS.index(strength) >= STRENGTHS.index("bounded")
-        self._nodes: dict[tuple[int, int], tuple[Schema, Bound, dict[str, Any]]] = {}
-        self._names: dict[int, tuple[Any, frozenset[str]]] = {}
-        self._letters: Letters = {}
+        self._bounds_texts = STRENGTHS.index(strength) >= STRENGTHS.index("sized")
+        self._bounds_lengths = STRENGTHS.index(strength) >= STRENGTHS.index("bounded")
 
-    def bind(self, bound: Bound) -> dict[str, Any]:
-        """The schema narrowed to these bounds. Parts of it are shared with others: it is not to be changed."""
-        if self._strength == "plain":
-            return dict(self._schema)
-        if len(self._nodes) + len(self._names) + len(self._letters) > MOST_REMEMBERED:
-            self._nodes.clear()
-            self._names.clear()
-            self._letters.clear()
-        narrowed = dict(self.node(self._root, bound))
-        used = set(self._references(narrowed))
-        while more := {name for known in used for name in self._references(self._definitions[known])} - used:
-            used |= more
-        if used:
-            narrowed["$defs"] = {name: node for name, node in self._definitions.items() if name in used}
-        return narrowed
-
-    def reply_tokens(self, bound: Bound) -> int:
-        """A limit for a reply within these bounds."""
-        return reply_tokens(self.bind(bound), self._letters)
-
-    def node(self, node: Schema, bound: Bound) -> dict[str, Any]:
-        """Remembered with what it was made of, so that another object in the same place is not taken for it."""
-        known = self._nodes.get((id(node), id(bound)))
-        if known is None or known[0] is not node or known[1] is not bound:
-            known = self._nodes[id(node), id(bound)] = node, bound, self._node(node, bound)
-        return known[2]
-
-    def _references(self, node: Mapping[str, Any] | list[Any]) -> frozenset[str]:
-        """The names of the definitions that stand anywhere in a node."""
-        known = self._names.get(id(node))
-        if known is not None and known[0] is node:
-            return known[1]
-        inner = node.values() if isinstance(node, dict) else node
-        names = frozenset[str]().union(*(self._references(one) for one in inner if isinstance(one, dict | list)))
-        if isinstance(node, dict) and isinstance(node.get("$ref"), str):
-            names |= {node["$ref"].rpartition("/")[2]}
-        self._names[id(node)] = node, names
-        return names
-
-    def _node(self, node: Schema, bound: Bound) -> dict[str, Any]:
+    def narrow(self, node: Schema, bound: Bound) -> dict[str, Any]:
         if bound.any_of and self._exact:
-            return {"anyOf": [self.node(node, one) for one in bound.any_of]}
+            return {"anyOf": [self.narrow(node, one) for one in bound.any_of]}
         if bound.any_of:
-            bound = _widest(bound.any_of)
-        node = _resolved(node, self._definitions)
+            bound = _merge_bounds(bound.any_of)
+        node = _resolve(node, self._definitions)
         if "anyOf" in node:
-            return self._perhaps_null(node, bound)
+            return self._narrow_nullable(node, bound)
         if "enum" in node or "const" in node:
             known = node.get("enum", [node.get("const")])
             wanted = known if bound.choices is None else [value for value in known if value in bound.choices]
@@ -171,8 +150,8 @@ class Binder:
                 return {**node, **self._text(bound)}
         return dict(node)
 
-    def _perhaps_null(self, node: Schema, bound: Bound) -> dict[str, Any]:
-        """Of `X or null`: only what the choices leave of it."""
+    def _narrow_nullable(self, node: Schema, bound: Bound) -> dict[str, Any]:
+        """Narrow `X or null` to what the choices leave of it."""
         others = [branch for branch in node["anyOf"] if branch.get("type") != "null"]
         nullable = len(others) < len(node["anyOf"])
         about = {"description": node["description"]} if "description" in node else {}
@@ -183,7 +162,7 @@ class Binder:
             bound = replace(bound, choices=tuple(choice for choice in bound.choices if choice is not None))
         if len(others) != 1:
             return dict(node)
-        inner = self.node(others[0], bound)
+        inner = self.narrow(others[0], bound)
         return {**about, "anyOf": [inner, NULL]} if nullable else {**about, **inner}
 
     def _object(self, node: Schema, bound: Bound) -> dict[str, Any]:
@@ -191,7 +170,7 @@ class Binder:
         if unknown := sorted(fields.keys() - properties.keys()):
             raise ValueError(f"bounds: the labels have no field `{unknown[0]}` there, but {', '.join(properties)}")
         narrowed = {
-            name: self.node(item, fields[name]) if name in fields else item for name, item in properties.items()
+            name: self.narrow(item, fields[name]) if name in fields else item for name, item in properties.items()
         }
         return {**node, "properties": narrowed}
 
@@ -202,57 +181,57 @@ class Binder:
             least = most = len(bound.items)
             if self._exact and 0 < most <= MOST_SINGLE_ITEMS:
                 del out["items"]
-                out["prefixItems"] = [self.node(inner, one) for one in bound.items]
+                out["prefixItems"] = [self.narrow(inner, one) for one in bound.items]
             elif bound.items:
-                out["items"] = self.node(inner, _widest(bound.items))
+                out["items"] = self.narrow(inner, _merge_bounds(bound.items))
         elif bound.item is not None:
-            out["items"] = self.node(inner, bound.item)
-        if self._lengths and least is not None:
+            out["items"] = self.narrow(inner, bound.item)
+        if self._bounds_lengths and least is not None:
             out["minItems"] = least
-        if self._lengths and most is not None:
+        if self._bounds_lengths and most is not None:
             out["maxItems"] = most
         return out
 
     def _number(self, bound: Bound) -> dict[str, Any]:
-        """A run of whole numbers is said by its ends where ranges are taken: that is short whatever its length."""
+        """A run of whole numbers becomes a range if the endpoint supports ranges: that is short whatever its length."""
         least, most, choices = bound.least, bound.most, bound.choices
         if choices:
             numbers = sorted(choice for choice in choices if isinstance(choice, int))
-            if not self._lengths or numbers[-1] - numbers[0] != len(numbers) - 1:
+            if not self._bounds_lengths or numbers[-1] - numbers[0] != len(numbers) - 1:
                 return {"enum": numbers} if len(numbers) <= MOST_CHOICES else {}
             least, most = numbers[0], numbers[-1]
         limits = {"minimum": least, "maximum": most}
-        return {key: value for key, value in limits.items() if value is not None} if self._lengths else {}
+        return {key: value for key, value in limits.items() if value is not None} if self._bounds_lengths else {}
 
     def _text(self, bound: Bound) -> dict[str, Any]:
         if bound.choices:
             texts = list(dict.fromkeys(sound(choice) for choice in bound.choices if isinstance(choice, str)))
             few = len(texts) <= MOST_CHOICES and sum(map(len, texts)) <= MOST_CHOICE_CHARS
             return {"enum": texts} if few else {}
-        if not self._texts or bound.most is None or bound.most > LONGEST_TEXT:
+        if not self._bounds_texts or bound.most is None or bound.most > LONGEST_TEXT:
             return {}
         return {"minLength": bound.least, "maxLength": bound.most} if bound.least else {"maxLength": bound.most}
 
 
-def _resolved(node: Schema, definitions: Mapping[str, Schema]) -> Schema:
-    """What a reference stands for, with the description that stands beside the reference."""
+def _resolve(node: Schema, definitions: Mapping[str, Schema]) -> Schema:
+    """The definition that a node refers to, with the description beside the reference."""
     branches = node.get("anyOf", ())
     inner = branches[0] if len(branches) == 1 else node
     if "$ref" not in inner:
         return node
-    found = definitions[inner["$ref"].rpartition("/")[2]]
+    found = definitions[_definition(inner["$ref"])]
     return {**found, "description": node["description"]} if "description" in node else found
 
 
-def _widest(bounds: Sequence[Bound]) -> Bound:
-    """One bound that leaves room for everything that any of these allows."""
-    return reduce(_wider, bounds)
+def _merge_bounds(bounds: Sequence[Bound]) -> Bound:
+    """The narrowest bound that allows everything any of these allows."""
+    return reduce(_merge_two_bounds, bounds)
 
 
-def _wider(one: Bound, other: Bound) -> Bound:
+def _merge_two_bounds(one: Bound, other: Bound) -> Bound:
     if one.any_of or other.any_of:
-        one = _widest(one.any_of) if one.any_of else one
-        return _wider(one, _widest(other.any_of) if other.any_of else other)
+        one = _merge_bounds(one.any_of) if one.any_of else one
+        return _merge_two_bounds(one, _merge_bounds(other.any_of) if other.any_of else other)
     choices = None
     if one.choices is not None and other.choices is not None:
         choices = tuple(dict.fromkeys((*one.choices, *other.choices)))
@@ -261,90 +240,88 @@ def _wider(one: Bound, other: Bound) -> Bound:
         choices=choices,
         least=None if one.least is None or other.least is None else min(one.least, other.least),
         most=None if one.most is None or other.most is None else max(one.most, other.most),
-        fields=tuple((name, _wider(mine[name], theirs[name])) for name in mine if name in theirs),
-        item=None if one.item is None or other.item is None else _wider(one.item, other.item),
+        fields=tuple((name, _merge_two_bounds(mine[name], theirs[name])) for name in mine if name in theirs),
+        item=None if one.item is None or other.item is None else _merge_two_bounds(one.item, other.item),
     )
 
 
 # --- how long a reply can be -----------------------------------------------------------------------
 
 CHARS_PER_TOKEN = 2  # on the safe side: JSON and prose have three to four, text in other scripts as few as one
-UNBOUND_TEXT = 400  # characters taken for a text without a bound
+UNBOUND_TEXT = 400  # characters assumed for a text without a bound
 UNBOUND_ITEMS = 20
 SLACK = 200  # tokens for blanks, fences and markers
 FEWEST_TOKENS, MOST_TOKENS = 512, 16_384
 DEEPEST = 12
 
 
-def reply_tokens(schema: Schema, known: Letters | None = None) -> int:
+def reply_tokens(schema: Schema) -> int:
     """A limit for a reply that fits this schema: no useful answer needs more tokens."""
-    letters = _letters(schema, schema.get("$defs", {}), 0, {} if known is None else known)
-    return min(MOST_TOKENS, max(FEWEST_TOKENS, letters // CHARS_PER_TOKEN + SLACK))
+    length = _Longest(schema.get("$defs", {})).value(schema)
+    return min(MOST_TOKENS, max(FEWEST_TOKENS, length // CHARS_PER_TOKEN + SLACK))
 
 
-def _letters(node: Schema, definitions: Mapping[str, Schema], depth: int, known: Letters) -> int:
-    """About how many characters the longest value takes; what goes in circles is followed a few times only."""
-    if depth > DEEPEST:
-        return 0
-    found = known.get((id(node), depth))
-    if found is None or found[0] is not node:
-        found = known[id(node), depth] = node, _count_letters(node, definitions, depth + 1, known)
-    return found[1]
+class _Longest:
+    """Estimates how many characters the longest value of a schema takes."""
+
+    def __init__(self, definitions: Mapping[str, Schema]) -> None:
+        self._definitions = definitions
+        self._known: dict[tuple[int, int], int] = {}
+        """By node and depth: without it, a schema that refers to itself would take exponential time."""
+
+    def value(self, node: Schema, depth: int = 0) -> int:
+        if depth > DEEPEST:  # recursive schemas are followed a few times only
+            return 0
+        key = (id(node), depth)
+        if key not in self._known:
+            self._known[key] = self._value(node, depth + 1)
+        return self._known[key]
+
+    def _value(self, node: Schema, inner: int) -> int:
+        if "$ref" in node:
+            return self.value(self._definitions[_definition(node["$ref"])], inner)
+        if "anyOf" in node:
+            return max(self.value(branch, inner) for branch in node["anyOf"])
+        if "enum" in node or "const" in node:
+            return max((len(orjson.dumps(value)) for value in node.get("enum", [node.get("const")])), default=2)
+        match node.get("type"):
+            case "object":
+                properties: Mapping[str, Schema] = node.get("properties", {})
+                held = sum(len(name) + 6 + self.value(item, inner) for name, item in properties.items())
+                return 4 + (held if properties else UNBOUND_TEXT)
+            case "array":
+                if "prefixItems" in node:
+                    return 2 + sum(2 + self.value(item, inner) for item in node["prefixItems"])
+                items = int(node.get("maxItems", UNBOUND_ITEMS))
+                return 2 + items * (2 + self.value(node.get("items", {}), inner))
+            case "integer" | "number":
+                return len(str(node["maximum"])) if "maximum" in node else 15
+            case "boolean" | "null":
+                return 5
+        return 2 + int(node.get("maxLength", UNBOUND_TEXT))
 
 
-def _count_letters(node: Schema, definitions: Mapping[str, Schema], inner: int, known: Letters) -> int:
-    if "$ref" in node:
-        return _letters(definitions[node["$ref"].rpartition("/")[2]], definitions, inner, known)
-    if "anyOf" in node:
-        return max(_letters(branch, definitions, inner, known) for branch in node["anyOf"])
-    if "enum" in node or "const" in node:
-        return max((len(orjson.dumps(value)) for value in node.get("enum", [node.get("const")])), default=2)
-    match node.get("type"):
-        case "object":
-            properties: Mapping[str, Schema] = node.get("properties", {})
-            held = sum(len(name) + 6 + _letters(item, definitions, inner, known) for name, item in properties.items())
-            return 4 + (held if properties else UNBOUND_TEXT)
-        case "array":
-            if "prefixItems" in node:
-                return 2 + sum(2 + _letters(item, definitions, inner, known) for item in node["prefixItems"])
-            items = int(node.get("maxItems", UNBOUND_ITEMS))
-            return 2 + items * (2 + _letters(node.get("items", {}), definitions, inner, known))
-        case "integer" | "number":
-            return len(str(node["maximum"])) if "maximum" in node else 15
-        case "boolean" | "null":
-            return 5
-    return 2 + int(node.get("maxLength", UNBOUND_TEXT))
-
-
-# --- what a reply is held against ------------------------------------------------------------------
+# --- checking a reply ------------------------------------------------------------------------------
 
 
 class AnswerCheck:
-    """Holds an answer against the schema of the labels: what was not asked for is no answer, nothing is converted.
+    """Checks an answer against the schema of the labels, strictly: nothing is converted.
 
-    A label model may hold more than models are asked for (a measure that the embedded labeller fills in) and may be
-    lenient about types. What counts here is the schema alone, strictly: a number in quotes is a text, `true` is no
-    number, 1 is not yes, and 1.0 is no whole number.
+    The label model itself may hold more than models are asked for (a measure that the embedded labeller fills in) and
+    may be lenient about types. Here a number in quotes is a text, `true` is no number, 1 is not yes, and 1.0 is no
+    integer.
     """
 
     def __init__(self, schema: Schema) -> None:
-        self.words = _words(schema)
+        values = (value for node in walk(schema) for value in (*node.get("enum", ()), node.get("const")))
+        self.words = frozenset(value for value in values if isinstance(value, str))
+        """Every word that a label can be chosen from."""
         self._validator = SchemaValidator(core_schema.definitions_schema(*compiled(schema)))
 
     def fault(self, answer: Any) -> str | None:
-        """What in an answer does not fit, each with its place; None if the answer fits."""
+        """Every misfit of an answer with its place; None if it fits."""
         try:
             self._validator.validate_python(answer)
         except ValidationError as error:
             return describe_validation(error)
         return None
-
-
-def _words(schema: Any) -> frozenset[str]:
-    """Every word that a label can be chosen from."""
-    if isinstance(schema, list):
-        return frozenset().union(*map(_words, schema))
-    if not isinstance(schema, dict):
-        return frozenset()
-    own = {word for word in (*schema.get("enum", ()), schema.get("const")) if isinstance(word, str)}
-    return frozenset(own).union(*map(_words, schema.values()))

@@ -1,4 +1,4 @@
-"""Strikes our own secrets from what an endpoint says, before anything reads it: an echo must not land in a record."""
+"""Redacts our own secrets from replies: an endpoint that echoes a key must not get it into a record."""
 
 from __future__ import annotations
 
@@ -11,59 +11,59 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 from krino.text.entities import unescape_html
 
-STRUCK = "***"
+REDACTED = "***"
 SHORTEST = 8
-"""Shorter ones are stand-ins for servers that want no key (`EMPTY`, `none`): striking such words spoils replies."""
+"""Shorter values are placeholders for servers without keys (`EMPTY`, `none`); redacting those would spoil replies."""
 PLAIN_HEADERS = frozenset({"anthropic-version"})
-"""The headers that hold no secret. Any other may be one that the user has added."""
+"""Headers without a secret. Any other may have been added by the user."""
 _PERCENT = re.compile(rb"%(?:25)*([0-9a-fA-F]{2})")
 _ENTITY = re.compile(rb"&(?:#|[A-Za-z]{2,9};)")
 _BREAK = re.compile(rb"(?<!\\)\\++[nrt]")
-BLANKS = b" \t\r\n\f\v"
+WHITESPACE = b" \t\r\n\f\v"
 _WRAPPED = rb"(?:\s|\\+[nrt]){0,8}"
-"""What may stand between two characters of a secret that was wrapped."""
+"""What may separate two characters of a secret that was wrapped."""
 SHORTEST_PIECE = 12
-"""Of the first or last two thirds of a secret, which say nearly as much as all of it."""
+"""The shortest part (first or last two thirds) of a secret that is redacted as well."""
 _UNICODE = re.compile(rb"(?<!\\)\\++(?:u00|x)([0-9a-fA-F]{2})")
-"""Looked for at the first of a run of backslashes only: from each of them, it would take the square of the length."""
+"""Matched only at the first of a run of backslashes: from each of them, it would take quadratic time."""
 
 
 class Secrets:
-    """Knows a few secrets in every dress: plain, JSON-escaped, as HTML, percent-coded, in base64 at any offset."""
+    """Finds secrets in any encoding: plain, JSON-escaped, HTML, percent-encoded, and base64 at any offset."""
 
     __slots__ = ("_codes", "_plain")
 
     def __init__(self, secrets: Iterable[str]) -> None:
         known = {secret.encode("utf-8", "surrogatepass") for secret in secrets if len(secret) >= SHORTEST}
-        plain = {needle for secret in known for needle in (secret, *_most_of(secret), *_in_base64(secret))}
+        plain = {needle for secret in known for needle in (secret, *_long_parts(secret), *_in_base64(secret))}
         self._plain = tuple(sorted(plain, key=len, reverse=True))
         self._codes = frozenset(b"%02x" % byte for needle in plain for byte in needle)
 
     def with_more(self, others: Secrets) -> Secrets:
-        """Those of both: an old key is still a secret."""
+        """The secrets of both: an old key is still a secret."""
         both = Secrets(())
         both._plain = tuple(sorted({*self._plain, *others._plain}, key=len, reverse=True))
         both._codes = self._codes | others._codes
         return both
 
-    def strike(self, text: bytes) -> bytes:
-        """The same text, with `***` where a secret stood. Costs next to nothing where none does."""
-        return _pattern(self._plain).sub(STRUCK.encode(), text) if self._occur_in(text) else text
+    def redact(self, text: bytes) -> bytes:
+        """The text with `***` in place of secrets. The slow pattern is only used if a quick search has found one."""
+        return _pattern(self._plain).sub(REDACTED.encode(), text) if self._occurs_in(text) else text
 
-    def strike_text(self, text: str) -> str:
-        return self.strike(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+    def redact_text(self, text: str) -> str:
+        return self.redact(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
-    def _occur_in(self, text: bytes) -> bool:
+    def _occurs_in(self, text: bytes) -> bool:
         if any(needle in text for needle in self._plain):
             return True
         if not self._plain:
             return False
-        bare = _undressed(text) if self._may_be_dressed(text) else text
-        bare = _BREAK.sub(b"", bare).translate(None, BLANKS)
+        bare = _unescape(text) if self._may_be_escaped(text) else text
+        bare = _BREAK.sub(b"", bare).translate(None, WHITESPACE)
         return any(needle in bare for needle in self._plain)
 
-    def _may_be_dressed(self, text: bytes) -> bool:
-        """Whether any escape stands for a character of a secret: those for accents and quotes, as most are, do not."""
+    def _may_be_escaped(self, text: bytes) -> bool:
+        """Whether any escape encodes a character of a secret: most encode accents and quotes."""
         if (b"&" in text and _ENTITY.search(text)) or b"\\/" in text:
             return True
         found = {*_PERCENT.findall(text), *_UNICODE.findall(text)} if b"%" in text or b"\\" in text else set()
@@ -71,7 +71,7 @@ class Secrets:
 
 
 def secrets_of(url: str, headers: Mapping[str, str]) -> Secrets:
-    """What must stay ours: the keys in the headers, and whatever the address holds of user, password or query."""
+    """The keys in the headers, and the user, password and query of the address."""
     parts = urlsplit(url)
     found = [value.removeprefix("Bearer ") for name, value in headers.items() if name.lower() not in PLAIN_HEADERS]
     for user, password in {(parts.username, parts.password), (_bare(parts.username), _bare(parts.password))}:
@@ -84,8 +84,8 @@ def _bare(text: str | None) -> str | None:
     return None if text is None else unquote(text)
 
 
-def _most_of(secret: bytes) -> Iterator[bytes]:
-    """Its first and its last two thirds, where they are long enough to be nothing else."""
+def _long_parts(secret: bytes) -> Iterator[bytes]:
+    """The first and the last two thirds of a secret, if they are long enough to be unmistakable."""
     length = -(-2 * len(secret) // 3)
     if length >= SHORTEST_PIECE:
         yield secret[:length]
@@ -93,13 +93,13 @@ def _most_of(secret: bytes) -> Iterator[bytes]:
 
 
 def _in_base64(secret: bytes) -> set[bytes]:
-    """What is the same in base64 wherever the secret begins in the coded text (`user:key` puts something before it).
+    """The parts of the base64 form that are the same at any offset (`user:key` puts something before the secret).
 
-    A group of four characters holds three bytes; those that also hold a neighbour's bits are left out.
+    Four characters encode three bytes; groups that also encode a neighbouring byte are left out.
     """
     found = set()
     for before in range(3):
-        first = -before % 3  # bytes of the secret that share a group with what stands before it
+        first = -before % 3  # bytes of the secret that share a group with the text before it
         whole = secret[first : first + (len(secret) - first) // 3 * 3]
         coded = base64.b64encode(whole)
         found |= {coded, coded.replace(b"+", b"-").replace(b"/", b"_")}
@@ -108,19 +108,19 @@ def _in_base64(secret: bytes) -> set[bytes]:
 
 @cache
 def _pattern(needles: tuple[bytes, ...]) -> re.Pattern[bytes]:
-    """Made when a secret is first seen: it takes a while, and most endpoints never quote one."""
-    return re.compile(b"|".join(map(_in_any_dress, needles)))
+    """Compiled only when a secret is first seen: it is slow, and most endpoints never quote one."""
+    return re.compile(b"|".join(map(_disguise_pattern, needles)))
 
 
-def _in_any_dress(needle: bytes) -> bytes:
+def _disguise_pattern(needle: bytes) -> bytes:
     alone = b"" if b"\\" in needle else rb"(?<!\\)"
-    return _WRAPPED.join((_one_byte(needle[0], alone), *map(_one_byte, needle[1:])))
+    return _WRAPPED.join((_byte_pattern(needle[0], alone), *map(_byte_pattern, needle[1:])))
 
 
-def _one_byte(byte: int, alone: bytes = b"") -> bytes:
-    """A byte as itself or as an escape of JSON, of a URL or of HTML; escapes may be escaped again.
+def _byte_pattern(byte: int, alone: bytes = b"") -> bytes:
+    """A pattern for a byte, plain or escaped as in JSON, URLs or HTML; escapes may be escaped again.
 
-    `alone`: stands before a run of backslashes, so that a search begins once with each run.
+    `alone`: a lookbehind that lets a search begin only once in each run of backslashes.
     """
     itself = re.escape(bytes([byte]))
     hexed = b"".join(b"[%c%c]" % (digit, digit ^ 0x20) if digit > 57 else bytes([digit]) for digit in b"%02x" % byte)
@@ -137,12 +137,12 @@ def _one_byte(byte: int, alone: bytes = b"") -> bytes:
 
 @cache
 def _names_of(char: str) -> tuple[str, ...]:
-    """What HTML calls a character: `equals;` and the like."""
+    """The HTML names of a character, such as `equals;`."""
     return tuple(name for name, meant in html.entities.html5.items() if meant == char and name.endswith(";"))
 
 
-def _undressed(text: bytes) -> bytes:
-    """The text with every escape taken off, only to look whether a secret is in it."""
+def _unescape(text: bytes) -> bytes:
+    """The text with all escapes undone, to search it for secrets."""
     if b"&" in text:
         text = unescape_html(text.decode("latin-1")).encode("latin-1", "replace")
     if b"%" in text:

@@ -20,7 +20,7 @@ from krino.labellers.llm.deobfuscate import fold
 
 Kind = Literal["number", "truth", "word", "nothing"]
 Meaning = tuple[Kind, Any]
-Stated = dict[str, list[frozenset[Meaning]]]
+Statements = dict[str, list[frozenset[Meaning]]]
 """For each name the values given for it, in the order of the text; an empty set for one of another kind."""
 
 NOTHING: Meaning = ("nothing", None)
@@ -69,7 +69,7 @@ class Item(NamedTuple):
     text: str
     name: str | None
     meanings: frozenset[Meaning]
-    is_weak: bool
+    is_common_word: bool
     """A value that is an ordinary word as well: it counts right beside a name only."""
     gap: str
     """What separates it from the item before."""
@@ -79,15 +79,15 @@ class Vocabulary:
     """The names that are looked for, and the words that labels are chosen from."""
 
     def __init__(self, names: Iterable[str], words: Iterable[str]) -> None:
-        self._names = _by_first_part((tuple(map(_stem, _parts(name))), stem_of(name)) for name in names)
-        self._words = _by_first_part((tuple(_parts(word)), word) for word in words)
+        self._names = _index_by_first_part((tuple(map(_stem, _parts(name))), stem_of(name)) for name in names)
+        self._words = _index_by_first_part((tuple(_parts(word)), word) for word in words)
         self._is_other_word = lru_cache(maxsize=16_384)(self._begins_nothing)
 
     def _begins_nothing(self, word: str) -> bool:
-        return _stem(word) not in self._names and word not in self._words and not usual_meanings(word)
+        return _stem(word) not in self._names and word not in self._words and not common_meanings(word)
 
     def items(self, text: str) -> list[Item]:
-        """The text (as `tidied` gives it) as names, values and other words."""
+        """The text (as `normalise` gives it) as names, values and other words."""
         tokens = list(_TOKEN.finditer(text))
         words = [token[0] for token in tokens]
         out: list[Item] = []
@@ -100,7 +100,7 @@ class Vocabulary:
                 continue
             name, of_name = _longest(self._names, words, place, _stem)
             word, of_word = _longest(self._words, words, place, str)
-            meanings = usual_meanings(words[place])
+            meanings = common_meanings(words[place])
             weak = bool(meanings) and words[place] not in _PLAIN and not words[place][-1:].isdigit()
             if word is not None and of_word >= of_name:
                 weak, meanings = bool(meanings), meanings | {("word", word)}
@@ -110,17 +110,17 @@ class Vocabulary:
             place += used
             end = tokens[place - 1].end()
         out.append(Item("", None, frozenset(), False, text[end:]))
-        return _tell_names_from_values(out)
+        return _separate_names_from_values(out)
 
 
-def tidied(text: str) -> Iterator[str]:
+def normalise(text: str) -> Iterator[str]:
     """The text as it is read, with camel case as several words and, where there is some, as one."""
-    yield _tidy(text)
+    yield _normalise_once(text)
     if _CAMEL.search(text):
-        yield _tidy(text.lower())
+        yield _normalise_once(text.lower())
 
 
-def _tidy(text: str) -> str:
+def _normalise_once(text: str) -> str:
     """The text in lower case without what hides names from a simple reader: indices, letters set apart, camel case."""
     text = _PIECES.sub("", text.translate(_MARKS))
     text = _EMPTY.sub(" null ", _INDEX.sub("", _CLOSING_TAG.sub(" ", text)))
@@ -133,7 +133,7 @@ def stem_of(name: str) -> str:
     return "".join(map(_stem, _parts(name)))
 
 
-def as_meaning(value: bool | float | str) -> Meaning:
+def meaning_of(value: bool | float | str) -> Meaning:
     """What a label of an answer is compared as."""
     if isinstance(value, bool):
         return ("truth", value)
@@ -146,9 +146,9 @@ def as_meaning(value: bool | float | str) -> Meaning:
 # --- statements ------------------------------------------------------------------------------------
 
 
-def beside_names(items: Sequence[Item], wanted: Mapping[str, Collection[Kind]], *, loose: bool) -> Stated:
+def values_beside_names(items: Sequence[Item], wanted: Mapping[str, Collection[Kind]], *, loose: bool) -> Statements:
     """The values behind each name. `loose`: also with some words between, as in prose."""
-    found: Stated = defaultdict(list)
+    found: Statements = defaultdict(list)
     for place, item in enumerate(items):
         if item.name is not None and (kinds := wanted.get(item.name)):
             behind = (items[number] for number in range(place + 1, len(items)))
@@ -165,12 +165,12 @@ def _values_behind(items: Iterator[Item], kinds: Collection[Kind], loose: bool) 
             break
         fitting = frozenset(meaning for meaning in item.meanings if meaning[0] in kinds)
         is_beside = is_signed and passed <= 1
-        if fitting and (is_beside or (loose and not item.is_weak)):
+        if fitting and (is_beside or (loose and not item.is_common_word)):
             values.append(fitting)
             passed = 0
         elif values and (item.meanings or passed):
             break
-        elif item.meanings and is_beside and not passed and (not item.is_weak or NOTHING in item.meanings):
+        elif item.meanings and is_beside and not passed and (not item.is_common_word or NOTHING in item.meanings):
             return [frozenset()]  # it has a value, of another kind
         else:
             passed += 1
@@ -184,15 +184,15 @@ def names_with_values(items: Sequence[Item]) -> Iterator[str]:
             yield item.name
 
 
-def turned_round(items: Sequence[Item]) -> list[Item]:
+def reverse_items(items: Sequence[Item]) -> list[Item]:
     """The items from the last to the first: what is behind a name now was before it (`supported is the label`)."""
     gaps = [item.gap for item in items[1:]] + [""]
     return [item._replace(gap=gap) for item, gap in zip(reversed(items), reversed(gaps), strict=True)]
 
 
-def in_tables(text: str, vocabulary: Vocabulary, wanted: Mapping[str, Collection[Kind]]) -> Stated:
+def values_in_tables(text: str, vocabulary: Vocabulary, wanted: Mapping[str, Collection[Kind]]) -> Statements:
     """The values in the columns of tables (Markdown, CSV, tabs) whose first line gives names."""
-    found: Stated = defaultdict(list)
+    found: Statements = defaultdict(list)
     columns: list[str | None] = []
     sign = ""
     for line in text.splitlines():
@@ -240,7 +240,7 @@ def _values_in_cell(items: list[Item], kinds: Collection[Kind]) -> list[frozense
 Table = dict[str, list[tuple[tuple[str, ...], str]]]
 
 
-def _by_first_part(named: Iterable[tuple[tuple[str, ...], str]]) -> Table:
+def _index_by_first_part(named: Iterable[tuple[tuple[str, ...], str]]) -> Table:
     """Names by the first of their parts, the longest first; a name may also be written in one."""
     table: Table = defaultdict(list)
     for parts, name in set(named):
@@ -256,7 +256,7 @@ def _longest(table: Table, words: list[str], place: int, spelt: Any) -> tuple[st
     return None, 0
 
 
-def _tell_names_from_values(items: list[Item]) -> list[Item]:
+def _separate_names_from_values(items: list[Item]) -> list[Item]:
     """Where a name is a value as well (`yes`, `none`): it is the value of a name right before it, unless it has one."""
     out: list[Item] = []
     for item, after in itertools.pairwise(items):
@@ -279,7 +279,7 @@ def _stem(part: str) -> str:
 
 
 @lru_cache(maxsize=16_384)
-def usual_meanings(token: str) -> frozenset[Meaning]:
+def common_meanings(token: str) -> frozenset[Meaning]:
     """What a word or number may mean as a value: `1` is a number and yes, `one` is a number, `50%` is also 0.5."""
     if _NUMBER.fullmatch(token):
         return frozenset(_numbers(token))

@@ -1,4 +1,4 @@
-"""What every wire dialect shares: a chat request, a reply, and an endpoint's error, free of any provider's names."""
+"""What all dialects share: chat requests, replies, errors, and helpers to read them from JSON."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import math
 import re
 import time
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 import orjson
@@ -17,24 +17,23 @@ from krino.contract import Media
 from krino.labellers.settings import Channel as Channel
 
 Strength = Literal["plain", "choices", "bounded", "sized", "exact"]
-"""What a schema holds of the bounds of its case. plain: nothing. choices: enumerations. bounded: also how many items a
-list has, and ranges of numbers. sized: also lengths of texts. exact: also items one by one, and what fields may hold
-together."""
+"""How closely a schema is bound to its case. plain: not at all. choices: enumerations. bounded: also numbers of items
+and ranges of numbers. sized: also lengths of texts. exact: also single items, and combinations of fields."""
 TOOL_NAME = "give_labels"
 CUT_OFF = frozenset({"length", "max_tokens", "MAX_TOKENS", "model_length", "model_context_window_exceeded"})
-ERROR_SEEN = 1_000  # bytes of a reply in which an error that stands alone is looked for
-LONGEST_TOLD = 300  # characters of what an endpoint says about its own trouble
+ERROR_SEARCHED = 1_000  # bytes at the start of a reply that are searched for an error
+MAX_ERROR_TEXT = 300  # characters of an endpoint's message about its own failure
 
 
 @dataclass(frozen=True, slots=True)
 class Params:
-    """Sampling settings. None means: do not send it, let the endpoint decide."""
+    """Sampling settings; None: not sent, the endpoint decides."""
 
     temperature: float | None = 0.0
     seed: int | None = None
     effort: str | None = None
     prompt_cache: Literal["explicit"] | None = None
-    """Where the constant part of the prompt is marked for the provider's cache, and nothing else is written to it."""
+    """Mark the constant part of the prompt for the provider's cache, so that nothing else is written to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +47,18 @@ class Turn:
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """One question to a model, before it is put into a dialect."""
+    """A request to a model, independent of any dialect."""
 
     model: str
     system: str
     turns: tuple[Turn, ...]
     schema: Any
-    """A mapping, or the same written as JSON already (`orjson.Fragment`)."""
+    """A mapping, or JSON that is already serialised (`orjson.Fragment`)."""
     schema_name: str
     channel: Channel
     params: Params
     completion_limit_name: str | None = "max_tokens"
-    """What the limit of the reply is called there; None: the endpoint takes none."""
+    """The endpoint's name for the reply limit; None: it supports none."""
     reply_limit: int | None = None
     """The most tokens that the reply may have."""
     strength: Strength = "plain"
@@ -70,14 +69,10 @@ class ChatRequest:
     def written_schema(self) -> bytes:
         return orjson.dumps(self.schema)
 
-    def with_turns(self, turns: tuple[Turn, ...]) -> ChatRequest:
-        """The same settings for what is said here."""
-        return replace(self, turns=turns)
-
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """A call of our answer tool: its arguments as the text that the model wrote."""
+    """A call of our answer tool, with its arguments as the model wrote them."""
 
     name: str
     arguments: str
@@ -85,25 +80,25 @@ class ToolCall:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What came back: text and tool calls kept apart, so that an answer is only taken from its channel."""
+    """A reply. Text and tool calls are kept apart, so that an answer is only taken from its channel."""
 
     text: str | None
     tool_calls: tuple[ToolCall, ...] = ()
     finish: str | None = None
     stopped: str | None = None
-    """What the endpoint gives as the end of the reply, where that is not the end of a finished one."""
+    """The finish reason, if it is not one of a complete reply."""
     refusal: str | None = None
     reasoned: bool = False
     """Whether the model wrote reasoning in a field of its own."""
     broken: str | None = None
-    """Why the body is no reply of the dialect; where it cannot be read at all, `text` is the body as it came."""
+    """Why the body is not a valid reply of the dialect; if it cannot be parsed at all, `text` is the raw body."""
     input_tokens: int = 0
-    """All of the input, also what the provider's cache held or took up."""
+    """All input, including what was read from or written to the provider's cache."""
     output_tokens: int = 0
     cached_tokens: int = 0
     """Input that was read from the provider's cache."""
     cache_write_tokens: int = 0
-    """Input that was written to the provider's cache, at a price of its own."""
+    """Input that was written to the provider's cache, at a separate price."""
     cost: float | None = None
     model: str | None = None
 
@@ -112,7 +107,7 @@ class Reply:
         return self.finish in CUT_OFF
 
     def raw(self) -> str:
-        """Everything the model wrote, for the record and for asking again."""
+        """Everything the model wrote, to record it and to show it when asking again."""
         if not self.tool_calls:
             return self.text or ""
         parts = [self.text or "", *(call.arguments for call in self.tool_calls)]
@@ -121,7 +116,7 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class ApiError:
-    """An endpoint's refusal, as far as it says why."""
+    """The error in an endpoint's refusal."""
 
     status: int
     message: str
@@ -139,11 +134,11 @@ class ApiError:
 
 
 class UnreadableReply(Exception):
-    """HTTP said 200, but the body is not the dialect's."""
+    """HTTP 200 with a body that is not a reply of the dialect."""
 
 
 class Dialect(Protocol):
-    """How one family of endpoints writes requests and replies."""
+    """How a family of endpoints formats requests and replies."""
 
     @property
     def name(self) -> str: ...
@@ -153,7 +148,7 @@ class Dialect(Protocol):
 
     @property
     def usual_temperature(self) -> float | None:
-        """What is sent unless the user says otherwise: 0 where the parameter is taken, for answers that repeat."""
+        """The default: 0 if the parameter is supported, for reproducible answers."""
 
     def url(self, base_url: str, model: str, api_version: str | None) -> str: ...
 
@@ -164,14 +159,14 @@ class Dialect(Protocol):
     def read(self, body: bytes) -> Reply: ...
 
     def context_for(self, tokens: int) -> int | None:
-        """The context size to ask the server for, where a request can do so."""
+        """The context size to ask the server for; None if requests cannot."""
 
 
 def read_error(status: int, body: bytes) -> ApiError:
-    """Most endpoints put `message`, `type` and `code` under `error`.
+    """Parse an error body. Most endpoints put `message`, `type` and `code` under `error`.
 
-    Google wraps the object in a list, Mistral has the fields at the top, FastAPI servers say `detail`, and OpenRouter
-    hides what the provider behind it said in `error.metadata.raw`.
+    Google wraps the object in a list, Mistral has the fields at the top, FastAPI servers write `detail`, and OpenRouter
+    puts the error of the provider behind it into `error.metadata.raw`.
     """
     try:
         data = orjson.loads(body)
@@ -179,41 +174,41 @@ def read_error(status: int, body: bytes) -> ApiError:
         data = None
     if isinstance(data, list) and data:
         data = data[0]
-    told = data if isinstance(data, dict) else {}
-    error = told.get("error")
-    fields = error if isinstance(error, dict) else told
+    body_fields = data if isinstance(data, dict) else {}
+    error = body_fields.get("error")
+    fields = error if isinstance(error, dict) else body_fields
     message = fields.get("message") or fields.get("detail") or (error if isinstance(error, str) else None)
     if not message and not isinstance(error, dict):
         plain = body[:300].decode("utf-8", "replace").strip()
         return ApiError(status, plain or "empty reply")
     return ApiError(
         status,
-        " ".join((_text(message) or "no message", *_said_upstream(fields))),
+        " ".join((_text(message) or "no message", *_read_upstream_error(fields))),
         code=_text(fields.get("code")),
         param=_text(fields.get("param")),
         kind=_text(fields.get("type") or fields.get("status")),
     )
 
 
-def _said_upstream(error: Mapping[str, Any]) -> list[str]:
-    """What the provider behind a router said: its message, or all of it where that is no error object."""
-    raw = mapping(error.get("metadata")).get("raw")
+def _read_upstream_error(error: Mapping[str, Any]) -> list[str]:
+    """The message of the provider behind a router, or all of its text if that is not an error object."""
+    raw = as_object(error.get("metadata")).get("raw")
     if not raw:
         return []
     try:
         data = orjson.loads(raw) if isinstance(raw, str) else raw
     except orjson.JSONDecodeError:
         data = None
-    inner = mapping(mapping(data).get("error"))
+    inner = as_object(as_object(data).get("error"))
     return [_text(inner.get("message")) or (raw if isinstance(raw, str) else orjson.dumps(raw).decode())]
 
 
 def status_of(body: bytes) -> int:
-    """The status of a reply that came as HTTP 200: some routers and servers put an error into it, with its code.
+    """The real status of an HTTP 200 reply: some routers and servers answer 200 with an error object and its code.
 
-    An error beside an answer is none of these: the reader of the dialect reports it as a broken reply.
+    An error beside an answer is not meant here: the dialect reports it as a broken reply.
     """
-    if b'"error"' not in body[:ERROR_SEEN]:
+    if b'"error"' not in body[:ERROR_SEARCHED]:
         return 200
     try:
         data = orjson.loads(body)
@@ -222,7 +217,7 @@ def status_of(body: bytes) -> int:
     data = data[0] if isinstance(data, list) and data else data
     if not isinstance(data, dict) or not data.get("error") or data.get("choices") or data.get("content"):
         return 200
-    code = mapping(data["error"]).get("code")
+    code = as_object(data["error"]).get("code")
     try:
         status = int(code)  # type: ignore[arg-type]  # it may be anything
     except (TypeError, ValueError):
@@ -245,21 +240,21 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     try:
         moment = email.utils.parsedate_tz(headers.get("retry-after", ""))
         return None if moment is None else max(0.0, email.utils.mktime_tz(moment) - time.time())
-    except (ValueError, OverflowError, OSError):  # a date beyond every calendar
+    except (ValueError, OverflowError, OSError):  # a date out of range
         return None
 
 
 def retry_delay(body: bytes) -> float | None:
-    """Seconds that Google asks to wait: it says so in the details of the error, as `"retryDelay": "41s"`."""
+    """Seconds that Google asks to wait, given in the error details as `"retryDelay": "41s"`."""
     found = _RETRY_DELAY.search(body)
     return None if found is None else float(found[1])
 
 
 def parse_body(body: bytes) -> dict[str, Any]:
-    """The JSON object of a 200 reply; a page of HTML or a list is no reply, nor is one that says a thing twice."""
+    """The JSON object of a 200 reply. HTML pages, lists and objects with duplicate keys are refused."""
     try:
         data = orjson.loads(body)
-        check_keys(body, data)  # of two equal keys orjson takes the last and says nothing
+        check_keys(body, data)  # orjson silently takes the last of two equal keys
     except KeyTwice as doubled:
         raise UnreadableReply(f"the endpoint's reply has the key {doubled.key} twice in one object") from None
     except orjson.JSONDecodeError as error:
@@ -269,28 +264,28 @@ def parse_body(body: bytes) -> dict[str, Any]:
     return data
 
 
-def ending(reason: Any, normal: Collection[str]) -> tuple[str | None, str | None]:
-    """The reason for the end of a reply, and again where it is not a normal one. An endpoint may give none."""
+def read_finish(reason: Any, normal: Collection[str]) -> tuple[str | None, str | None]:
+    """The finish reason of a reply, and the same again if it is not a normal one; an endpoint may give none."""
     if reason is None:
         return None, None
-    finish = reason if isinstance(reason, str) else repr(reason)[:LONGEST_TOLD]
+    finish = reason if isinstance(reason, str) else repr(reason)[:MAX_ERROR_TEXT]
     return finish, None if finish in normal else finish
 
 
 FAILED_STATES = frozenset({"failed", "failure", "error", "cancelled", "canceled", "incomplete", "expired"})
 
 
-def stated_error(*holders: Mapping[str, Any]) -> str | None:
-    """What an endpoint says went wrong, in fields beside what would otherwise be read as its reply.
+def find_stated_error(*holders: Mapping[str, Any]) -> str | None:
+    """An error stated in fields beside what looks like a reply.
 
-    Endpoints say it as `error`, as a list `errors`, as `object: "error"` or `type: "error"`, or as `status: "failed"`.
+    Endpoints write `error`, a list `errors`, `object: "error"`, `type: "error"`, or `status: "failed"`.
     """
     for holder in holders:
         listed = holder.get("errors")
         error = holder.get("error") or (listed[0] if isinstance(listed, list) and listed else listed)
         if error:
             message = error.get("message") or error if isinstance(error, dict) else error
-            return f"the endpoint reports an error beside its reply: {str(message)[:LONGEST_TOLD]}"
+            return f"the endpoint reports an error beside its reply: {str(message)[:MAX_ERROR_TEXT]}"
         for name in ("object", "type", "status"):
             state = holder.get(name)
             if isinstance(state, str) and state.lower() in FAILED_STATES:
@@ -298,33 +293,33 @@ def stated_error(*holders: Mapping[str, Any]) -> str | None:
     return None
 
 
-def other_speaker(message: Mapping[str, Any]) -> str | None:
-    """That a message is not the model's: some say so in `role`, and most servers say `assistant` or nothing."""
+def find_foreign_role(message: Mapping[str, Any]) -> str | None:
+    """The fault of a message whose `role` is not the model's; most servers write `assistant` or nothing."""
     role = message.get("role")
     if not role or (isinstance(role, str) and role.lower() in {"assistant", "model"}):
         return None
-    return f"the endpoint's reply is a message of the role {repr(role)[:LONGEST_TOLD]}, not of the model"
+    return f"the endpoint's reply is a message of the role {repr(role)[:MAX_ERROR_TEXT]}, not of the model"
 
 
-def declined(value: Any) -> str | None:
-    """A refusal in words, whatever stands in the field for it; None where nothing does."""
+def read_refusal(value: Any) -> str | None:
+    """The text of a refusal field of any type; None if it is empty."""
     if isinstance(value, str):
         return value or None
-    return f"it said so without words ({repr(value)[:LONGEST_TOLD]})" if value else None
+    return f"it said so without words ({repr(value)[:MAX_ERROR_TEXT]})" if value else None
 
 
-def mapping(value: Any) -> dict[str, Any]:
-    """An object of the reply, or an empty one where something else stands."""
+def as_object(value: Any) -> dict[str, Any]:
+    """The value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
-def whole(value: Any) -> int:
-    """A token count as a non-negative int, whatever stood there."""
+def count_or_zero(value: Any) -> int:
+    """The value if it is a positive integer, else 0."""
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
-def words(value: Any) -> str | None:
-    """A text of the reply, or None where something else stands."""
+def text_or_none(value: Any) -> str | None:
+    """The value if it is a string, else None."""
     return value if isinstance(value, str) else None
 
 
@@ -334,10 +329,10 @@ def _text(value: Any) -> str | None:
 
 @dataclass(slots=True)
 class HttpReply:
-    """An answered request: status, headers with lower-case names, body."""
+    """An HTTP reply: status, headers with lower-case names, body."""
 
     status: int
     headers: dict[str, str] = field(default_factory=dict)
     body: bytes = b""
     whole: bool = True
-    """False where the body was longer than is read of one."""
+    """False if the body was longer than the limit."""

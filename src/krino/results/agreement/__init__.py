@@ -1,1 +1,1 @@
-"""A judge against people: read their labels, hold them against a run's verdicts, and say how far both agree."""
+"""Compares a judge with people: reads their labels and measures how far verdicts agree with them."""

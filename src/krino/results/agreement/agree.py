@@ -1,4 +1,4 @@
-"""Holds a run, or any judgements, against the labels of people."""
+"""Compares a run, or any judgements, with the labels of people."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ import numpy as np
 
 from krino.contract import Judgement
 from krino.errors import UsageProblem
-from krino.results.agreement.confidence import calibrations
-from krino.results.agreement.fields import FieldData, Sampling, compare_field, field_data, where_they_went
-from krino.results.agreement.headline import overall, with_headline
-from krino.results.agreement.kinds import NotComparable
-from krino.results.agreement.labels import Labels, labels_of, read_labels, with_values
+from krino.results.agreement.calibration import calibrate_confidences
+from krino.results.agreement.coding import NotComparable
+from krino.results.agreement.field_agreement import FieldData, Sampling, collect_field, compare_field, count_outcomes
+from krino.results.agreement.headline import add_headline, summarise_headlines
+from krino.results.agreement.labelled_verdicts import ABSENT, Verdicts, read_verdicts
+from krino.results.agreement.labels import Labels, labels_from_rows, read_labels, translate_values
 from krino.results.agreement.result import (
     Agreement,
     AgreementCounts,
@@ -24,19 +25,18 @@ from krino.results.agreement.result import (
     FieldAgreement,
     Skipped,
 )
-from krino.results.agreement.verdicts import ABSENT, Verdicts, gather
-from krino.results.named_cases import WORST, reason_of
+from krino.results.explanations import DEFAULT_WORST, explain_value
+from krino.results.formatting import join_quoted, quote
 from krino.results.verdict_schema import Schema, closed_labels, declared_scale
-from krino.results.wording import listed, shown
 from krino.runs.manifest import JudgeCard
 from krino.runs.reading import load_run
-from krino.stats.resample import DRAWS, LEVEL
+from krino.stats.bootstrap import DRAWS, LEVEL
 from krino.text.clean import clean_name
 from krino.text.guessing import guessed
 
 _SHOWN_IDS = 3
-_Read = Callable[[Collection[int] | None], Iterable[Judgement | Mapping[str, Any]]]
-"""Gives the judgements; of a run, only those of the cases at some places, if asked so."""
+_ReadJudgements = Callable[[Collection[int] | None], Iterable[Judgement | Mapping[str, Any]]]
+"""Returns the judgements; those of a run can be limited to the cases at some places."""
 
 
 def agree(
@@ -46,36 +46,41 @@ def agree(
     fields: Collection[str] | None = None,
     confidence: Mapping[str, str] | None = None,
     cluster: str | None = None,
-    worst: int = WORST,
+    worst: int = DEFAULT_WORST,
     values: Mapping[str, Any] | None = None,
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Agreement:
     """How far judgements (or the folder of a run) agree with labels (rows, or a file of them).
 
-    `fields`: only these; `confidence`: which field of the verdict each confidence is about, where the names do not
-    tell; `cluster`: a column of the labels or the metadata whose cases the bootstrap draws together; `values`: what
-    words of the labels stand for, as {"good": 1, "bad": 0}, or of one field {"faithfulness": {"good": 1, "bad": 0}}.
-    For the reasons of the worst cases judgements are looked at again, so that an iterator is kept in memory.
+    Args:
+        fields: compare only these fields.
+        confidence: which field each confidence is about, where names such as `match_confidence` do not say so.
+        cluster: a column of the labels or the metadata whose cases the bootstrap draws together.
+        values: what words in the labels stand for, as `{"good": 1, "bad": 0}`, or for one field
+            `{"faithfulness": {"good": 1, "bad": 0}}`.
+        worst: how many cases to name for each field.
+
+    Judgements are read a second time for the reasons of the worst cases, so an iterator is kept in memory.
     """
-    given = _labels(labels)
+    given = _load_labels(labels)
     verdicts = Verdicts(given, frozenset(confidence or ()), cluster)
-    read, about = _source(judgements)
-    gather(read(None), verdicts)
-    _check_overlap(given, verdicts)
-    given = with_values(given, values or {}, verdicts.names)
-    compared, skipped = _compared(given, verdicts, fields, cluster, about.fields_schema)
+    read, about = _open_judgements(judgements)
+    read_verdicts(read(None), verdicts)
+    _require_overlap(given, verdicts)
+    given = translate_values(given, values or {}, verdicts.names)
+    compared, skipped = _select_fields(given, verdicts, fields, cluster, about.fields_schema)
     groups, clusters = _find_clusters(cluster, given, verdicts) if cluster is not None else (None, None)
     sampling = Sampling(draws, seed, groups)
-    held = [with_headline(compare_field(data, given, sampling, worst)) for data in compared]
+    results = [add_headline(compare_field(data, given, sampling, worst)) for data in compared]
     counts = _counts(compared, verdicts)
-    calibrated = list(calibrations(verdicts, compared, confidence or {}, sampling))
+    calibrated = list(calibrate_confidences(verdicts, compared, confidence or {}, sampling))
     return Agreement(
-        headline=overall(held, counts),
+        headline=summarise_headlines(results, counts),
         counts=counts,
-        absent_ids=_absent(given, verdicts),
+        absent_ids=_first_absent(given, verdicts),
         raters=tuple(dict.fromkeys(rater for data in compared for rater in data.raters)),
-        fields=_with_reasons(held, read, about.rules, verdicts),
+        fields=_add_reasons(results, read, about.rules, verdicts),
         calibration=tuple(item for item in calibrated if isinstance(item, CalibrationResult)),
         skipped=(*skipped, *(item for item in calibrated if isinstance(item, Skipped))),
         clusters=clusters,
@@ -84,10 +89,10 @@ def agree(
     )
 
 
-def _source(
+def _open_judgements(
     judgements: str | os.PathLike[str] | Iterable[Judgement | Mapping[str, Any]],
-) -> tuple[_Read, JudgeCard]:
-    """How to read the judgements, as often as is needed, and what is known of their judge."""
+) -> tuple[_ReadJudgements, JudgeCard]:
+    """A function that reads the judgements, any number of times, and what is known about their judge."""
     if isinstance(judgements, str | os.PathLike):
         run = load_run(judgements)
         return run.found().records, run.manifest.about
@@ -95,34 +100,36 @@ def _source(
     return lambda _: again, JudgeCard()
 
 
-def _labels(labels: str | os.PathLike[str] | Labels | Iterable[Mapping[str, Any]]) -> Labels:
+def _load_labels(labels: str | os.PathLike[str] | Labels | Iterable[Mapping[str, Any]]) -> Labels:
     if isinstance(labels, Labels):
         return labels
-    return read_labels(labels) if isinstance(labels, str | os.PathLike) else labels_of(labels)
+    return read_labels(labels) if isinstance(labels, str | os.PathLike) else labels_from_rows(labels)
 
 
-def _check_overlap(labels: Labels, verdicts: Verdicts) -> None:
+def _require_overlap(labels: Labels, verdicts: Verdicts) -> None:
     if not verdicts.cases:
         raise UsageProblem("the run has no judgements yet: there is nothing to compare")
     if verdicts.cases == verdicts.unlabelled:
         raise UsageProblem(
             "no label belongs to a case of the run: the ids of the labels look like "
-            f"{listed(labels.ids, _SHOWN_IDS)}, those of the run like {listed(verdicts.first_ids)}; "
+            f"{join_quoted(labels.ids, _SHOWN_IDS)}, those of the run like {join_quoted(verdicts.first_ids)}; "
             "say which column holds the id with --map id=COLUMN"
         )
 
 
-def _compared(
+def _select_fields(
     labels: Labels, verdicts: Verdicts, wanted: Collection[str] | None, cluster: str | None, schema: Schema
 ) -> tuple[list[FieldData], list[Skipped]]:
-    """The labelled fields in the order of the verdict, and the columns that are none."""
-    if not verdicts.names:  # no case has a verdict: which columns are fields, nobody can tell
+    """The labelled fields in the order of the verdict, and the columns that cannot be compared."""
+    if not verdicts.names:  # without a verdict, columns cannot be matched with fields
         return [], []
     for name in wanted or ():
         if name not in verdicts.names or name not in labels.columns:
             side, there = ("labels", labels.columns) if name in verdicts.names else ("verdict", verdicts.names)
             guess = guessed(name, there)
-            raise UsageProblem(f"field {shown(name)}: no such field in the {side}{guess}; there are {listed(there)}")
+            raise UsageProblem(
+                f"field {quote(name)}: no such field in the {side}{guess}; there are {join_quoted(there)}"
+            )
     skipped = [
         Skipped(column=name, why="no field of the verdict")
         for name in labels.columns
@@ -133,14 +140,14 @@ def _compared(
         if name in labels.columns and (wanted is None or name in wanted):
             try:
                 compared.append(
-                    field_data(name, labels, verdicts, declared_scale(schema, name), closed_labels(schema, name))
+                    collect_field(name, labels, verdicts, declared_scale(schema, name), closed_labels(schema, name))
                 )
             except NotComparable as why:
                 skipped.append(Skipped(column=name, why=str(why)))
     if not compared:
         raise UsageProblem(
             f"no column of the labels is a field of the verdict that can be compared: the labels have "
-            f"{listed(labels.columns)}, the verdict has {listed(verdicts.names)}; "
+            f"{join_quoted(labels.columns)}, the verdict has {join_quoted(verdicts.names)}; "
             "rename a column with --map FIELD=COLUMN"
         )
     return compared, skipped
@@ -149,10 +156,10 @@ def _compared(
 def _counts(compared: list[FieldData], verdicts: Verdicts) -> AgreementCounts:
     status = np.frombuffer(bytes(verdicts.status), np.uint8)
     labelled = np.any([data.labelled for data in compared], axis=0) if compared else np.ones(len(status), np.bool_)
-    return AgreementCounts(**where_they_went(status, labelled), unlabelled=verdicts.unlabelled)
+    return AgreementCounts(**count_outcomes(status, labelled), unlabelled=verdicts.unlabelled)
 
 
-def _absent(labels: Labels, verdicts: Verdicts) -> tuple[str, ...]:
+def _first_absent(labels: Labels, verdicts: Verdicts) -> tuple[str, ...]:
     missing = (own_id for own_id, case in labels.ids.items() if verdicts.status[case] == ABSENT)
     return tuple(islice(missing, _SHOWN_IDS))
 
@@ -161,13 +168,13 @@ def _absent(labels: Labels, verdicts: Verdicts) -> tuple[str, ...]:
 
 
 def _find_clusters(column: str, labels: Labels, verdicts: Verdicts) -> tuple[list[Hashable], Clusters]:
-    """For each labelled case its cluster; a case without one is a cluster of its own."""
+    """The cluster of each labelled case; a case without one forms its own."""
     in_labels = column in labels.columns
-    known: dict[int, Any] = _from_labels(column, labels) if in_labels else dict(verdicts.clusters)
+    known: dict[int, Any] = _clusters_in_labels(column, labels) if in_labels else dict(verdicts.clusters)
     if not known:
         raise UsageProblem(
-            f"cluster {shown(column)}: neither the labels nor the metadata of the labelled cases have such a "
-            f"column{guessed(column, labels.columns)}; the labels have {listed(labels.columns)}"
+            f"cluster {quote(column)}: neither the labels nor the metadata of the labelled cases have such a "
+            f"column{guessed(column, labels.columns)}; the labels have {join_quoted(labels.columns)}"
         )
     groups: list[Hashable] = [("named", known[case]) if case in known else case for case in range(len(labels.ids))]
     return groups, Clusters(
@@ -178,7 +185,7 @@ def _find_clusters(column: str, labels: Labels, verdicts: Verdicts) -> tuple[lis
     )
 
 
-def _from_labels(column: str, labels: Labels) -> dict[int, str]:
+def _clusters_in_labels(column: str, labels: Labels) -> dict[int, str]:
     found: dict[int, str] = {}
     given = labels.columns[column]
     for case, _, number in given.table().tolist():
@@ -186,7 +193,7 @@ def _from_labels(column: str, labels: Labels) -> dict[int, str]:
         if value is not None and found.setdefault(case, str(value)) != str(value):
             own_id = next(own_id for own_id, at in labels.ids.items() if at == case)
             raise UsageProblem(
-                f"cluster {shown(column)}: case {shown(own_id)} has two values: {shown(found[case])}, {shown(value)}"
+                f"cluster {quote(column)}: case {quote(own_id)} has two values: {quote(found[case])}, {quote(value)}"
             )
     return found
 
@@ -194,10 +201,10 @@ def _from_labels(column: str, labels: Labels) -> dict[int, str]:
 # --- reasons ---------------------------------------------------------------------------------------
 
 
-def _with_reasons(
-    fields: Sequence[FieldAgreement], read: _Read, rules: Mapping[str, str], verdicts: Verdicts
+def _add_reasons(
+    fields: Sequence[FieldAgreement], read: _ReadJudgements, rules: Mapping[str, str], verdicts: Verdicts
 ) -> tuple[FieldAgreement, ...]:
-    """With why the judge said what it said, of the cases that disagree most; only their judgements are read again."""
+    """Add the judge's reasons to the worst cases. Only their judgements are read again."""
     wanted: dict[str, list[str]] = {}
     for field in fields:
         for case in field.worst:
@@ -208,10 +215,10 @@ def _with_reasons(
         own_id = clean_name(judgement.id if isinstance(judgement, Judgement) else judgement["id"])
         if own_id in wanted:
             plain = judgement.model_dump(mode="json") if isinstance(judgement, Judgement) else judgement
-            reasons.update({(name, own_id): reason_of(plain, name, rules) for name in wanted[own_id]})
+            reasons.update({(name, own_id): explain_value(plain, name, rules) for name in wanted[own_id]})
 
-    def explained(field: FieldAgreement) -> FieldAgreement:
+    def add_reason(field: FieldAgreement) -> FieldAgreement:
         worst = (case.model_copy(update={"reason": reasons[field.field, case.id]}) for case in field.worst)
         return field.model_copy(update={"worst": tuple(worst)})
 
-    return tuple(map(explained, fields))
+    return tuple(map(add_reason, fields))

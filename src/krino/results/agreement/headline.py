@@ -1,17 +1,17 @@
-"""Says in a sentence what an agreement comes to, for people who know no kappa.
+"""Summarises agreement in a sentence, for readers who do not know kappa.
 
-The judge is held beside the raters themselves: who agrees with people as they agree with each other does as well as can
-be asked. Which measure speaks depends on the data (classes: kappa, numbers: rank correlation), and whether the two
-differ is for the interval of their difference to say, for which the same cases were drawn on both sides.
+The judge is compared with the raters themselves: a judge that agrees with people as much as they agree with each other
+does as well as can be expected. The measure depends on the data (classes: kappa, numbers: rank correlation). Whether
+the two differ is decided by the interval of their difference, for which both sides share the same draws.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from krino.results.agreement.result import AgreementCounts, FieldAgreement, Figure, Standing
-from krino.results.wording import counted
-from krino.stats.moments import FEW
+from krino.results.agreement.result import AgreementCounts, FieldAgreement, Figure, RelativeAgreement
+from krino.results.formatting import format_count
+from krino.stats.confidence_intervals import FEW
 
 _BY_PAIRS = {
     "category": ("mean_kappa", "mean_agreement"),
@@ -28,33 +28,33 @@ _MEASURES = {
     **dict.fromkeys(_BY_ALPHA, "Krippendorff's alpha; 1 is full agreement, 0 is chance"),
 }
 _NARROW = 0.1
-"""A difference that surely lies within this is none that matters; beyond it, what it could be is said."""
-_ORDER: tuple[Standing, ...] = ("less", "about as much", "more", "too few", "one rater", "nothing")
+"""A smaller difference does not matter; if it may be larger, the sentence gives its interval."""
+_ORDER: tuple[RelativeAgreement, ...] = ("less", "about as much", "more", "too few", "one rater", "nothing")
 
 
-def with_headline(field: FieldAgreement) -> FieldAgreement:
-    standing, sentence = _told(field)
+def add_headline(field: FieldAgreement) -> FieldAgreement:
+    standing, sentence = _compare_with_people(field)
     return field.model_copy(update={"standing": standing, "headline": sentence})
 
 
-def overall(fields: Sequence[FieldAgreement], counts: AgreementCounts) -> str:
-    """Of one field its own sentence; of several, in how many the judge stands how."""
-    sentences = [fields[0].headline] if len(fields) == 1 else list(_by_standing(fields))
+def summarise_headlines(fields: Sequence[FieldAgreement], counts: AgreementCounts) -> str:
+    """The sentence of a single field; for several, how many fields have which result."""
+    sentences = [fields[0].headline] if len(fields) == 1 else list(_summarise_by_standing(fields))
     if not fields:
         sentences.append("Nothing could be compared.")
     if counts.without_verdict:
-        cases = counted(counts.without_verdict, "labelled case")
+        cases = format_count(counts.without_verdict, "labelled case")
         sentences.append(f"No figure counts {cases} without a verdict.")
     return " ".join(sentences)
 
 
-def _by_standing(fields: Sequence[FieldAgreement]) -> Iterator[str]:
+def _summarise_by_standing(fields: Sequence[FieldAgreement]) -> Iterator[str]:
     words = {
         "less": "the judge agrees with your raters less than they agree with each other",
         "about as much": "the judge agrees with your raters about as much as they agree with each other",
         "more": "the judge agrees with your raters more than they agree with each other",
-        "too few": "there are too few cases to tell how the judge agrees with your raters",
-        "one rater": "there is one rater, so that nobody can tell how far people would agree with each other",
+        "too few": "there are too few cases to compare the judge with your raters",
+        "one rater": "there is one rater, so that agreement among people is unknown",
         "nothing": "nothing could be compared",
     }
     for standing in _ORDER:
@@ -67,20 +67,20 @@ def _by_standing(fields: Sequence[FieldAgreement]) -> Iterator[str]:
 # --- one field -----------------------------------------------------------------------------------
 
 
-def _told(field: FieldAgreement) -> tuple[Standing, str]:
+def _compare_with_people(field: FieldAgreement) -> tuple[RelativeAgreement, str]:
     if not field.counts.compared:
         return "nothing", "Nothing could be compared: no labelled case has a value of the judge in this field."
     if not field.people:
-        told = "With one label a case nobody can tell how far people would agree with each other."
-        return "one rater", f"{_with_one(field)} {told}"
-    name = _measure(field)
+        unknown = "With one label for each case, agreement among people is unknown."
+        return "one rater", f"{_describe_single_rater(field)} {unknown}"
+    name = _select_measure(field)
     if name is None:
-        return "nothing", f"{_with_one(field)} Beyond that nothing can be measured: hardly any value differs."
-    return _beside_people(name, field.figures[name], field.people[name], field.gap[name])
+        return "nothing", f"{_describe_single_rater(field)} Nothing else can be measured: hardly any value differs."
+    return _describe_comparison(name, field.figures[name], field.people[name], field.gap[name])
 
 
-def _measure(field: FieldAgreement) -> str | None:
-    """The first that fits the kind of field and has a value on both sides."""
+def _select_measure(field: FieldAgreement) -> str | None:
+    """The first measure for this kind of field with a value on both sides."""
     for name in (*_BY_PAIRS[field.kind], *_BY_ALPHA):
         ours, theirs = field.figures.get(name), field.people.get(name)
         if ours is not None and theirs is not None and None not in (ours.value, theirs.value):
@@ -88,41 +88,43 @@ def _measure(field: FieldAgreement) -> str | None:
     return None
 
 
-def _beside_people(name: str, ours: Figure, theirs: Figure, gap: Figure) -> tuple[Standing, str]:
-    judge, people = _two(ours), _two(theirs)
-    measure = f"({_MEASURES[name]}; {counted(gap.n)})"
-    crowd = name in _BY_ALPHA  # so many raters that no pairs of them are made
-    agrees = "With the judge as one more rater, people agree" if crowd else "The judge agrees with your raters"
-    beside = "without it" if crowd else "they agree with each other"
+def _describe_comparison(name: str, ours: Figure, theirs: Figure, gap: Figure) -> tuple[RelativeAgreement, str]:
+    judge, people = _two_decimals(ours), _two_decimals(theirs)
+    measure = f"({_MEASURES[name]}; {format_count(gap.n)})"
+    by_alpha = name in _BY_ALPHA  # with many raters, pairs are not compared
+    agrees = "With the judge as one more rater, people agree" if by_alpha else "The judge agrees with your raters"
+    beside = "without it" if by_alpha else "they agree with each other"
     if gap.n < FEW or (gap.interval is None and gap.value):
-        other = "without it" if crowd else "they with each other"
+        other = "without it" if by_alpha else "they with each other"
         so_far = f"{agrees} at {judge}, {other} at {people}"
         return "too few", f"Too few cases to tell ({gap.n:,}, and {FEW} are needed). So far: {so_far} {measure}."
-    low, high = gap.interval or (0.0, 0.0)  # none of many cases: no draw told the two apart
+    low, high = gap.interval or (0.0, 0.0)  # no interval in spite of many cases: all draws were equal
     if low > 0 or high < 0:
-        standing: Standing = "more" if low > 0 else "less"
+        standing: RelativeAgreement = "more" if low > 0 else "less"
         return standing, f"{agrees} {standing} ({judge}) than {beside} ({people}) {measure}."
     wide = max(-low, high) > _NARROW
-    room = (
-        f" As far as these cases tell, the difference lies between {_signed(low)} and {_signed(high)}." if wide else ""
-    )
+    room = f" The difference lies between {_signed(low)} and {_signed(high)} (95 % interval)." if wide else ""
     return "about as much", f"{agrees} about as much ({judge}) as {beside} ({people}) {measure}.{room}"
 
 
-def _with_one(field: FieldAgreement) -> str:
-    """The judge against the one label that each case has, or where raters cannot be told apart by what they say."""
+def _describe_single_rater(field: FieldAgreement) -> str:
+    """The judge compared with one label for each case, or with raters who all gave the same labels."""
     figures, n = field.figures, field.counts.compared
     few = f" ({n:,} {'is' if n == 1 else 'are'} few: {FEW} are needed to rely on it)" if n < FEW else ""
-    if _known(figures.get("agreement")):
+    if _has_value(figures.get("agreement")):
         kappa = "kappa" if field.kind == "category" else "kappa_quadratic"
-        beyond = f" (kappa {_two(figures[kappa])}; 0 is chance)" if _known(figures.get(kappa)) else ""
+        beyond = f" (kappa {_two_decimals(figures[kappa])}; 0 is chance)" if _has_value(figures.get(kappa)) else ""
         share = f"{100 * _value(figures['agreement']):.0f} %"
-        return f"The judge says what people say in {share} of {counted(n)}{beyond}{few}."
-    order = f" (Spearman's rank correlation {_two(figures['spearman'])})" if _known(figures.get("spearman")) else ""
-    return f"Over {counted(n)} the judge is {_value(figures['mae']):.3g} away from people on average{order}{few}."
+        return f"The judge says what people say in {share} of {format_count(n)}{beyond}{few}."
+    order = (
+        f" (Spearman's rank correlation {_two_decimals(figures['spearman'])})"
+        if _has_value(figures.get("spearman"))
+        else ""
+    )
+    return f"Over {format_count(n)} the judge is {_value(figures['mae']):.3g} away from people on average{order}{few}."
 
 
-def _known(item: Figure | None) -> bool:
+def _has_value(item: Figure | None) -> bool:
     return item is not None and item.value is not None
 
 
@@ -131,7 +133,7 @@ def _value(item: Figure) -> float:
     return item.value
 
 
-def _two(item: Figure) -> str:
+def _two_decimals(item: Figure) -> str:
     return f"{_value(item):.2f}".replace("-", "−")
 
 

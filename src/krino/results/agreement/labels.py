@@ -1,4 +1,4 @@
-"""Reads what people said of the cases, in rows or columns a rater, and what their words stand for."""
+"""Reads the labels of people, with one row or one column for each rater, and translates their words."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from krino.cases.from_python import plain_record, rows_of_frame
 from krino.cases.item import ID_FIELDS, case_id
 from krino.cases.origin import Format, find_origins
 from krino.errors import UsageProblem
-from krino.results.kinds import is_too_long_for_a_label
-from krino.results.wording import listed, shown
+from krino.results.field_kinds import is_too_long_for_label
+from krino.results.formatting import join_quoted, quote
 from krino.text.clean import clean_name
 from krino.text.formulas import unmarked
 from krino.text.guessing import guessed
@@ -28,24 +28,24 @@ _OPTIONS: Final = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
 
 FREE_TEXT: Final = object()
-"""Stands for any text too long to be a label: it is not kept."""
+"""Replaces any text too long to be a label, which is not kept."""
 
 
 @dataclass(slots=True)
 class Pool:
-    """Values in the order in which they first came."""
+    """Distinct values, numbered in order of first appearance."""
 
     values: list[Any] = field(default_factory=list)
     _numbers: dict[Any, int] = field(default_factory=dict)
 
     def number(self, value: Any) -> int:
-        """The number of a value, the same for equal values: 1 and 1.0 differ here, as do 1 and "1"."""
+        """The number of a value, the same for equal values. 1, 1.0 and "1" are different values here."""
         is_text = isinstance(value, str)
         key = value if is_text else orjson.dumps(value, option=_OPTIONS, default=str)
         known = self._numbers.get(key)
         if known is not None:
             return known
-        if is_text and is_too_long_for_a_label(value):
+        if is_text and is_too_long_for_label(value):
             if self.has_free_text:
                 return self._numbers[FREE_TEXT]
             key = value = FREE_TEXT
@@ -53,8 +53,8 @@ class Pool:
         self.values.append(value)
         return self._numbers[key]
 
-    def replaced(self, meant: Callable[[Any], Any]) -> Pool:
-        """The same numbers for what the values stand for."""
+    def translate(self, meant: Callable[[Any], Any]) -> Pool:
+        """The same pool with translated values."""
         return Pool([meant(value) for value in self.values], self._numbers)
 
     @property
@@ -64,7 +64,7 @@ class Pool:
 
 RATER = "rater"
 PEOPLE = "people"
-"""The name of the rater where the labels name none."""
+"""The name of the rater if the labels name none."""
 
 
 @dataclass(slots=True)
@@ -73,9 +73,9 @@ class LabelColumn:
 
     pool: Pool = field(default_factory=Pool)
     places: list[str] = field(default_factory=list)
-    """Where each different value first stood, for messages."""
+    """Where each distinct value first appeared, for messages."""
     labels: array[int] = field(default_factory=lambda: array("q"))
-    """Case, rater and number of the value, label after label."""
+    """Case, rater and value number of every label, flattened."""
 
     def add(self, case: int, rater: int, value: Any, place: str) -> None:
         number = self.pool.number(value)
@@ -84,17 +84,17 @@ class LabelColumn:
         self.labels.extend((case, rater, number))
 
     def table(self) -> NDArray[np.int64]:
-        """A row a label: case, rater, number of the value."""
+        """One row for each label: case, rater, value number."""
         return np.array(self.labels, np.int64).reshape(-1, 3)
 
 
 _Destination: TypeAlias = tuple[LabelColumn | None, int | None]
-"""The labels that a column of the file belongs to, and its rater where its name tells."""
+"""The field that a column of the file belongs to, and its rater if the column name has one."""
 
 
 @dataclass(slots=True)
 class Labels:
-    """All labels, by column. Columns that are no field of the verdict are kept too: only the run can tell."""
+    """All labels by column. Columns are kept even if they may be no field of the verdict, which only the run knows."""
 
     ids: dict[str, int] = field(default_factory=dict)
     raters: dict[str, int] = field(default_factory=dict)
@@ -104,34 +104,35 @@ class Labels:
     _forms: dict[str, tuple[str, bool]] = field(default_factory=dict)
 
     def add(self, row: Mapping[str, Any], place: str) -> None:
-        """One row; raises `UsageProblem` for one without an id, and for a second one of the same case and rater."""
+        """Add a row. Raises `UsageProblem` if it has no id, or is the second of the same case and rater."""
         own_id = case_id(row)
         if own_id is None:
             raise UsageProblem(
                 f"{place}: no id of a case; name the column `id`, or say which it is with --map id=COLUMN "
-                f"(the columns are {listed(row)})"
+                f"(the columns are {join_quoted(row)})"
             )
         case = self.ids.setdefault(own_id, len(self.ids))
         row_rater = self._rater_of(row, place)
         before = self._rows.setdefault((case, row_rater), place)
         if before is not place:
-            whose = f" by rater {shown(row[RATER])}" if RATER in row else ""
+            whose = f" by rater {quote(row[RATER])}" if RATER in row else ""
             raise UsageProblem(
-                f"{place}: a second row of case {shown(own_id)}{whose}, after {before}; keep one, "
+                f"{place}: a second row of case {quote(own_id)}{whose}, after {before}; keep one, "
                 f"or tell the raters apart in a column `{RATER}`"
             )
         for name, value in row.items():
             column, own_rater = self._destinations.get(name) or self._find_destination(name, place)
-            if column is None or value != value:  # nan, the one value unlike itself, is how frames write nothing
+            # nan, the only value unequal to itself, is a missing cell of a data frame
+            if column is None or value != value:
                 continue
             if isinstance(value, float) and math.isinf(value):
-                raise UsageProblem(f"{place}: the label {shown(value)} of {shown(name)} is too large for a number")
+                raise UsageProblem(f"{place}: the label {quote(value)} of {quote(name)} is too large for a number")
             column.add(case, row_rater if own_rater is None else own_rater, value, place)
 
     def _rater_of(self, row: Mapping[str, Any], place: str) -> int:
         if RATER not in row:
             return self._rater(PEOPLE)
-        name = "" if row[RATER] is None else _rater_name(row[RATER])
+        name = "" if row[RATER] is None else _clean_rater_name(row[RATER])
         if not name:
             raise UsageProblem(f"{place}: the column `{RATER}` is empty; say who gave these labels")
         return self._rater(name)
@@ -140,7 +141,7 @@ class Labels:
         return self.raters.setdefault(name, len(self.raters))
 
     def _find_destination(self, name: str, place: str) -> _Destination:
-        """Where the values of a column go: `score` to the row's rater, `score:anna` to Anna, the id nowhere."""
+        """The field and rater of a column: `score` has the row's rater, `score:anna` has Anna, the id has neither."""
         field_name, _, rater = (part.strip() for part in str(name).partition(":"))
         found: _Destination = (None, None)
         if name not in (RATER, *ID_FIELDS):
@@ -149,19 +150,19 @@ class Labels:
             known, was_by_column = self._forms.setdefault(field_name, (name, by_column))
             if was_by_column != by_column:
                 raise UsageProblem(
-                    f"{place}: columns {shown(known)} and {shown(name)} both give {shown(field_name)}; "
+                    f"{place}: columns {quote(known)} and {quote(name)} both give {quote(field_name)}; "
                     "write every rater as a column FIELD:RATER, or leave one of the two out"
                 )
             found = (
                 self.columns.setdefault(field_name, LabelColumn()),
-                self._rater(_rater_name(rater)) if by_column else None,
+                self._rater(_clean_rater_name(rater)) if by_column else None,
             )
         self._destinations[name] = found
         return found
 
 
-def _rater_name(given: Any) -> str:
-    """One person is one rater, also where a name was copied with a soft hyphen or a character of no width in it."""
+def _clean_rater_name(given: Any) -> str:
+    """The name without invisible characters, such as soft hyphens, so that one person is one rater."""
     return clean_name(str(given)).strip()
 
 
@@ -171,25 +172,25 @@ def read_labels(
     format: Format = "auto",  # noqa: A002
     mapping: Mapping[str, str] | None = None,
 ) -> Labels:
-    """The labels of a file in any format that cases can have. A row that cannot be read is an error, not a gap."""
+    """Read labels from a file in any format of cases. A row that cannot be read is an error."""
     table = all(origin.format == "csv" for origin in find_origins([path], format))
-    return _gathered(_rows_of_file(path, format, mapping, is_table=table), os.fspath(path))
+    return _collect(_read_rows(path, format, mapping, is_table=table), os.fspath(path))
 
 
-def labels_of(rows: Iterable[Mapping[str, Any]]) -> Labels:
-    """The same from rows in memory: mappings, or a frame."""
+def labels_from_rows(rows: Iterable[Mapping[str, Any]]) -> Labels:
+    """Labels from rows in memory: mappings, or a data frame."""
     given = rows_of_frame(rows)
     numbered = ((row, f"row {number} of the labels") for number, row in enumerate(rows if given is None else given, 1))
-    return _gathered(((_without_gaps(row, place), place) for row, place in numbered), "the labels")
+    return _collect(((_drop_missing(row, place), place) for row, place in numbered), "the labels")
 
 
-def _without_gaps(row: Any, place: str) -> Mapping[str, Any]:
-    """A row as plain values; a frame writes a cell without a label as nan, which is not the label null."""
+def _drop_missing(row: Any, place: str) -> Mapping[str, Any]:
+    """A row as plain values, without the nan cells of a data frame, which are not labels of null."""
     found = plain_record(row, place)
     return {name: value for name, value in found.items() if value is not None or row[name] is None}
 
 
-def _gathered(rows: Iterable[tuple[Mapping[str, Any], str]], name: str) -> Labels:
+def _collect(rows: Iterable[tuple[Mapping[str, Any], str]], name: str) -> Labels:
     labels = Labels()
     for row, place in rows:
         labels.add(row, place)
@@ -198,7 +199,7 @@ def _gathered(rows: Iterable[tuple[Mapping[str, Any], str]], name: str) -> Label
     return labels
 
 
-def _rows_of_file(
+def _read_rows(
     path: str | os.PathLike[str],
     format: Format,  # noqa: A002
     mapping: Mapping[str, str] | None,
@@ -208,30 +209,33 @@ def _rows_of_file(
     for item in read_cases([path], format=format, mapping=mapping):
         if item.record is None:
             raise UsageProblem(f"{item.problem}")
-        yield (_of_table(item.record) if is_table else item.record), str(item.source)
+        yield (_clean_table_row(item.record) if is_table else item.record), str(item.source)
 
 
-def _of_table(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A table has no null: an empty cell is no label, the word is the value. Exports mark what a spreadsheet would run
-    as a formula (`-1`, `@anna`); here the marks come off, so that ids, raters and codes are what they were."""
+def _clean_table_row(record: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A row of a table. An empty cell is no label, and the word "null" is the value.
+
+    Exports mark text that a spreadsheet would run as a formula (`-1`, `@anna`); the marks are removed here, so that
+    ids, raters and codes are unchanged.
+    """
     return {
-        unmarked(name): None if value == "null" else _unmarked(value)
+        unmarked(name): None if value == "null" else _remove_mark(value)
         for name, value in record.items()
         if value is not None or name == RATER
     }
 
 
-def _unmarked(value: Any) -> Any:
+def _remove_mark(value: Any) -> Any:
     if isinstance(value, str):
         return unmarked(value)
     try:
-        return orjson.loads(unmarked(orjson.dumps(value).decode()))  # it was JSON in its cell, and marked as such
-    except orjson.JSONEncodeError:  # nested deeper than any label of ours
+        return orjson.loads(unmarked(orjson.dumps(value).decode()))  # JSON in a cell, marked as a whole
+    except orjson.JSONEncodeError:  # nested deeper than any real label
         return value
 
 
 def parse_values(texts: Iterable[str]) -> dict[str, Any]:
-    """`good=1,bad=0`, or of one field `faithfulness:good=1,bad=0`; the form that `agree` takes."""
+    """Parse `good=1,bad=0`, or for one field `faithfulness:good=1,bad=0`, into the form that `agree` takes."""
     values: dict[str, Any] = {}
     for text in texts:
         field, colon, pairs = text.partition(":")
@@ -242,56 +246,57 @@ def parse_values(texts: Iterable[str]) -> dict[str, Any]:
             if not (word and equals and value) or (colon and not field):
                 raise UsageProblem(f"--values {text}: write it as good=1,bad=0 or, for one field, FIELD:good=1,bad=0")
             if word in home:
-                raise UsageProblem(f"--values {text}: {shown(word)} is given twice; keep one")
+                raise UsageProblem(f"--values {text}: {quote(word)} is given twice; keep one")
             home[word] = value
     return values
 
 
-def with_values(labels: Labels, values: Mapping[str, Any], fields: Collection[str]) -> Labels:
-    """The labels with those words replaced, in the columns that are fields of the verdict.
+def translate_values(labels: Labels, values: Mapping[str, Any], fields: Collection[str]) -> Labels:
+    """The labels with words translated, in the columns that are fields of the verdict.
 
-    A word that no label has is refused: a slip must not leave the labels as they were in silence.
+    A word that no label has is refused, because a typing error would silently translate nothing.
     """
     if not values or not fields:
         return labels
-    common = {_word(key): value for key, value in values.items() if not isinstance(value, Mapping)}
+    common = {_normalise_word(key): value for key, value in values.items() if not isinstance(value, Mapping)}
     own = {key: value for key, value in values.items() if isinstance(value, Mapping)}
     columns = {name: column for name, column in labels.columns.items() if name in fields}
     for name in own:
         if name not in columns:
             guess = guessed(name, columns)
-            raise UsageProblem(f"--values {name}: no such field in the labels{guess}; there are {listed(columns)}")
-    seen = {
-        name: {_word(value) for value in column.pool.values if value is not None} for name, column in columns.items()
+            raise UsageProblem(f"--values {name}: no such field in the labels{guess}; there are {join_quoted(columns)}")
+    used = {
+        name: {_normalise_word(value) for value in column.pool.values if value is not None}
+        for name, column in columns.items()
     }
-    _refuse_unseen(common, set().union(*seen.values()), "")
+    _refuse_unused(common, set().union(*used.values()), "")
     meanings = {}
     for name in columns:
-        mine = {_word(key): value for key, value in own.get(name, {}).items()}
-        _refuse_unseen(mine, seen[name], f"{name}:")
+        mine = {_normalise_word(key): value for key, value in own.get(name, {}).items()}
+        _refuse_unused(mine, used[name], f"{name}:")
         meanings[name] = {**common, **mine}
-    read = {name: _replaced(column, meanings[name]) for name, column in columns.items()}
+    read = {name: _translate_column(column, meanings[name]) for name, column in columns.items()}
     return replace(labels, columns={**labels.columns, **read})
 
 
-def _refuse_unseen(meant: Mapping[str, Any], seen: set[str], field: str) -> None:
+def _refuse_unused(meant: Mapping[str, Any], used: set[str], field: str) -> None:
     for word in meant:
-        if word not in seen:
-            guess = guessed(word, seen)
+        if word not in used:
+            guess = guessed(word, used)
             raise UsageProblem(
-                f"--values {field}{word}: no label says so{guess}; the labels say {listed(sorted(seen))}"
+                f"--values {field}{word}: no label has it{guess}; the labels have {join_quoted(sorted(used))}"
             )
 
 
-def _replaced(column: LabelColumn, meanings: Mapping[str, Any]) -> LabelColumn:
-    def meant(value: Any) -> Any:
-        return value if value is None else meanings.get(_word(value), value)
+def _translate_column(column: LabelColumn, meanings: Mapping[str, Any]) -> LabelColumn:
+    def translate(value: Any) -> Any:
+        return value if value is None else meanings.get(_normalise_word(value), value)
 
-    return LabelColumn(column.pool.replaced(meant), column.places, column.labels)
+    return LabelColumn(column.pool.translate(translate), column.places, column.labels)
 
 
-def _word(value: Any) -> str:
-    """A label as somebody would type it; capitals do not matter."""
+def _normalise_word(value: Any) -> str:
+    """A label as somebody would type it, in lower case."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return f"{value:g}"
     return str(value).strip().casefold()

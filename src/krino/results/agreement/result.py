@@ -1,4 +1,4 @@
-"""What `krino agree` finds, as data: every figure with its interval, its n, and a reason where it has no value."""
+"""The result of `krino agree`: every figure with its interval, its n, and the reason if it has no value."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from typing import Literal
 
 from pydantic import Field
 
-from krino.results import Frozen
-from krino.results.agreement.kinds import Kind
+from krino.results import FrozenModel, PrintableModel
+from krino.results.agreement.coding import Kind
 
-Standing = Literal["more", "about as much", "less", "too few", "one rater", "nothing"]
-"""The judge agrees with people more than they with each other, ...; or why that cannot be told."""
+RelativeAgreement = Literal["more", "about as much", "less", "too few", "one rater", "nothing"]
+"""How much the judge agrees with people, relative to how much they agree with each other; or why it is unknown."""
 
 
-class Figure(Frozen):
-    """One statistic. `value` is null where it is undefined, `interval` where too few cases can vary: `why` says so."""
+class Figure(FrozenModel):
+    """One statistic. `value` is null if undefined, `interval` if the cases do not allow one; `why` has the reason."""
 
     value: float | None
     interval: tuple[float, float] | None = None
     n: int
-    """Cases it stands on."""
+    """The number of cases that it was computed from."""
     why: str | None = None
 
 
-class ClassAgreement(Frozen):
-    """One class: how often people (majority) and judge say it, and how well the judge finds it."""
+class ClassAgreement(FrozenModel):
+    """One class: how many times people (by majority) and the judge gave it, and how well the judge detects it."""
 
     value: str
     people: int
@@ -34,14 +34,14 @@ class ClassAgreement(Frozen):
     f1: Figure
 
 
-class Confusion(Frozen):
-    """Cases by what people say (rows, majority) and what the judge says (columns)."""
+class Confusion(FrozenModel):
+    """Counts of cases by the class of people (rows, by majority) and of the judge (columns)."""
 
     values: tuple[str, ...]
     counts: tuple[tuple[int, ...], ...]
 
 
-class Disagreement(Frozen):
+class Disagreement(FrozenModel):
     """A case on which judge and people differ."""
 
     id: str
@@ -49,20 +49,20 @@ class Disagreement(Frozen):
     people: dict[str, str]
     """Rater to label."""
     reason: str = ""
-    """Why the judge says what it says, in words."""
+    """The judge's reason, in words."""
     distance: float
-    """Classes: the share of raters that say something else. Numbers: how far from the mean of the raters."""
+    """For classes: the share of raters who differ. For numbers: the distance from the mean of the raters."""
 
 
-class LabelledCounts(Frozen):
-    """Where labelled cases went; nothing is dropped without being counted here."""
+class LabelledCounts(FrozenModel):
+    """What became of the labelled cases; every case is counted here."""
 
     labelled: int
     judged: int
     failed: int
     error: int
     absent: int
-    """Labelled, but the run has no such case."""
+    """Labelled cases that the run does not have."""
 
     @property
     def without_verdict(self) -> int:
@@ -70,23 +70,23 @@ class LabelledCounts(Frozen):
 
 
 class FieldCounts(LabelledCounts):
-    """Of one field."""
+    """Counts for one field."""
 
     null_in_verdict: int = 0
-    """Judged without a number where people gave one."""
+    """Judged null where people gave a value."""
     null_in_labels: int = 0
-    """People gave null (or nothing but null) where the judge gave a value."""
+    """Labelled null where the judge gave a value."""
     ties: int = 0
-    """Compared, but people have no majority: not in the figures against it, in all others."""
+    """Compared cases without a majority of people, which figures against the majority leave out."""
     compared: int
 
 
-class FieldAgreement(Frozen):
+class FieldAgreement(FrozenModel):
     """How far judge and people agree in one field of the verdict."""
 
     field: str
-    standing: Standing = "nothing"
-    """How far the judge agrees with people, beside how far they agree with each other."""
+    standing: RelativeAgreement = "nothing"
+    """How much the judge agrees with people, relative to how much they agree with each other."""
     headline: str = ""
     """The same as a sentence."""
     kind: Kind
@@ -94,21 +94,21 @@ class FieldAgreement(Frozen):
     counts: FieldCounts
     draws: int = 0
     figures: dict[str, Figure] = Field(default_factory=dict)
-    """The judge against people."""
+    """The judge compared with people."""
     people: dict[str, Figure] = Field(default_factory=dict)
-    """People among themselves, on the same cases; empty where there is one rater."""
+    """People compared with each other, on the same cases; empty with one rater."""
     gap: dict[str, Figure] = Field(default_factory=dict)
-    """The judge with people less people among themselves, drawn together: whether the two differ is for it to say."""
+    """`figures` minus `people`, from the same draws: their interval decides whether the two differ."""
     classes: tuple[ClassAgreement, ...] = ()
     confusion: Confusion | None = None
     disagreeing: int = 0
-    """Cases on which the judge differs from a rater."""
+    """The number of cases in which the judge differs from a rater."""
     worst: tuple[Disagreement, ...] = ()
     notes: tuple[str, ...]
 
 
-class Bin(Frozen):
-    """Judgements of like confidence."""
+class Bin(FrozenModel):
+    """Judgements of similar confidence."""
 
     low: float
     high: float
@@ -117,8 +117,8 @@ class Bin(Frozen):
     right: float | None
 
 
-class CalibrationResult(Frozen):
-    """Whether a confidence means what it says. Right is: the judge's `of` is what the majority of people say."""
+class CalibrationResult(FrozenModel):
+    """Calibration of a confidence. A judgement is right if its field `of` is what the majority of people gave."""
 
     field: str
     of: str
@@ -127,38 +127,38 @@ class CalibrationResult(Frozen):
     notes: tuple[str, ...] = ()
 
 
-class Skipped(Frozen):
+class Skipped(FrozenModel):
     """A column of the labels that was not compared."""
 
     column: str
     why: str
 
 
-class Clusters(Frozen):
-    """What the bootstrap drew instead of single cases."""
+class Clusters(FrozenModel):
+    """The clusters that the bootstrap drew instead of single cases."""
 
     column: str
     source: Literal["labels", "metadata"]
     count: int
     without: int
-    """Cases without a value: each stands for itself."""
+    """Cases without a value: each is drawn alone."""
 
 
 class AgreementCounts(LabelledCounts):
-    """Of all compared fields together, and the rest of the run."""
+    """Counts for all compared fields together, and the rest of the run."""
 
     unlabelled: int
-    """Cases of the run that nobody labelled."""
+    """Cases of the run without a label."""
 
 
-class Agreement(Frozen):
-    """A run against the labels of people."""
+class Agreement(PrintableModel):
+    """A run compared with the labels of people."""
 
     headline: str = ""
-    """What was found, in a sentence or two."""
+    """The result in a sentence or two."""
     counts: AgreementCounts
     absent_ids: tuple[str, ...]
-    """The first of the labelled ids that the run does not have."""
+    """The first labelled ids that the run does not have."""
     raters: tuple[str, ...]
     fields: tuple[FieldAgreement, ...]
     calibration: tuple[CalibrationResult, ...]

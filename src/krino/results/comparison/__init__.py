@@ -1,1 +1,1 @@
-"""Two runs over the same cases: what changed, how sure that is, and what it cost."""
+"""Compares two runs over the same cases."""

@@ -1,1 +1,1 @@
-"""Gates: rules that a run must keep, and what to tell a build when it does not."""
+"""Gates: rules that a run must meet for a build to pass."""

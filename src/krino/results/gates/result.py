@@ -1,4 +1,4 @@
-"""What a gate found, as data: one check a rule (and slice), each with its outcome and the reason."""
+"""The result of a gate: one check for each rule and slice, with its outcome and the reason."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from typing import Literal
 
 from pydantic import computed_field
 
-from krino.results import Frozen
-from krino.results.named_cases import NamedCase
+from krino.results import FrozenModel
+from krino.results.explanations import NamedCase
 from krino.runs.manifest import Counts
 from krino.text.clean import clean_line
 
 Outcome = Literal["holds", "broken", "too few"]
-"""`too few`: a slice with too few cases to be gated. It is shown, and neither holds nor breaks."""
+"""`too few`: a slice with too few cases to be gated, which is shown only."""
 
 
-class Check(Frozen):
+class Check(FrozenModel):
     rule: str
     slice: str | None = None
     outcome: Outcome
@@ -25,14 +25,14 @@ class Check(Frozen):
     value: float | None = None
     interval: tuple[float, float] | None = None
     against: int = 0
-    """Of a broken check: how many cases speak against it."""
+    """How many cases break the rule of a broken check."""
     against_words: str = ""
-    """What they are: `4 cases below 0.9, 1 case with null`."""
+    """Those cases in words: `4 cases below 0.9, 1 case with null`."""
     worst: tuple[NamedCase, ...] = ()
-    """The worst of those, with their reasons."""
+    """The worst of them, with their reasons."""
 
     def heading(self) -> str:
-        """What stands above the cases."""
+        """The line above the list of cases."""
         return self.against_words + (f", the worst {len(self.worst):,}" if len(self.worst) < self.against else "")
 
     def __str__(self) -> str:
@@ -42,7 +42,7 @@ class Check(Frozen):
         return f"{line}\n         {clean_line(f'{self.heading()}: {cases}')}" if cases else line
 
 
-class GateResult(Frozen):
+class GateResult(FrozenModel):
     run: str
     judge: str
     labeller: str
@@ -61,6 +61,6 @@ class GateResult(Frozen):
         return not self.broken
 
     def __str__(self) -> str:
-        """A line a rule, the broken ones with their worst cases."""
+        """One line for each rule, and the worst cases of broken ones."""
         outcome = "passed" if self.passed else f"failed, {len(self.broken):,} of {len(self.checks):,} rules broken"
         return "\n".join([f"{clean_line(self.run)}: gate {outcome}", *(str(check) for check in self.checks)])

@@ -1,4 +1,4 @@
-"""The small language of a gate's rules: `faithfulness=0.8`, `match:exact=95%`, `pass=90%`, `failed=1%`."""
+"""Parses the rules of a gate: `faithfulness=0.8`, `match:exact=95%`, `pass=90%`, `failed=1%`."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from krino.runs.fields import ROLL_UP, ROLL_UPS
 
 Kind = Literal["min", "max", "may_fall", "may_rise"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-PAIRED: tuple[Kind, ...] = ("may_fall", "may_rise")
+COMPARING: tuple[Kind, ...] = ("may_fall", "may_rise")
 FAILED = "failed"
 NULL = "null"
-NEARLY = 1e-9
-"""Sums of binary fractions: a mean of 0.8 may come out as 0.7999999999999999."""
+TOLERANCE = 1e-9
+"""For rounding errors: a mean of 0.8 may be computed as 0.7999999999999999."""
 
 
 @dataclass(frozen=True)
 class Target:
-    """What a rule is about: the mean of a field, the share of one of its labels, or (no field) failed cases."""
+    """What a rule limits: the mean of a field, the share of one of its labels, or (without a field) failed cases."""
 
     field: str | None
     label: str | None = None
 
     @property
-    def counted(self) -> bool:
-        """Failed cases and nulls are facts of this run, not estimates: they have no interval."""
+    def is_count(self) -> bool:
+        """Whether this is counted exactly (failed cases, nulls) and not estimated, so that it has no interval."""
         return self.field is None or self.label == NULL
 
     def __str__(self) -> str:
@@ -41,13 +41,13 @@ class Target:
 
 @dataclass(frozen=True)
 class Limit:
-    """A number; `percent` when it was written as a share."""
+    """A number; `is_share` if it was written with a percent sign."""
 
     amount: float
-    percent: bool = False
+    is_share: bool = False
 
     def __str__(self) -> str:
-        return f"{100 * self.amount:.10g}%" if self.percent else f"{self.amount:.10g}"
+        return f"{100 * self.amount:.10g}%" if self.is_share else f"{self.amount:.10g}"
 
 
 @dataclass(frozen=True)
@@ -57,21 +57,21 @@ class Rule:
     limit: Limit
 
     @property
-    def lower(self) -> bool:
-        """Whether too little breaks it (else too much)."""
+    def is_minimum(self) -> bool:
+        """Whether values below the limit break the rule (otherwise those above)."""
         return self.kind in ("min", "may_fall")
 
     @property
-    def paired(self) -> bool:
-        return self.kind in PAIRED
+    def compares_runs(self) -> bool:
+        return self.kind in COMPARING
 
     @property
-    def edge(self) -> float:
-        """What a value must not pass; of a change, less than none is a fall."""
+    def threshold(self) -> float:
+        """The value that must not be passed; a fall is a negative change."""
         return -self.limit.amount if self.kind == "may_fall" else self.limit.amount
 
     def allows(self, value: float) -> bool:
-        return value >= self.edge - NEARLY if self.lower else value <= self.edge + NEARLY
+        return value >= self.threshold - TOLERANCE if self.is_minimum else value <= self.threshold + TOLERANCE
 
     def __str__(self) -> str:
         return f"{self.kind.replace('_', '-')} {self.target}={self.limit}"
@@ -89,7 +89,7 @@ def parse_flags(kind: Kind, pairs: Iterable[str]) -> list[Rule]:
 
 
 def parse_table(kind: Kind, table: Mapping[str, Any], where: str) -> list[Rule]:
-    """Of a settings file: target to limit, where a share is text (`"90%"`)."""
+    """Rules from a table of a settings file: target to limit, where a share is text (`"90%"`)."""
     rules = []
     for target, limit in table.items():
         if isinstance(limit, bool) or not isinstance(limit, str | int | float):
@@ -98,8 +98,8 @@ def parse_table(kind: Kind, table: Mapping[str, Any], where: str) -> list[Rule]:
     return rules
 
 
-def joined(*lists: Sequence[Rule]) -> list[Rule]:
-    """All rules; those of a later list take the place of earlier ones about the same thing, within a list none can."""
+def merge_rules(*lists: Sequence[Rule]) -> list[Rule]:
+    """All rules; later lists override earlier ones. Two rules of one list about the same thing are refused."""
     for rules in lists:
         seen: dict[tuple[Kind, Target], Rule] = {}
         for rule in rules:
@@ -114,18 +114,22 @@ def _rule(kind: Kind, target_text: str, limit_text: str, where: str) -> Rule:
     if target.field is None:
         if kind != "max":
             raise UsageProblem(f"{where}: failed cases can only be limited from above, with max")
-        if not limit.percent and not limit.amount.is_integer():
+        if not limit.is_share and not limit.amount.is_integer():
             raise UsageProblem(f"{where}: write a share as 1% or a whole number of cases")
-    elif target.label is None and limit.percent:
+    elif target.label is None and limit.is_share:
         raise UsageProblem(f"{where}: a share is that of a label: write {target_text}:LABEL={limit_text}")
-    elif target.label is not None and not limit.percent:
+    elif target.label is not None and not limit.is_share:
         raise UsageProblem(f"{where}: a label has a share: write {target_text}=90%")
     if target.label == NULL and kind != "max":
         raise UsageProblem(f"{where}: nulls can only be limited from above, with max")
-    if (limit.percent and not 0 <= limit.amount <= 1) or (kind in PAIRED and limit.amount < 0):
-        raise UsageProblem(f"{where}: {'a share lies in 0% to 100%' if limit.percent else 'a margin is not negative'}")
+    if (limit.is_share and not 0 <= limit.amount <= 1) or (kind in COMPARING and limit.amount < 0):
+        raise UsageProblem(f"{where}: {'a share lies in 0% to 100%' if limit.is_share else 'a margin is not negative'}")
     rule = Rule(kind, target, limit)
-    if limit.percent and not target.counted and rule.allows(0.0 if kind == "min" else -1.0 if rule.lower else 1.0):
+    if (
+        limit.is_share
+        and not target.is_count
+        and rule.allows(0.0 if kind == "min" else -1.0 if rule.is_minimum else 1.0)
+    ):
         raise UsageProblem(f"{where}: nothing can break this limit; leave it out or set one that can be broken")
     return rule
 
@@ -140,11 +144,11 @@ def _target(text: str) -> Target:
 
 
 def _limit(text: str, where: str) -> Limit:
-    percent = text.endswith("%")
+    is_share = text.endswith("%")
     try:
         amount = float(text.removesuffix("%"))
     except ValueError:
         amount = math.nan
     if not math.isfinite(amount):
-        raise UsageProblem(f"{where}: `{text}` is no number and no share")
-    return Limit(amount / 100 if percent else amount, percent)
+        raise UsageProblem(f"{where}: `{text}` is not a number or a share")
+    return Limit(amount / 100 if is_share else amount, is_share)

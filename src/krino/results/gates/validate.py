@@ -1,4 +1,4 @@
-"""Refuses rules that can tell nothing: of what a run or a judge does not have, or with a limit nothing can break."""
+"""Refuses meaningless rules: about fields or labels that do not exist, or with limits that nothing can break."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 from krino.contract import AnyJudge, Judge
 from krino.contract.fingerprint import joined_schema
 from krino.errors import UsageProblem
+from krino.results.compact_columns import NO_CODE
 from krino.results.gates.rules import NULL, Rule
-from krino.results.packed import NO_CODE
-from krino.results.table import Table, no_such_column
+from krino.results.table import Table, unknown_column
 from krino.results.verdict_schema import Scale, Schema, closed_labels, declared_scale
 from krino.runs.fields import ROLL_UP, ROLL_UPS
 from krino.text.clean import clean_line
@@ -22,16 +22,16 @@ from krino.text.guessing import guessed
 
 @dataclass(frozen=True)
 class Validator:
-    """What a run, and the one it is compared with, let rules be about."""
+    """Checks rules against the fields, labels and scales of a run and the run that it is compared with."""
 
     run: Table
     base: Table | None
 
     def refuse(self, rules: Sequence[Rule], by: Sequence[tuple[str, ...]]) -> None:
-        """A misspelt name must not be a rule that always holds. Where nothing was judged there are no names to know."""
+        """Refuse misspelt names, which would make rules that always hold. An unjudged run has no names to check."""
         for column in (column for columns in by for column in columns):
             if len(self.run) and column not in self.run.metadata:
-                raise no_such_column("by", column, self.run.metadata)
+                raise unknown_column("by", column, self.run.metadata)
         if not self.run.ok.any():
             return
         for rule in rules:
@@ -41,19 +41,19 @@ class Validator:
             self._refuse_field(rule, field)
             if label is None:
                 refuse_limit(rule, field, declared_scale(self._schema, field))
-            elif self._unseen(field, label):
+            elif self._is_unseen(field, label):
                 refuse_label(rule, field, label, self._known_labels(field))
 
-    def doubts(self, rule: Rule) -> Iterator[str]:
-        """Why a rule that holds may hold of nothing, where nobody can tell for sure."""
+    def explain_doubts(self, rule: Rule) -> Iterator[str]:
+        """Reasons to doubt a rule that cannot be refused for certain."""
         field, label = rule.target.field, rule.target.label
         if field is None or field not in self.run.fields:
             return
         if label is None:
             open_scale = declared_scale(self._schema, field) is None
-            if open_scale and self._looks_like_a_score(field) and _holds_of_all(rule, (0.0, 1.0)):
+            if open_scale and self._looks_like_a_score(field) and _always_holds(rule, (0.0, 1.0)):
                 yield "every value lies in 0 to 1, where no mean can break this limit"
-        elif self._unseen(field, label) and self._known_labels(field) is None:
+        elif self._is_unseen(field, label) and self._known_labels(field) is None:
             yield f"no case has the label `{clean_line(label, 60)}`, and the judge does not say whether there is one"
 
     def _refuse_field(self, rule: Rule, field: str) -> None:
@@ -61,12 +61,12 @@ class Validator:
         if column is None:
             there = ", ".join(clean_line(name, 60) for name in self.run.field_names)
             if field == ROLL_UP:
-                told = "this judge rolls nothing up to pass, review or fail; name a field"
-                raise UsageProblem(f"{rule}: {told}: {there}")
+                message = "this judge has no roll-up (pass, review or fail); name a field"
+                raise UsageProblem(f"{rule}: {message}: {there}")
             guess = guessed(field, self.run.field_names)
             raise UsageProblem(f"{rule}: the verdicts have no field `{field}`{guess}; they have {there}")
         if label is None and column.kind in ("codes", "other"):
-            raise UsageProblem(f"{rule}: `{field}` is no number; name a label of it, as {field}:LABEL=90%")
+            raise UsageProblem(f"{rule}: `{field}` is not a number; name a label of it, as {field}:LABEL=90%")
         if label not in (None, NULL):
             if column.kind == "number":
                 raise UsageProblem(f"{rule}: `{field}` is a number and has no labels; write {field}=NUMBER")
@@ -78,10 +78,10 @@ class Validator:
         return self.run.manifest.about.fields_schema
 
     def _known_labels(self, field: str) -> set[str] | None:
-        """So that a misspelt label is not a rule that always holds; None where nobody can tell."""
+        """All labels that the field can have; None if the judge does not declare them."""
         return set(ROLL_UPS) if field == ROLL_UP else closed_labels(self._schema, field)
 
-    def _unseen(self, field: str, label: str) -> bool:
+    def _is_unseen(self, field: str, label: str) -> bool:
         runs = [run for run in (self.run, self.base) if run is not None and field in run.fields]
         return label != NULL and not any(label in run.fields[field].labels() for run in runs)
 
@@ -92,28 +92,30 @@ class Validator:
 
 
 def refuse_label(rule: Rule, field: str, label: str, known: set[str] | None) -> None:
-    """`known`: all labels that the field can have, None where nobody can tell."""
+    """`known`: all labels that the field can have; None if the judge does not declare them."""
     if known is not None and label not in known:
         guess = guessed(label, known)
         raise UsageProblem(f"{rule}: `{field}` has no label `{label}`{guess}; it has {', '.join(sorted(known))}")
 
 
 def refuse_limit(rule: Rule, field: str, scale: Scale | None) -> None:
-    """Only of a scale that the judge declares: seconds that lie in 0 to 1 today need not do so tomorrow."""
-    if scale is not None and _holds_of_all(rule, scale):
+    """Only for a scale that the judge declares: seconds that lie in 0 to 1 in this run may not in the next."""
+    if scale is not None and _always_holds(rule, scale):
         least, most = scale
-        raise UsageProblem(f"{rule}: `{field}` lies in {least:g} to {most:g}, so that nothing can break this limit")
+        raise UsageProblem(f"{rule}: `{field}` lies in {least:g} to {most:g}, so nothing can break this limit")
 
 
-def _holds_of_all(rule: Rule, scale: Scale) -> bool:
-    """Whether no mean on this scale, or no change of it, could break the rule."""
+def _always_holds(rule: Rule, scale: Scale) -> bool:
+    """Whether no mean on this scale, and no change of it, can break the rule."""
     least, most = scale
-    worst = (least if rule.lower else most) if not rule.paired else (least - most if rule.lower else most - least)
+    worst = least if rule.is_minimum else most
+    if rule.compares_runs:
+        worst -= most if rule.is_minimum else least
     return rule.allows(worst)
 
 
-def refuse_for(judge: AnyJudge, rules: Iterable[Rule]) -> None:
-    """By what the schema of its verdict says; where that leaves it open, the run will tell."""
+def refuse_for_judge(judge: AnyJudge, rules: Iterable[Rule]) -> None:
+    """Refuse rules that contradict the schema of the judge's verdict; what it leaves open is checked with the run."""
     models = (judge.verdict_model, judge.figures_model)
     schema = joined_schema(*(model.model_json_schema(mode="serialization") for model in models))
     rolls_up = type(judge).roll_up is not Judge.roll_up
@@ -126,10 +128,10 @@ def refuse_for(judge: AnyJudge, rules: Iterable[Rule]) -> None:
 
 def _refuse_roll_up(rule: Rule, judge: str, *, rolls_up: bool, fields: Iterable[str]) -> None:
     if not rolls_up:
-        told = f"judge `{judge}` rolls nothing up to pass, review or fail; name a field"
-        raise UsageProblem(f"{rule}: {told}: {', '.join(fields)}")
+        message = f"judge `{judge}` has no roll-up (pass, review or fail); name a field"
+        raise UsageProblem(f"{rule}: {message}: {', '.join(fields)}")
     if rule.target.label is None:
-        raise UsageProblem(f"{rule}: `{ROLL_UP}` is no number; name a label of it, as {ROLL_UPS[0]}=90%")
+        raise UsageProblem(f"{rule}: `{ROLL_UP}` is not a number; name a label of it, as {ROLL_UPS[0]}=90%")
     if rule.target.label != NULL:
         refuse_label(rule, ROLL_UP, rule.target.label, set(ROLL_UPS))
 
@@ -146,7 +148,7 @@ def _refuse(rule: Rule, field: str, judge: str, schema: Schema) -> None:
     scale, labels = declared_scale(schema, field), closed_labels(schema, field)
     if label is None:
         if labels:
-            raise UsageProblem(f"{rule}: `{field}` is no number; name a label of it, as {field}:LABEL=90%")
+            raise UsageProblem(f"{rule}: `{field}` is not a number; name a label of it, as {field}:LABEL=90%")
         refuse_limit(rule, field, scale)
     elif label != NULL:
         if scale is not None:

@@ -1,1 +1,1 @@
-"""What other programs call: judging and runs as JSON."""
+"""The HTTP API for judging and runs."""

@@ -1,5 +1,7 @@
-"""`POST /v1/judge/JUDGE`: one case or a list, judged while the client waits. One route a judge, so that the document of
-the API says what each takes."""
+"""`POST /v1/judge/JUDGE`: judges one case or a list while the client waits.
+
+Each judge has a route of its own, so that the OpenAPI document shows what it takes.
+"""
 
 from __future__ import annotations
 
@@ -16,19 +18,19 @@ from krino.contract import AnyJudge, Judgement
 from krino.errors import UsageProblem
 from krino.examples import first_example
 from krino.judges.registry import OURS
-from krino.web.desk import Desk, TooMuch, plain_options
+from krino.web.judging.service import JudgingService, RequestTooLarge, make_safe_options_model
 from krino.web.problems import ONE_CASE, SEVERAL_CASES, Problem
-from krino.web.strict import StrictRoute
+from krino.web.strict_requests import StrictRoute
 
 Done = TypeVar("Done")
 
 
 class Judged(BaseModel):
-    """What judging gives back."""
+    """Response of a judge."""
 
     judgements: list[Judgement] = Field(
-        description="one for each case, in their order (for each trace, where a record holds several); a case that "
-        "cannot be judged has a status other than ok, says why, and has no score"
+        description="one per case, in order (one per trace if a record holds several); a case that cannot be judged "
+        "has a status other than ok, a reason, and no score"
     )
 
 
@@ -38,30 +40,30 @@ class JudgeEntry(BaseModel):
     summary: str
     case_schema: dict[str, Any]
     verdict_schema: dict[str, Any]
-    rules: dict[str, str] = Field(description="id of a rule to what it says")
+    rules: dict[str, str] = Field(description="rule id to description")
 
 
 class Judges(BaseModel):
     judges: list[JudgeEntry]
-    labellers: list[str] = Field(description="who may be asked; `local` is the embedded one, which costs nothing")
+    labellers: list[str] = Field(description="`local` is the embedded one and costs nothing")
 
 
-def judge_router(desk: Desk, max_cases: int) -> APIRouter:
-    """A route for each judge of the desk, and a list of them."""
+def judge_router(judging: JudgingService, max_cases: int) -> APIRouter:
+    """One route per judge, and a list of them."""
     router = APIRouter(prefix="/v1", tags=["judging"], route_class=StrictRoute)
 
     @router.get("/judges")
     def judges() -> Judges:
         """The judges and labellers that this server offers."""
-        entries = [_entry(desk.ready(name)) for name in desk.judges]
-        return Judges(judges=entries, labellers=desk.labellers)
+        entries = [_entry(judging.get_judge(name)) for name in judging.judges]
+        return Judges(judges=entries, labellers=judging.labellers)
 
-    for name in desk.judges:
-        _add(router, desk, name, max_cases)
+    for name in judging.judges:
+        _add_route(router, judging, name, max_cases)
 
     @router.post("/judge/{judge}", include_in_schema=False)
     def unknown(judge: str) -> None:
-        desk.ready(judge)
+        judging.get_judge(judge)
 
     return router
 
@@ -77,22 +79,22 @@ def _entry(judge: AnyJudge) -> JudgeEntry:
     )
 
 
-def _add(router: APIRouter, desk: Desk, name: str, max_cases: int) -> None:
-    judge = desk.ready(name)
-    one, several = _bodies(judge, desk.labellers, max_cases)
+def _add_route(router: APIRouter, judging: JudgingService, name: str, max_cases: int) -> None:
+    judge = judging.get_judge(name)
+    one, several = _make_body_models(judge, judging.labellers, max_cases)
 
     async def endpoint(request: Request, body: Any) -> Response:
         given = body.options.model_dump(exclude_unset=True)
         if given:
-            await run_in_threadpool(_refuse_options, desk, name, given)
+            await run_in_threadpool(_check_options, judging, name, given)
         listed = hasattr(body, "cases")
-        work = desk.judged(name, body.cases if listed else [body.case], options=given, labeller=body.labeller)
+        work = judging.judge_cases(name, body.cases if listed else [body.case], options=given, labeller=body.labeller)
         try:
-            judgements = await unless_gone(request, work)
-        except TooMuch as refused:
+            judgements = await cancel_on_disconnect(request, work)
+        except RequestTooLarge as refused:
             at = "" if refused.record is None else f".{refused.record}"
             where = f"body.cases{at}" if listed else "body.case"
-            raise Problem(413, refused.told, where=where, remedy=refused.remedy) from None
+            raise Problem(413, refused.error, where=where, remedy=refused.remedy) from None
         lines = b",".join(judgement.to_json() for judgement in judgements)
         return Response(b'{"judgements":[%b]}' % lines, media_type="application/json")
 
@@ -105,23 +107,26 @@ def _add(router: APIRouter, desk: Desk, name: str, max_cases: int) -> None:
     route(endpoint)
 
 
-def _refuse_options(desk: Desk, name: str, given: dict[str, Any]) -> None:
-    """Of the right types, and yet nothing that the judge knows: a goal that there is not."""
+def _check_options(judging: JudgingService, name: str, given: dict[str, Any]) -> None:
+    """Raise if the options have the right types but invalid values, such as an unknown goal."""
     try:
-        desk.ready(name, given)
+        judging.get_judge(name, given)
     except UsageProblem as problem:
-        remedy = "GET /v1/judges and the judge's card say what there is"
+        remedy = "see GET /v1/judges and the judge's card"
         raise Problem(422, str(problem), where="body.options", remedy=remedy) from None
 
 
-def _bodies(judge: AnyJudge, labellers: list[str], max_cases: int) -> tuple[type[BaseModel], ...]:
-    """What the route of a judge takes: one case, or several."""
-    title, options = judge.name.title(), plain_options(type(judge))
+def _make_body_models(judge: AnyJudge, labellers: list[str], max_cases: int) -> tuple[type[BaseModel], ...]:
+    """The models of a judge's request body: one case, or several."""
+    title, options = judge.name.title(), make_safe_options_model(type(judge))
     example = first_example(judge.name) if judge.name in OURS else None
     shared: dict[str, Any] = {
         "__config__": ConfigDict(extra="forbid"),
         "options": (options, Field(default_factory=options, description="options of the judge")),
-        "labeller": (Literal[tuple(labellers)], Field(default="local", description="who answers what is open")),
+        "labeller": (
+            Literal[tuple(labellers)],
+            Field(default="local", description="answers what the facts leave open"),
+        ),
     }
     case = Field(description="one case, as in a file of cases", examples=[example] if example else None)
     cases = Field(min_length=1, max_length=max_cases, examples=[[example]] if example else None)
@@ -131,20 +136,20 @@ def _bodies(judge: AnyJudge, labellers: list[str], max_cases: int) -> tuple[type
     )
 
 
-async def unless_gone(request: Request, work: Awaitable[Done]) -> Done:
-    """The work's result; if the client goes away first, the work is given up, so that nobody waits behind it."""
+async def cancel_on_disconnect(request: Request, work: Awaitable[Done]) -> Done:
+    """The result of `work`. If the client disconnects first, the work is cancelled so that nobody waits behind it."""
     task = asyncio.ensure_future(work)
-    gone = asyncio.ensure_future(_gone(request))
+    gone = asyncio.ensure_future(_wait_for_disconnect(request))
     try:
         await asyncio.wait({task, gone}, return_when=asyncio.FIRST_COMPLETED)
         if not task.done():
-            raise Problem(499, "the client has gone", where="connection", remedy="wait for the answer")
+            raise Problem(499, "the client disconnected", where="connection", remedy="wait for the answer")
         return task.result()
     finally:
         task.cancel()
         gone.cancel()
 
 
-async def _gone(request: Request) -> None:
+async def _wait_for_disconnect(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass

@@ -1,4 +1,4 @@
-"""`/v1/runs`: the runs of the runs folder, what they come to, and their judgements page by page."""
+"""`/v1/runs`: runs with their summaries, and their judgements page by page."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from krino.results.summary import Summary
 from krino.runs.fields import ROLL_UP
 from krino.runs.manifest import Counts, Manifest, RunState
 from krino.text.clean import clean_line
-from krino.web.index.question import PARTS, Question
-from krino.web.labels.labelling import note_seen
+from krino.web.index.case_filter import PARTS, CaseFilter
+from krino.web.labels.service import record_seen
 from krino.web.problems import NOT_FOUND, Problem, refuse_damaged
-from krino.web.run_index import Opened
-from krino.web.workbench import Bench
+from krino.web.runs_folder import OpenRun
+from krino.web.workbench import WorkbenchDep
 
 router = APIRouter(prefix="/v1", tags=["runs"])
 RunName = Annotated[str, Path(alias="run", description="name of the run's folder", examples=["my-run"])]
@@ -29,17 +29,17 @@ _ASKING = f"{PARTS}, and first and most; docs/workbench.md says what each finds"
 
 
 class RunEntry(BaseModel):
-    """A run as the list shows it."""
+    """A run in the list."""
 
     name: str
-    problem: str | None = Field(default=None, description="why it cannot be read; what else is told may be incomplete")
+    problem: str | None = Field(default=None, description="why it cannot be read; the other fields may be incomplete")
     judge: str | None = None
     judge_version: str | None = None
     state: RunState | None = None
     started: datetime | None = None
     updated: datetime | None = None
-    cases: int | None = Field(default=None, description="cases in the input; null until it was read to its end")
-    counts: Counts | None = Field(default=None, description="how the cases ended; of a run under way, zero until later")
+    cases: int | None = Field(default=None, description="cases in the input; null until it was read completely")
+    counts: Counts | None = Field(default=None, description="cases by status; zeros while a run is starting")
 
     @classmethod
     def of(cls, name: str, manifest: Manifest | None, problem: str = "") -> Self:
@@ -58,39 +58,39 @@ class RunEntry(BaseModel):
 
 
 class Runs(BaseModel):
-    runs: list[RunEntry] = Field(description="the newest first")
+    runs: list[RunEntry] = Field(description="newest first")
 
 
 class RunDetail(BaseModel):
-    """One run as a whole."""
+    """One run with its summary."""
 
     run: RunEntry
-    labeller: dict[str, Any] = Field(description="who labelled: model, parameters, channel")
+    labeller: dict[str, Any] = Field(description="model, parameters and channel of the labeller")
     options: dict[str, Any] = Field(description="options of the judge")
-    summary: Summary | None = Field(description="null until the run was summed up for the first time")
+    summary: Summary | None = Field(description="null until the run was summarised for the first time")
     slices: list[SliceTable]
-    current: bool = Field(description="false while a later state of the run is being read")
+    current: bool = Field(description="false while changes of the run are being read")
 
 
 class CasePage(BaseModel):
-    """Some cases of a run, out of those that were asked for."""
+    """One page of the matching cases of a run."""
 
-    found: int = Field(ge=0, description="cases that fit the question")
+    found: int = Field(ge=0, description="number of matching cases")
     first: int = Field(ge=0)
-    current: bool = Field(description="false while the run is still being read: there may be more cases")
+    current: bool = Field(description="false while the run is still being read, so that there may be more cases")
     cases: list[Judgement]
 
 
 @router.get("/runs")
-def runs(bench: Bench) -> Runs:
-    """All runs, those under way among them."""
-    return Runs(runs=[RunEntry.of(run.name, run.manifest, run.problem) for run in bench.runs.runs()])
+def runs(workbench: WorkbenchDep) -> Runs:
+    """All runs, including running ones."""
+    return Runs(runs=[RunEntry.of(run.name, run.manifest, run.problem) for run in workbench.runs.runs()])
 
 
 @router.get("/runs/{run}", responses=NOT_FOUND)
-def run(bench: Bench, name: RunName) -> RunDetail:
-    """What a run comes to: counts, scores, slices. A run that was never opened may have no summary for a moment."""
-    opened = bench.runs.open(name)
+def run(workbench: WorkbenchDep, name: RunName) -> RunDetail:
+    """Counts, scores and slices of a run. The summary may be missing for a moment if the run was never opened."""
+    opened = workbench.runs.open(name)
     manifest, overall = opened.manifest, opened.overall()
     entry = RunEntry.of(name, manifest)
     entry.counts, entry.problem = opened.counts(), opened.state.problem or None
@@ -100,38 +100,38 @@ def run(bench: Bench, name: RunName) -> RunDetail:
         options=dict(manifest.plan.judge.get("options") or {}),
         summary=overall.found.summary if overall else None,
         slices=overall.found.slices if overall else [],
-        current=overall is not None and overall.current and not opened.indexing,
+        current=overall is not None and overall.current and not opened.is_indexing,
     )
 
 
 @router.get("/runs/{run}/cases", responses={200: {"model": CasePage}, **NOT_FOUND})
 def cases(
     request: Request,
-    bench: Bench,
+    workbench: WorkbenchDep,
     name: RunName,
-    first: Annotated[int, Query(ge=0, le=10**9, description="how many to pass over")] = 0,
-    most: Annotated[int, Query(ge=1, le=MOST_AT_ONCE, description="how many to give at once")] = 50,
+    first: Annotated[int, Query(ge=0, le=10**9, description="number of cases to skip")] = 0,
+    most: Annotated[int, Query(ge=1, le=MOST_AT_ONCE, description="most cases to return")] = 50,
 ) -> Response:
-    """Judgements, page by page. The question is written as in the addresses of the workbench's pages: `q=words`,
+    """Judgements, page by page. The filter is written as in the URLs of the workbench's pages: `q=words`,
     `status=failed`, `is.FIELD=VALUE`, `min.FIELD=0.2`, `max.FIELD=0.5`, `in.COLUMN=VALUE`, `sort=FIELD`, `down=1`.
-    What cannot be read, or names what the run does not have, is refused, and so is a run that is damaged."""
-    opened = bench.runs.open(name)
+    Invalid filters, unknown fields and damaged runs are refused."""
+    opened = workbench.runs.open(name)
     refuse_damaged(opened, "run")
-    question = Question.read(request.query_params.multi_items(), ("first", "most"))
-    for part, told in question.unread:
-        raise Problem(422, told, where=f"query.{part}", remedy=_ASKING)
+    question = CaseFilter.read(request.query_params.multi_items(), ("first", "most"))
+    for part, reason in question.rejected:
+        raise Problem(422, reason, where=f"query.{part}", remedy=_ASKING)
     page = opened.cases.page(question, first, most)
     if page.unknown:
         raise _unknown(opened, page.unknown[0])
-    found = list(opened.cases.judgements(page.rows))
-    note_seen(request, opened, ((row.entry.input_hash, row.entry.id) for row in page.rows))
-    data = {"found": page.found, "first": first, "current": not opened.behind, "cases": found}
+    found = list(opened.cases.read_judgements(page.rows))
+    record_seen(request, opened, ((row.entry.input_hash, row.entry.id) for row in page.rows))
+    data = {"found": page.found, "first": first, "current": not opened.is_incomplete, "cases": found}
     return Response(orjson.dumps(data), media_type="application/json")
 
 
-def _unknown(opened: Opened, name: str) -> Problem:
-    """A field or column that is asked for and not there: another answer would look as if all cases fitted."""
-    so_far = " as far as it was read" if opened.indexing else ""
+def _unknown(opened: OpenRun, name: str) -> Problem:
+    """For an unknown field or column: ignoring it would look as if all cases matched."""
+    so_far = " in the part read so far" if opened.is_indexing else ""
     fields, columns = (", ".join(names) or "none" for names in ((ROLL_UP, *opened.state.fields), opened.state.metadata))
     return Problem(
         422,

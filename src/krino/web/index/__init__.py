@@ -1,1 +1,1 @@
-"""The index of a run: what a page of its cases is found by, so that no page reads the whole run."""
+"""The index of a run, so that no page has to read the whole run."""

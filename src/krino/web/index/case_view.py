@@ -1,4 +1,4 @@
-"""How the judge of a run shows one case: as the report recorded it, or of the case itself where that may be read.
+"""How the judge of a run shows one case: by the view that the run keeps, or of the case where that may be read again.
 
 A run folder may come from anyone. So only Krino's own judges are loaded, a case is read only where its input was kept
 in the run's folder or lies in the folder that is served (where it was, or a copy of that name), and only if it is the
@@ -19,34 +19,24 @@ from krino.errors import KrinoError
 from krino.examples import EXAMPLES
 from krino.judges.registry import OURS, our_judge, recorded_judge
 from krino.render.at_hand import AtHand
-from krino.render.embed import RecordedViews
-from krino.render.html import to_html
-from krino.render.report import REPORT
+from krino.render.html import can_be_drawn
 from krino.runs.inputs import CasesBeside, identify_by, is_name_of_copy, kept_inputs
 from krino.runs.manifest import Manifest
 from krino.runs.reading import StoredRun
+from krino.runs.views import VIEWS, StoredViews
 from krino.text.clean import clean_line
-from krino.web.index.book import stamp_of
+from krino.web.index.run_index import stamp_file
 
 _LONGEST_NAMES = 160
 
 
 def own_blocks(run: StoredRun, judgement: Mapping[str, Any], served: Path) -> list[Block]:
-    """Nothing where neither the report nor the case is at hand; then the judgement speaks for itself."""
-    recorded = _recorded(run.folder / REPORT, stamp_of(run.folder / REPORT)).of(judgement)
-    if recorded and _can_be_drawn(recorded):
-        return recorded
+    """Nothing where neither the view nor the case is at hand; then the judgement speaks for itself."""
+    stored = _stored(run.folder, stamp_file(run.folder / VIEWS)).blocks_of(judgement["input_hash"])
+    if stored is not None and can_be_drawn(stored):
+        return stored
     case, judge = case_of(run, judgement, served), judge_of(run.manifest)
     return [] if case is None or judge is None else AtHand(judge).view(judgement, case)
-
-
-def _can_be_drawn(blocks: list[Block]) -> bool:
-    """A report that somebody made up may hold charts of nothing: that costs its own blocks, never the page."""
-    try:
-        to_html(blocks)
-    except Exception:
-        return False
-    return True
 
 
 def case_of(run: StoredRun, judgement: Mapping[str, Any], served: Path) -> Mapping[str, Any] | None:
@@ -130,6 +120,6 @@ def _is_readable(run: StoredRun, name: str, served: Path) -> bool:
 
 
 @lru_cache(maxsize=8)
-def _recorded(report: Path, stamp: tuple[int, int]) -> RecordedViews:
-    """A report has up to twenty megabytes: it is gone through once, and again when it has changed."""
-    return RecordedViews(report)
+def _stored(folder: Path, stamp: tuple[int, int]) -> StoredViews:
+    """The views may take fifty megabytes: where each begins is looked for once, and again when the file has changed."""
+    return StoredViews(folder)

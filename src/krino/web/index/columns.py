@@ -1,4 +1,4 @@
-"""What the index keeps of a judgement: values to filter and sort by, and the words that it is searched by."""
+"""Columns of the index: values of a judgement to filter and sort by, and the text to search."""
 
 from __future__ import annotations
 
@@ -6,50 +6,50 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from krino.cases.metadata import column_value
-from krino.results.kinds import as_number, codes_of
-from krino.results.verdict_schema import Schema, explains
+from krino.results.field_kinds import as_codes, as_number
+from krino.results.verdict_schema import Schema, is_text_explanation
 from krino.runs.fields import ROLL_UP, own_fields
 
 MOST_FIELDS = 32
 MOST_METADATA = 24
 FIELDS = tuple(f"f{place}" for place in range(MOST_FIELDS))
 METADATA = tuple(f"m{place}" for place in range(MOST_METADATA))
-"""Names of SQL columns. Names of a run never become part of a statement: a run may come from anyone."""
+"""Names of SQL columns. Field names never become part of a statement: a run may come from anyone."""
 _LONGEST_WORDS = 8_000
 _LONGEST_TEXT = 2_000
-_EDGE = "\x1f"  # stands around every code, so that one is found inside a list of several
+_EDGE = "\x1f"  # delimits codes, so that one can be found in a list of several
 
 
 def field_names(schema: Schema) -> list[str]:
-    """The fields of a verdict that have a column, as far as there are columns: explanations are found by search."""
+    """The verdict fields that get a column. Explanations get none; they are found by search."""
     parts = schema.get("properties")
     names = parts if isinstance(parts, Mapping) else ()
-    return [name for name in names if name != ROLL_UP and not explains(schema, name)][:MOST_FIELDS]
+    return [name for name in names if name != ROLL_UP and not is_text_explanation(schema, name)][:MOST_FIELDS]
 
 
-def stored(value: Any) -> float | str | None:
-    """A number as it is, codes between edges; free text has no column, the search finds it."""
+def to_column(value: Any) -> float | str | None:
+    """The value as stored: numbers as they are, codes with delimiters, None for free text."""
     number = as_number(value)
     if number is not None:
         return number
-    codes = codes_of(value)
+    codes = as_codes(value)
     return None if codes is None else _EDGE + _EDGE.join(codes) + _EDGE
 
 
-def code(value: str) -> str:
-    """How one code stands inside what is stored."""
+def delimit_code(value: str) -> str:
+    """A code with its delimiters, as it appears in a stored value."""
     return f"{_EDGE}{value}{_EDGE}"
 
 
 def field_values(judgement: Mapping[str, Any], names: list[str]) -> list[float | str | None]:
-    """One value for each SQL column; only the verdict of a case that is ok counts."""
+    """One value per SQL column, empty unless the case is ok."""
     verdict = own_fields(judgement) if judgement["status"] == "ok" else {}
-    values = [stored(verdict.get(name)) for name in names]
+    values = [to_column(verdict.get(name)) for name in names]
     return [*values, *[None] * (MOST_FIELDS - len(values))]
 
 
 def metadata_values(judgement: Mapping[str, Any], names: list[str]) -> list[str | None]:
-    """One value for each SQL column, as slices count them; a name that is new gets the next column."""
+    """One value per SQL column, as slices count them. A new name gets the next free column."""
     metadata = judgement.get("metadata") or {}
     for name in metadata:
         if name not in names and len(names) < MOST_METADATA:
@@ -59,7 +59,7 @@ def metadata_values(judgement: Mapping[str, Any], names: list[str]) -> list[str 
 
 
 def words_of(judgement: Mapping[str, Any]) -> str:
-    """All that a case is searched by, each text bounded and all of them together."""
+    """The text that search looks through, limited in length."""
     words, room = [], _LONGEST_WORDS
     for text in _texts(judgement):
         if room <= 0:
@@ -71,9 +71,9 @@ def words_of(judgement: Mapping[str, Any]) -> str:
 
 def _texts(judgement: Mapping[str, Any]) -> Iterator[str]:
     yield judgement["id"]
-    for told in (judgement.get("reason"), judgement.get("error")):
-        if told:
-            yield told
+    for problem in (judgement.get("reason"), judgement.get("error")):
+        if problem:
+            yield problem
     yield from (judgement.get("inputs") or {}).values()
     for finding in judgement.get("findings") or ():
         yield f"{finding['rule']} {finding['text']}"

@@ -1,1 +1,1 @@
-"""Labels that people give: their database, their pages and their API."""
+"""Labelling by people: the queue, the forms, the API and the live agreement."""

@@ -1,4 +1,4 @@
-"""How far raters agree with each other and with the judge, as far as labels have come; and which cases stand where."""
+"""Agreement of raters with each other and with the judge, updated as labels arrive."""
 
 from __future__ import annotations
 
@@ -9,42 +9,42 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from krino.errors import UsageProblem
-from krino.people.rows import Depths, plain, rows_of
+from krino.people.rows import DepthChoice, build_rows, drop_provenance
 from krino.people.store import LabelStore, Subject
 from krino.results.agreement.agree import agree
-from krino.results.agreement.fields import field_data
-from krino.results.agreement.figures import majority
-from krino.results.agreement.labels import labels_of
+from krino.results.agreement.field_agreement import collect_field
+from krino.results.agreement.labelled_verdicts import Verdicts, read_verdicts
+from krino.results.agreement.labels import labels_from_rows
 from krino.results.agreement.result import Agreement, Figure
-from krino.results.agreement.verdicts import Verdicts, gather
-from krino.results.named_cases import value_text
-from krino.results.wording import figure, interval_text
+from krino.results.agreement.statistics import majority_codes
+from krino.results.explanations import format_value
+from krino.results.formatting import format_interval, format_number
 from krino.runs.fields import fields_of
-from krino.stats.agreement import MISSING
-from krino.web.run_index import Opened
+from krino.stats.arrays import MISSING
+from krino.web.runs_folder import OpenRun
 
 _DRAWS = 200
-"""Of the bootstrap: enough to see where an interval lies, and quick enough to follow every label."""
+"""Bootstrap draws: enough to show an interval, and fast enough to follow every label."""
 _MOST_KEPT = 16
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """The labels of a run at this moment, and what came of holding them against it. Cases are called by content."""
+class LiveAgreement:
+    """The current labels of a run and their agreement with its judge. Cases are identified by content hash."""
 
     edition: int
     """Changes with every label."""
     rows: list[dict[str, Any]]
     ids: Mapping[str, str]
-    """Of each content the id of its case: several may have the same, contents are not the same."""
+    """Case id by content hash. Ids may repeat, hashes do not."""
     judgements: Mapping[str, Mapping[str, Any]]
     found: Agreement | None = None
     problem: str = ""
-    """Why nothing can be compared yet."""
+    """Why there is no agreement yet."""
 
 
 @dataclass(frozen=True, slots=True)
-class InCell:
+class CellCase:
     """A case in a cell of a confusion table."""
 
     input_hash: str
@@ -53,18 +53,18 @@ class InCell:
     people: Mapping[str, str]
 
 
-class Comparisons:
-    """Makes the comparison of a run once for each state of its labels."""
+class AgreementCache:
+    """Computes the agreement of a run once per state of its labels."""
 
     def __init__(self, store: LabelStore) -> None:
         self._store = store
-        self._kept: OrderedDict[tuple[str, Depths], tuple[Any, Compared]] = OrderedDict()
+        self._kept: OrderedDict[tuple[str, DepthChoice], tuple[Any, LiveAgreement]] = OrderedDict()
         self._lock = threading.Lock()
 
-    def of(self, opened: Opened, depth: Depths) -> Compared:
-        """While it is being worked out anew, others who ask are given what was so a moment ago."""
+    def get(self, opened: OpenRun, depth: DepthChoice) -> LiveAgreement:
+        """The agreement. While a new one is being computed, others get the previous one."""
         subject, place = Subject.of(opened.manifest), (opened.name, depth)
-        state = (self._store.edition(subject), opened.state.started, opened.state.journal.end)
+        state = (self._store.revision(subject), opened.state.started, opened.state.journal.end)
         before = self._kept.get(place)
         if before is not None and before[0] == state:
             return before[1]
@@ -74,21 +74,21 @@ class Comparisons:
         try:
             before = self._kept.get(place)
             if before is None or before[0] != state:
-                self._kept[place] = before = (state, self._made(opened, subject, state[0], depth))
+                self._kept[place] = before = (state, self._compute(opened, subject, state[0], depth))
             while len(self._kept) > _MOST_KEPT:
                 self._kept.popitem(last=False)
             return before[1]
         finally:
             self._lock.release()
 
-    def _made(self, opened: Opened, subject: Subject, edition: int, depth: Depths) -> Compared:
+    def _compute(self, opened: OpenRun, subject: Subject, edition: int, depth: DepthChoice) -> LiveAgreement:
         events = self._store.current(subject)
-        labelled = opened.cases.of_contents(event.place.input_hash for event in events)
+        labelled = opened.cases.find_by_hashes(event.place.input_hash for event in events)
         ids = {digest: row.entry.id for digest, row in labelled.items()}
-        read = zip(ids, opened.cases.judgements(labelled.values()), strict=True)
+        read = zip(ids, opened.cases.read_judgements(labelled.values()), strict=True)
         judgements = {digest: {**judgement, "id": digest} for digest, judgement in read}
-        rows = plain(rows_of(events, {digest: digest for digest in ids}, subject.version, depth))
-        compared = Compared(edition, rows, ids, judgements)
+        rows = drop_provenance(build_rows(events, {digest: digest for digest in ids}, subject.version, depth))
+        compared = LiveAgreement(edition, rows, ids, judgements)
         if not rows:
             return replace(compared, problem="nobody has labelled a case of this run yet")
         try:
@@ -97,29 +97,29 @@ class Comparisons:
             return replace(compared, problem=str(problem))
 
 
-def in_cell(compared: Compared, field: str, people: str, judge: str) -> list[InCell]:
-    """The cases on which the majority of raters say `people` and the judge says `judge`, in this field."""
+def find_cell_cases(compared: LiveAgreement, field: str, people: str, judge: str) -> list[CellCase]:
+    """Cases for which most raters say `people` and the judge says `judge` in this field."""
     if compared.found is None or field not in {one.field for one in compared.found.fields}:
         return []
-    given = labels_of(compared.rows)
-    data = field_data(field, given, gather(compared.judgements.values(), Verdicts(given)))
-    most, names = majority(data.people), data.coding.values
+    given = labels_from_rows(compared.rows)
+    data = collect_field(field, given, read_verdicts(compared.judgements.values(), Verdicts(given)))
+    most, names = majority_codes(data.people), data.coding.values
     found = []
     for digest, place in given.ids.items():
         said, own = most[place], data.judge[place]
         if MISSING not in (said, own) and (names[said], names[own]) == (people, judge):
-            found.append(_in_cell(compared, digest, field))
+            found.append(_make_cell_case(compared, digest, field))
     return found
 
 
-def _in_cell(compared: Compared, digest: str, field: str) -> InCell:
-    said = {row["rater"]: value_text(row[field]) for row in compared.rows if row["id"] == digest and field in row}
-    judge = value_text(fields_of(compared.judgements[digest]).get(field))
-    return InCell(digest, compared.ids[digest], judge, said)
+def _make_cell_case(compared: LiveAgreement, digest: str, field: str) -> CellCase:
+    said = {row["rater"]: format_value(row[field]) for row in compared.rows if row["id"] == digest and field in row}
+    judge = format_value(fields_of(compared.judgements[digest]).get(field))
+    return CellCase(digest, compared.ids[digest], judge, said)
 
 
-def for_rater(found: Agreement, judged: Collection[str] | None) -> Agreement:
-    """Without the cases that this person has not judged yet; None: who labels nothing may see them all."""
+def hide_unjudged(found: Agreement, judged: Collection[str] | None) -> Agreement:
+    """The agreement without cases that this person has not labelled. None: shows all, to people who do not label."""
     if judged is None:
         return found
     fields = tuple(
@@ -129,12 +129,12 @@ def for_rater(found: Agreement, judged: Collection[str] | None) -> Agreement:
     return found.model_copy(update={"fields": fields})
 
 
-def named_in(found: Agreement | None, ids: Mapping[str, str]) -> set[tuple[str, str]]:
-    """The cases whose verdict an agreement tells, by content and id."""
+def list_named_cases(found: Agreement | None, ids: Mapping[str, str]) -> set[tuple[str, str]]:
+    """Content hash and id of the cases whose verdicts the agreement shows."""
     return {(case.id, ids[case.id]) for field in found.fields for case in field.worst} if found else set()
 
 
-# --- in short ------------------------------------------------------------------------------------------
+# --- summary -----------------------------------------------------------------------------------------
 
 _KAPPA = {"category": "kappa", "order": "kappa_quadratic", "scale": "kappa_quadratic", "number": "spearman"}
 _ALPHA = {"category": "alpha_nominal", "order": "alpha_ordinal", "scale": "alpha_interval", "number": "alpha_interval"}
@@ -150,8 +150,8 @@ _NAMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One measure of one field: with the judge, and among people; each with its interval, as text."""
+class MeasureRow:
+    """One measure of one field, with its interval: judge against people, and people among themselves."""
 
     field: str
     n: int
@@ -160,22 +160,22 @@ class Line:
     people: tuple[str, str]
 
 
-def in_short(found: Agreement) -> list[Line]:
-    """Kappa (of numbers, the rank correlation) and alpha of each field, which say most in one line.
+def summarise_agreement(found: Agreement) -> list[MeasureRow]:
+    """The main measures per field: kappa (or rank correlation for numbers) and alpha.
 
-    Where there are several raters, over pairs: of judge and rater, and beside it of raters.
+    With several raters, means over pairs: judge with each rater, and raters among themselves.
     """
     lines = []
     for field in found.fields:
         paired = f"mean_{_KAPPA[field.kind]}"
         for measure in (paired if paired in field.people else _KAPPA[field.kind], _ALPHA[field.kind]):
             if (ours := field.figures.get(measure)) is not None:
-                pair = _in_text(ours), _in_text(field.people.get(measure))
-                lines.append(Line(field.field, ours.n, _NAMES[measure], *pair))
+                pair = _format_figure(ours), _format_figure(field.people.get(measure))
+                lines.append(MeasureRow(field.field, ours.n, _NAMES[measure], *pair))
     return lines
 
 
-def _in_text(found: Figure | None) -> tuple[str, str]:
+def _format_figure(found: Figure | None) -> tuple[str, str]:
     if found is None or found.value is None:
         return "–", ""
-    return figure(found.value), interval_text(found.interval) if found.interval else ""
+    return format_number(found.value), format_interval(found.interval) if found.interval else ""

@@ -1,4 +1,4 @@
-"""`/v1/labels`: read and give labels, undo, the next case, the file that `krino agree` reads, and the agreement."""
+"""`/v1/labels`: read, give and undo labels, get the next case, export for `krino agree`, and the live agreement."""
 
 from __future__ import annotations
 
@@ -14,22 +14,31 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.responses import Response
 
 from krino.errors import UsageProblem
-from krino.exports.csv_file import cell, harmless
-from krino.people.database import Unreachable
-from krino.people.rows import Depths, columns_of, rows_of
-from krino.people.store import LONGEST_NOTE, LONGEST_RATER, Depth, Event, KeyUsed, Subject, Why, rater_name
+from krino.exports.csv_file import csv_cell, defuse_formula
+from krino.people.database import DatabaseUnavailable
+from krino.people.rows import DepthChoice, build_rows, order_columns
+from krino.people.store import (
+    LONGEST_NOTE,
+    LONGEST_RATER,
+    Depth,
+    Event,
+    KeyReused,
+    QueueReason,
+    Subject,
+    normalise_rater,
+)
 from krino.results.agreement.result import Agreement
-from krino.web.labels.agreement import named_in
-from krino.web.labels.labelling import Desk, Labelling, Looked, no_case, note_seen, rater_of
-from krino.web.labels.queue import WORDS
-from krino.web.problems import Problem, Told
-from krino.web.run_index import Opened
-from krino.web.strict import StrictRoute
+from krino.web.labels.agreement import list_named_cases
+from krino.web.labels.queue import REASON_TEXTS
+from krino.web.labels.service import LabelCase, LabellingDep, LabellingService, case_not_found, get_rater, record_seen
+from krino.web.problems import ErrorBody, Problem
+from krino.web.runs_folder import OpenRun
+from krino.web.strict_requests import StrictRoute
 
 router = APIRouter(prefix="/v1/labels", tags=["labels"], route_class=StrictRoute)
 _ERRORS: dict[int | str, dict[str, Any]] = {
-    404: {"model": Told, "description": "there is no such run or case"},
-    422: {"model": Told, "description": "the request or the answer does not hold"},
+    404: {"model": ErrorBody, "description": "no such run or case"},
+    422: {"model": ErrorBody, "description": "the request or the answer is invalid"},
 }
 RunName = Annotated[str, Query(min_length=1, max_length=255, description="name of a run", examples=["my-run"])]
 RaterName = Annotated[str, Field(min_length=1, max_length=LONGEST_RATER, examples=["anna"])]
@@ -40,31 +49,33 @@ CaseHash = Annotated[str | None, Field(pattern="^[0-9a-f]{32}$", description="ha
 
 
 class LabelOut(BaseModel):
-    """What a rater said of a case, as it counts now."""
+    """A rater's label of a case, as it counts now."""
 
-    number: int = Field(description="grows with every line of the history")
+    number: int = Field(description="increases with every label, skip and undo")
     case: str
     input_hash: str
     rater: str
     depth: Depth
     action: Literal["label", "skip"]
-    answer: dict[str, Any] | None = Field(description="the fields of the verdict, or the labels, by the depth")
-    verdict: dict[str, Any] | None = Field(description="what the judge's rules made of the person's labels")
+    answer: dict[str, Any] | None = Field(description="fields of the verdict or labels, depending on depth")
+    verdict: dict[str, Any] | None = Field(
+        description="verdict that the judge's rules derived from the person's labels"
+    )
     note: str
-    why: Why = Field(description="why the queue brought the case")
-    random: bool = Field(description="it came by the random share")
-    blind: bool = Field(description="the person had not been shown the verdict")
+    why: QueueReason = Field(description="why the queue offered the case")
+    random: bool = Field(description="whether the case was drawn at random")
+    blind: bool = Field(description="whether the person had not seen the verdict")
     run: str
     created: str
 
 
 class LabelList(BaseModel):
     labels: list[LabelOut]
-    next: int | None = Field(description="give it as `after` for the next page; null: there is none")
+    next: int | None = Field(description="pass it as `after` for the next page; null if there is none")
 
 
 class LabelIn(BaseModel):
-    """Name the case by `case` or by `input_hash`."""
+    """Identify the case by `case` or by `input_hash`."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -87,7 +98,7 @@ class LabelIn(BaseModel):
         min_length=1,
         max_length=64,
         pattern="^[ -~]+$",
-        description="sent again with the same key, it is one label",
+        description="idempotency key: requests with the same key are one label",
     )
 
 
@@ -99,89 +110,93 @@ class UndoIn(BaseModel):
 
 
 class Undone(BaseModel):
-    undone: LabelOut | None = Field(description="what no longer counts; null: there was nothing to take back")
+    undone: LabelOut | None = Field(description="the label that no longer counts; null if there was nothing to undo")
 
 
 class Next(BaseModel):
-    """The case that this rater should label next; all null where the rater is through."""
+    """The case that this rater should label next; all null if there is none left."""
 
     case: str | None = None
     input_hash: str | None = None
-    why: Why | None = None
-    reason: str | None = Field(default=None, description="why, in words")
+    why: QueueReason | None = None
+    reason: str | None = Field(default=None, description="the reason in words")
     random: bool | None = None
 
 
 class Live(BaseModel):
     edition: int = Field(description="changes with every label")
-    agreement: Agreement | None = Field(description="null while nothing can be compared; cases by `input_hash`")
+    agreement: Agreement | None = Field(description="null while there are no labels to compare; cases by `input_hash`")
     problem: str
 
 
 @router.get("", responses=_ERRORS)
 def labels(
     request: Request,
-    desk: Desk,
+    labelling: LabellingDep,
     run: RunName,
     rater: Annotated[str | None, Query(max_length=LONGEST_RATER)] = None,
     depth: Depth | None = None,
     after: Annotated[int, Query(ge=0, le=2**31)] = 0,
     limit: Annotated[int, Query(ge=1, le=1_000)] = 100,
 ) -> LabelList:
-    """The labels that count of the cases of a run, oldest first."""
-    opened = _read_whole(desk, run)
-    events = desk.store.current(Subject.of(opened.manifest), rater=rater_name(rater) if rater else None)
+    """The labels that count in a run, oldest first."""
+    opened = _open_complete(labelling, run)
+    events = labelling.store.current(Subject.of(opened.manifest), rater=normalise_rater(rater) if rater else None)
     found = [event for event in events if event.id > after and depth in (None, event.depth)]
-    known = opened.cases.of_contents(event.place.input_hash for event in found)
+    known = opened.cases.find_by_hashes(event.place.input_hash for event in found)
     matching = [event for event in found if event.place.input_hash in known]
     page = matching[:limit]
-    _note_said(request, opened, ((event.rater, event.place.input_hash, event.place.case_id) for event in page))
-    return LabelList(labels=[_out(event) for event in page], next=page[-1].id if len(matching) > limit else None)
+    _record_shown_labels(
+        request, opened, ((event.rater, event.place.input_hash, event.place.case_id) for event in page)
+    )
+    return LabelList(
+        labels=[_to_label_out(event) for event in page], next=page[-1].id if len(matching) > limit else None
+    )
 
 
 @router.post("", status_code=201, responses=_ERRORS)
-def give(desk: Desk, label: LabelIn) -> LabelOut:
-    """Give a label. When the answer comes, it is on disk."""
-    looked = _looked(desk, label)
-    with _told_of("body.rater"):
-        rater = rater_name(label.rater)
-    with _told_of("body.answer"):
-        return _out(desk.save(looked, rater, label.depth, label.answer, note=label.note, key=label.key))
+def give(labelling: LabellingDep, label: LabelIn) -> LabelOut:
+    """Give a label. It is on disk when the response arrives."""
+    case = _find_case(labelling, label)
+    with _report_at("body.rater"):
+        rater = normalise_rater(label.rater)
+    with _report_at("body.answer"):
+        return _to_label_out(labelling.save(case, rater, label.depth, label.answer, note=label.note, key=label.key))
 
 
 @router.post("/undo", responses=_ERRORS)
-def undo(desk: Desk, wanted: UndoIn) -> Undone:
-    """Take back the rater's last label or skip in this run; what stood before it counts again."""
-    with _told_of("body.rater"):
-        rater = rater_name(wanted.rater)
-    undone = desk.undo(desk.open(wanted.run, "body.run"), rater)
-    return Undone(undone=_out(undone) if undone else None)
+def undo(labelling: LabellingDep, wanted: UndoIn) -> Undone:
+    """Undo the rater's last label or skip in this run; the one before it counts again."""
+    with _report_at("body.rater"):
+        rater = normalise_rater(wanted.rater)
+    undone = labelling.undo(labelling.open(wanted.run, "body.run"), rater)
+    return Undone(undone=_to_label_out(undone) if undone else None)
 
 
 @router.get("/next", responses=_ERRORS)
 def next_case(
-    desk: Desk,
+    labelling: LabellingDep,
     run: RunName,
     rater: Annotated[str, Query(min_length=1, max_length=LONGEST_RATER)],
     depth: Depth = "fields",
 ) -> Next:
-    """Which case this rater should label next, and why. It says nothing of the verdict."""
-    opened = desk.open(run)
-    turn = desk.queue(opened, depth).next(rater_name(rater))
+    """The case that this rater should label next, and why. The response reveals nothing of the verdict."""
+    opened = labelling.open(run)
+    turn = labelling.queue(opened, depth).next(normalise_rater(rater))
     if turn is None:
         return Next()
-    place = desk.case(opened, turn.input_hash).place
+    place = labelling.case(opened, turn.input_hash).place
     return Next(
-        case=place.case_id, input_hash=place.input_hash, why=turn.why, reason=WORDS[turn.why], random=turn.random
+        case=place.case_id, input_hash=place.input_hash, why=turn.why, reason=REASON_TEXTS[turn.why], random=turn.random
     )
 
 
 @router.get("/agreement", responses=_ERRORS)
-def agreement(request: Request, desk: Desk, run: RunName, depth: Depths = "both") -> Live:
-    """How far raters agree with each other and with the judge at this moment."""
-    opened = desk.open(run)
-    found = desk.comparisons.of(opened, depth)
-    note_seen(request, opened, named_in(found.found, found.ids))
+def agreement(request: Request, labelling: LabellingDep, run: RunName, depth: DepthChoice = "both") -> Live:
+    """Current agreement of raters with each other and with the judge."""
+    opened = labelling.open(run)
+    found = labelling.agreements.get(opened, depth)
+    record_seen(request, opened, list_named_cases(found.found, found.ids))
     return Live(edition=found.edition, agreement=found.found, problem=found.problem)
 
 
@@ -190,7 +205,7 @@ def agreement(request: Request, desk: Desk, run: RunName, depth: Depths = "both"
     responses={
         **_ERRORS,
         200: {
-            "description": "one row a case and rater, as `krino agree` reads it",
+            "description": "one row per case and rater, for `krino agree`",
             "content": {"text/csv": {}, "application/x-ndjson": {}},
         },
     },
@@ -198,29 +213,29 @@ def agreement(request: Request, desk: Desk, run: RunName, depth: Depths = "both"
 )
 def export(
     request: Request,
-    desk: Desk,
+    labelling: LabellingDep,
     run: RunName,
     format: Literal["csv", "jsonl"] = "csv",  # noqa: A002 - the parameter's name in addresses
-    depth: Depths = "both",
+    depth: DepthChoice = "both",
 ) -> Response:
-    """The labels of a run as a file; `label_random` says whether a case came by the random share."""
-    opened = _read_whole(desk, run)
+    """The labels of a run as a file. `label_random` marks the random sample."""
+    opened = _open_complete(labelling, run)
     subject = Subject.of(opened.manifest)
-    events = desk.store.current(subject)
-    found = opened.cases.of_contents(event.place.input_hash for event in events)
+    events = labelling.store.current(subject)
+    found = opened.cases.find_by_hashes(event.place.input_hash for event in events)
     ids = {digest: row.entry.id for digest, row in found.items()}
-    rows = rows_of(events, ids, subject.version, depth)
+    rows = build_rows(events, ids, subject.version, depth)
     said = ((event.rater, event.place.input_hash) for event in events if event.place.input_hash in ids)
-    _note_said(request, opened, ((rater, digest, ids[digest]) for rater, digest in said))
-    text, kind = (_csv(rows), "text/csv") if format == "csv" else (_jsonl(rows), "application/x-ndjson")
+    _record_shown_labels(request, opened, ((rater, digest, ids[digest]) for rater, digest in said))
+    text, kind = (_to_csv(rows), "text/csv") if format == "csv" else (_to_jsonl(rows), "application/x-ndjson")
     headers = {"content-disposition": f'attachment; filename="labels.{format}"'}
     return Response(text, media_type=f"{kind}; charset=utf-8", headers=headers)
 
 
-def _read_whole(desk: Labelling, run: str) -> Opened:
-    """Labels are given by the cases of a run: of one that is still being read, some would be missing."""
-    opened = desk.open(run)
-    if opened.behind:
+def _open_complete(labelling: LabellingService, run: str) -> OpenRun:
+    """Open a run; 503 while it is still being read, because labels of cases not yet read would be missing."""
+    opened = labelling.open(run)
+    if opened.is_incomplete:
         raise Problem(
             503,
             "the run is still being read",
@@ -231,58 +246,57 @@ def _read_whole(desk: Labelling, run: str) -> Opened:
     return opened
 
 
-def _note_said(request: Request, opened: Opened, said: Iterable[tuple[str, str, str]]) -> None:
-    """A rater's browser that is given labels: what others said of a case is hidden until one has judged it, as the
-    verdict is."""
-    own = rater_of(request)
-    note_seen(request, opened, ((digest, name) for rater, digest, name in said if rater != own))
+def _record_shown_labels(request: Request, opened: OpenRun, said: Iterable[tuple[str, str, str]]) -> None:
+    """Record what a rater's browser was shown: other people's labels end blindness as the verdict does."""
+    own = get_rater(request)
+    record_seen(request, opened, ((digest, name) for rater, digest, name in said if rater != own))
 
 
-def _jsonl(rows: list[dict[str, Any]]) -> bytes:
-    names = columns_of(rows)
+def _to_jsonl(rows: list[dict[str, Any]]) -> bytes:
+    names = order_columns(rows)
     return b"".join(orjson.dumps({name: row[name] for name in names if name in row}) + b"\n" for row in rows)
 
 
-def _csv(rows: list[dict[str, Any]]) -> str:
-    """An empty cell is no label, `null` is the label null; a list is JSON."""
-    names, text = columns_of(rows), io.StringIO()
+def _to_csv(rows: list[dict[str, Any]]) -> str:
+    """CSV in which an empty csv_cell means no label and `null` the label null; lists are JSON."""
+    names, text = order_columns(rows), io.StringIO()
     table = csv.writer(text, lineterminator="\n")
-    table.writerow(map(harmless, names))
-    table.writerows([_cell(row[name]) if name in row else "" for name in names] for row in rows)
+    table.writerow(map(defuse_formula, names))
+    table.writerows([_format_cell(row[name]) if name in row else "" for name in names] for row in rows)
     return text.getvalue()
 
 
-def _cell(value: Any) -> str | int | float:
+def _format_cell(value: Any) -> str | int | float:
     if value is None:
         return "null"
-    return cell(orjson.dumps(value).decode() if isinstance(value, list | dict) else value)
+    return csv_cell(orjson.dumps(value).decode() if isinstance(value, list | dict) else value)
 
 
 @contextmanager
-def _told_of(where: str) -> Iterator[None]:
-    """What is wrong is told of this field of the request."""
+def _report_at(where: str) -> Iterator[None]:
+    """Report problems as errors of this field of the request."""
     try:
         yield
-    except Unreachable:  # nothing that the client wrote is to blame
+    except DatabaseUnavailable:  # not the client's fault
         raise
     except UsageProblem as problem:
-        told = "body.key" if isinstance(problem, KeyUsed) else where
-        raise Problem(422, str(problem), where=told, remedy="change it as the message says") from None
+        at = "body.key" if isinstance(problem, KeyReused) else where
+        raise Problem(422, str(problem), where=at, remedy="change it as the message says") from None
 
 
-def _looked(desk: Labelling, label: LabelIn) -> Looked:
-    opened = desk.open(label.run, "body.run")
+def _find_case(labelling: LabellingService, label: LabelIn) -> LabelCase:
+    opened = labelling.open(label.run, "body.run")
     if label.input_hash is not None:
-        return desk.case(opened, label.input_hash, "body.input_hash")
+        return labelling.case(opened, label.input_hash, "body.input_hash")
     if label.case is None:
-        raise Problem(422, "no case is named", where="body.case", remedy="give `case` (its id) or `input_hash`")
+        raise Problem(422, "the case is missing", where="body.case", remedy="give `case` (its id) or `input_hash`")
     row = opened.cases.find(label.case)
     if row is None:
-        raise no_case(label.case, "body.case", "GET /v1/runs/RUN/cases lists them")
-    return desk.case(opened, row.entry.input_hash)
+        raise case_not_found(label.case, "body.case", "GET /v1/runs/RUN/cases lists them")
+    return labelling.case(opened, row.entry.input_hash)
 
 
-def _out(event: Event) -> LabelOut:
+def _to_label_out(event: Event) -> LabelOut:
     place = event.place
     same = ("rater", "depth", "action", "answer", "verdict", "note", "why", "random", "blind", "created")
     return LabelOut.model_validate(

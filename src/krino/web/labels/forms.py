@@ -1,8 +1,7 @@
-"""Forms made of JSON schemas: what a person is asked, and the answer that a filled form stands for.
+"""Builds forms from JSON schemas, and reads answers from submitted forms.
 
-Both depths use it: the schema of a verdict comes with the run, so that nobody's code is loaded; the schema of labels
-comes with the judge, and its bounds say what this one case leaves to choose from. Nothing here decides whether an
-answer is right: that is for the schema's owner to say.
+The schema of a verdict is stored with the run, so no judge's code is loaded; the schema of labels comes from the judge,
+and its bounds restrict the choices for one case. Whether an answer is correct is checked by the owner of the schema.
 """
 
 from __future__ import annotations
@@ -24,14 +23,14 @@ _SHARES = (0.0, 0.25, 0.5, 0.75, 1.0)
 _MOST_ROWS = 400
 _LONGEST_TEXT = 20_000
 _DEEPEST = 8
-_ALL_OF_THEM = 25  # so many choices may be the last of more
+_TRUNCATED_CHOICES = 25  # a list of this length may be truncated
 _ANY = Bound()
 _NOTHING: Mapping[str, Any] = {}
 _FEW_KEYS = 9
 
 
-class Filled:
-    """A form as it was sent: each box with what stands in it; files are passed over."""
+class SubmittedForm:
+    """A submitted form: values by field name, without files."""
 
     def __init__(self, pairs: Iterable[tuple[str, Any]]) -> None:
         self._values: dict[str, list[str]] = {}
@@ -40,7 +39,7 @@ class Filled:
                 self._values.setdefault(name, []).append(value)
 
     def get(self, name: str) -> str:
-        """The last, where there are several; nothing is an empty text."""
+        """The last value of a field; empty if missing."""
         return self._values.get(name, [""])[-1]
 
     def all(self, name: str) -> list[str]:
@@ -49,22 +48,22 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """`code` is the value as JSON: what the form sends."""
+    """One choice. `code` is the value as JSON, which the form sends."""
 
     code: str
     text: str
     chosen: bool = False
     key: str = ""
-    """The digit that chooses it; empty for those beyond the ninth."""
+    """The digit key that selects it; empty beyond the ninth."""
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
-    """One place of the answer."""
+class FormNode:
+    """One node of the form: a field, a group of fields, or a list."""
 
     kind: Literal["fixed", "choice", "many", "number", "text", "group", "rows"]
     path: str
-    """Its name in the form."""
+    """Name of the form field."""
     title: str
     help: str = ""
     options: tuple[Option, ...] = ()
@@ -73,27 +72,27 @@ class Node:
     whole: bool = False
     nullable: bool = False
     value: Any = MISSING
-    """What stands there so far."""
+    """The current value."""
     suggestions: tuple[str, ...] = ()
-    children: tuple[Node, ...] = ()
+    children: tuple[FormNode, ...] = ()
     grows: bool = False
-    """Of rows: others can be added, and these taken away."""
+    """For lists: whether rows can be added and removed."""
     optional: bool = False
-    """Left open, it is left out of the answer."""
+    """Whether an empty field is left out of the answer."""
 
     @property
     def shown(self) -> str:
-        """A fixed value, or what a box begins with."""
-        return "" if self.value in (MISSING, None) else text_of(self.value)
+        """The fixed value, or the initial text of an input."""
+        return "" if self.value in (MISSING, None) else format_value(self.value)
 
     @property
     def name(self) -> str:
-        """Of the place itself, without those around it."""
+        """The last part of the path."""
         return self.path.rpartition(".")[2]
 
 
-def text_of(value: Any) -> str:
-    """A value as a person reads it."""
+def format_value(value: Any) -> str:
+    """A value as text for people."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if value is None:
@@ -106,63 +105,65 @@ def text_of(value: Any) -> str:
 # --- the fields of a verdict ---------------------------------------------------------------------------
 
 
-def verdict_form(schema: Schema, given: Mapping[str, Any] | None = None, roll_ups: Sequence[str] = ()) -> Node:
-    """Scores, codes and yes or no, each of which may be left open; texts are for judges to write.
+def build_verdict_form(
+    schema: Schema, given: Mapping[str, Any] | None = None, roll_ups: Sequence[str] = ()
+) -> FormNode:
+    """The form for a verdict: scores, codes and booleans, all optional. Texts are left to judges.
 
-    The schema comes from a run folder, and that from anyone: of one that makes no sense nothing is asked.
+    The schema comes from a run folder, which may come from anyone, so fields with an invalid schema are skipped.
     """
     given, parts = given or {}, schema.get("properties") if isinstance(schema, Mapping) else None
     asked = {"roll_up": {"enum": list(roll_ups)}} if roll_ups else {}
     nodes = []
     for name, part in {**asked, **(parts if isinstance(parts, Mapping) else {})}.items():
         try:
-            node = _node(part, _Spot(f"f.{name}", schema, given.get(name, MISSING)))
+            node = _build_node(part, _Position(f"f.{name}", schema, given.get(name, MISSING)))
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
             continue
         if node.kind in ("choice", "many", "number") and (node.options or node.kind == "number"):
             nodes.append(replace(node, optional=True))
-    return Node("group", "f", "", children=tuple(nodes))
+    return FormNode("group", "f", "", children=tuple(nodes))
 
 
 # --- labels --------------------------------------------------------------------------------------------
 
 
-def labels_form(
+def build_labels_form(
     schema: Schema, bound: Bound | None, exact: Bound | None, given: Any = None, *, start: Mapping[str, Any] = _NOTHING
-) -> Node:
-    """The labels of one case. `bound` says what may be chosen; `exact` what stands fast, which the form begins with,
-    and texts that may be quoted. `start`: labels to begin with instead of those that stand fast."""
+) -> FormNode:
+    """The form for the labels of one case. `bound`: the possible choices; `exact`: values that are certain, which the
+    form starts with, and texts to quote. `start`: initial labels instead of the certain ones."""
     bound, exact = bound or _ANY, exact or _ANY
     if given is None:
-        begun = _begun(exact)
-        given = {**(begun if isinstance(begun, dict) else {}), **start} if start else begun
-    return _node(schema, _Spot("l", schema, given, bound, exact))
+        certain = _certain_value(exact)
+        given = {**(certain if isinstance(certain, dict) else {}), **start} if start else certain
+    return _build_node(schema, _Position("l", schema, given, bound, exact))
 
 
-def sent_form(schema: Schema, bound: Bound | None, exact: Bound | None, filled: Filled) -> Node:
-    """The same as it was when it was sent: with so many rows in each list."""
-    begun = _begun(exact or _ANY)
-    begun = dict(begun) if isinstance(begun, dict) else {}
+def rebuild_form(schema: Schema, bound: Bound | None, exact: Bound | None, filled: SubmittedForm) -> FormNode:
+    """The form as it was when submitted, with the same number of rows in each list."""
+    certain = _certain_value(exact or _ANY)
+    certain = dict(certain) if isinstance(certain, dict) else {}
     for name in schema["properties"]:
         if (count := filled.get(f"l.{name}#")).isascii() and count.isdecimal():
             most = min(int(count[:6]), _MOST_ROWS)
-            begun[name] = [*begun.get(name, []), *[{}] * most][:most]
-    return labels_form(schema, bound, exact, begun)
+            certain[name] = [*certain.get(name, []), *[{}] * most][:most]
+    return build_labels_form(schema, bound, exact, certain)
 
 
-def _begun(bound: Bound) -> Any:
-    """What is the only possible value, as far as there is one."""
+def _certain_value(bound: Bound) -> Any:
+    """The parts of a value that have only one possibility."""
     if bound.any_of:
-        return _common([_begun(one) for one in bound.any_of])
+        return _common_value([_certain_value(one) for one in bound.any_of])
     if bound.choices is not None:
         return bound.choices[0] if len(bound.choices) == 1 else MISSING
     if bound.items is not None:
-        return [_begun(item) for item in bound.items]
-    found = {name: value for name, part in bound.fields if (value := _begun(part)) is not MISSING}
+        return [_certain_value(item) for item in bound.items]
+    found = {name: value for name, part in bound.fields if (value := _certain_value(part)) is not MISSING}
     return found or MISSING
 
 
-def _common(several: Sequence[Any]) -> Any:
+def _common_value(several: Sequence[Any]) -> Any:
     first = several[0]
     if all(isinstance(one, dict) for one in several):
         return {name: value for name, value in first.items() if all(one.get(name, MISSING) == value for one in several)}
@@ -173,8 +174,8 @@ def _common(several: Sequence[Any]) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class _Spot:
-    """Where in the form we are, the schema that references point into, the value that stands there, and its bounds."""
+class _Position:
+    """Position while building the form: path, root schema for references, current value and bounds."""
 
     path: str
     schema: Schema
@@ -183,55 +184,55 @@ class _Spot:
     exact: Bound = _ANY
     depth: int = 0
 
-    def inner(self, name: str | int, value: Any, bound: Bound | None, exact: Bound | None) -> _Spot:
+    def inner(self, name: str | int, value: Any, bound: Bound | None, exact: Bound | None) -> _Position:
         if self.depth > _DEEPEST:
-            raise RecursionError("the schema has no end")
-        return _Spot(f"{self.path}.{name}", self.schema, value, bound or _ANY, exact or _ANY, self.depth + 1)
+            raise RecursionError("the schema is too deep")
+        return _Position(f"{self.path}.{name}", self.schema, value, bound or _ANY, exact or _ANY, self.depth + 1)
 
 
-def _node(part: Schema, spot: _Spot) -> Node:
-    plain, nullable = _plain(part, spot.schema)
-    bound = spot.bound
-    told = str(part.get("description") or plain.get("description") or "")
-    title = spot.path.rpartition(".")[2].replace("_", " ")
-    node = Node("text", spot.path, title, told, nullable=nullable, value=spot.value)
+def _build_node(part: Schema, position: _Position) -> FormNode:
+    plain, nullable = _resolve(part, position.schema)
+    bound = position.bound
+    description = str(part.get("description") or plain.get("description") or "")
+    title = position.path.rpartition(".")[2].replace("_", " ")
+    node = FormNode("text", position.path, title, description, nullable=nullable, value=position.value)
     if bound.choices is not None:
         if len(bound.choices) == 1:
             return replace(node, kind="fixed", value=bound.choices[0])
-        return _choice(node, bound.choices)
-    if (values := _values(plain)) is not None:
-        return _choice(node, [*values, *([None] if nullable else [])])
+        return _build_choice(node, bound.choices)
+    if (values := _enum_values(plain)) is not None:
+        return _build_choice(node, [*values, *([None] if nullable else [])])
     kind = plain.get("type")
     if kind == "object" and "properties" in plain:
-        return _group(node, plain, spot)
+        return _build_group(node, plain, position)
     if kind == "array":
-        return _list(node, plain, spot)
+        return _build_list(node, plain, position)
     if kind in ("number", "integer"):
-        return _number(node, plain, whole=kind == "integer")
+        return _build_number(node, plain, whole=kind == "integer")
     if kind != "string":
-        raise ValueError(f"nobody can be asked for {kind}")
-    quotes = dict.fromkeys(choice for choice in _choices(spot.exact) if isinstance(choice, str))
+        raise ValueError(f"no form field for {kind}")
+    quotes = dict.fromkeys(choice for choice in _all_choices(position.exact) if isinstance(choice, str))
     most = bound.most or plain.get("maxLength") or _LONGEST_TEXT
     return replace(node, most=most, suggestions=tuple(quotes)[:40])
 
 
-def _plain(part: Schema, schema: Schema) -> tuple[Schema, bool]:
-    """The part without reference and without null, and whether it may be null."""
+def _resolve(part: Schema, schema: Schema) -> tuple[Schema, bool]:
+    """The schema with references and null resolved, and whether null is allowed."""
     for _ in range(_DEEPEST):
         if "$ref" in part:
             part = schema["$defs"][str(part["$ref"]).rpartition("/")[2]]
         elif "anyOf" in part:
             kinds = [kind for kind in part["anyOf"] if kind.get("type") != "null"]
             if len(kinds) != 1:
-                raise ValueError("nobody can be asked for several kinds of value at once")
-            inner, _ = _plain(kinds[0], schema)
+                raise ValueError("no form field for several types at once")
+            inner, _ = _resolve(kinds[0], schema)
             return inner, len(kinds) < len(part["anyOf"])
         else:
             return part, False
-    raise RecursionError("the schema has no end")
+    raise RecursionError("the schema is too deep")
 
 
-def _values(part: Schema) -> list[Choice] | None:
+def _enum_values(part: Schema) -> list[Choice] | None:
     if "enum" in part:
         return list(part["enum"])
     if "const" in part:
@@ -239,91 +240,98 @@ def _values(part: Schema) -> list[Choice] | None:
     return [True, False] if part.get("type") == "boolean" else None
 
 
-def _choice(node: Node, values: Sequence[Choice]) -> Node:
-    return replace(node, kind="choice", options=_options(values, [node.value]))
+def _build_choice(node: FormNode, values: Sequence[Choice]) -> FormNode:
+    return replace(node, kind="choice", options=_build_options(values, [node.value]))
 
 
-def _options(values: Sequence[Any], chosen: Sequence[Any]) -> tuple[Option, ...]:
-    known, codes = set(map(_code, chosen)), {_code(value): value for value in values}
-    texts = {code: text_of(value) for code, value in codes.items()}
-    keys = _keys(list(texts.values()))
+def _build_options(values: Sequence[Any], chosen: Sequence[Any]) -> tuple[Option, ...]:
+    known, codes = set(map(_to_code, chosen)), {_to_code(value): value for value in values}
+    texts = {code: format_value(value) for code, value in codes.items()}
+    keys = _shortcut_keys(list(texts.values()))
     return tuple(Option(code, text, code in known, key) for (code, text), key in zip(texts.items(), keys, strict=True))
 
 
-def _keys(texts: Sequence[str]) -> list[str]:
-    """Digits are their own keys where each answer is one, as on a scale of 0 to 5; else the first nine are counted."""
+def _shortcut_keys(texts: Sequence[str]) -> list[str]:
+    """Shortcut keys: the digit itself on scales like 0 to 5, otherwise 1 to 9 in order."""
     digits = [text for text in texts if len(text) == 1 and text.isascii() and text.isdecimal()]
-    if digits and len(digits) >= len(texts) - 1:  # the other one: does not apply
+    if digits and len(digits) >= len(texts) - 1:  # the other choice is "does not apply"
         return [text if text in digits else "" for text in texts]
     return [str(place) if place <= _FEW_KEYS else "" for place in range(1, len(texts) + 1)]
 
 
-def _number(node: Node, part: Schema, *, whole: bool) -> Node:
-    """Few whole numbers are chosen from; of others some can be, and the box takes any."""
+def _build_number(node: FormNode, part: Schema, *, whole: bool) -> FormNode:
+    """A choice for a few whole numbers, otherwise an input with suggestions."""
     least, most = (part.get(end) for end in ("minimum", "maximum"))
     node = replace(node, kind="number", least=least, most=most, whole=whole)
     steps: Sequence[Choice | float] = ()
     if least is not None and most is not None:
         if whole and most - least < _MOST_STEPS:
-            return _choice(node, [*range(int(least), int(most) + 1), *([None] if node.nullable else [])])
+            return _build_choice(node, [*range(int(least), int(most) + 1), *([None] if node.nullable else [])])
         steps = () if whole else [least + share * (most - least) for share in _SHARES]
-    return replace(node, options=_options([*steps, *([None] if node.nullable else [])], [node.value]))
+    return replace(node, options=_build_options([*steps, *([None] if node.nullable else [])], [node.value]))
 
 
-def _group(node: Node, part: Schema, spot: _Spot) -> Node:
-    given = spot.value if isinstance(spot.value, Mapping) else {}
-    bounds, exacts = _fields(spot.bound), _fields(spot.exact)
+def _build_group(node: FormNode, part: Schema, position: _Position) -> FormNode:
+    given = position.value if isinstance(position.value, Mapping) else {}
+    bounds, exacts = _bounds_by_field(position.bound), _bounds_by_field(position.exact)
     children = tuple(
-        _node(inner, spot.inner(name, given.get(name, MISSING), bounds.get(name), exacts.get(name)))
+        _build_node(inner, position.inner(name, given.get(name, MISSING), bounds.get(name), exacts.get(name)))
         for name, inner in part["properties"].items()
     )
     return replace(node, kind="group", children=children)
 
 
-def _list(node: Node, part: Schema, spot: _Spot) -> Node:
-    bound, exact = spot.bound, spot.exact
-    given = list(spot.value) if isinstance(spot.value, list | tuple) else []
+def _build_list(node: FormNode, part: Schema, position: _Position) -> FormNode:
+    bound, exact = position.bound, position.exact
+    given = list(position.value) if isinstance(position.value, list | tuple) else []
     items: Schema = part.get("items", {})
-    inner, _ = _plain(items, spot.schema)
+    inner, _ = _resolve(items, position.schema)
     if bound.most == 0:
         return replace(node, kind="fixed", value=[])
     own = bound.item or _ANY
-    values = own.choices if own.choices is not None else _values(inner)
+    values = own.choices if own.choices is not None else _enum_values(inner)
     if values is not None:
-        return replace(node, kind="many", options=_options(values, given), most=bound.most)
+        return replace(node, kind="many", options=_build_options(values, given), most=bound.most)
     each, exacts, alike = bound.items, exact.items or (), exact.item
     if each is None and exacts:  # a person adds and leaves out rows: no row is the one that code has put there
-        exacts, alike = (), _in_common(exacts)
+        exacts, alike = (), _find_common_bound(exacts)
     least, most = (int(bound.least or 0), int(bound.most or _MOST_ROWS)) if each is None else (len(each), len(each))
     children = []
     for place, value in enumerate([*given, *[{}] * (least - len(given))][: min(most, _MOST_ROWS)]):
         known = exacts[place] if place < len(exacts) else None
-        row = _node(items, spot.inner(place, value, own if each is None else each[place], known or alike))
-        children.append(_row(row, known) if known is not None and least == most else row)
+        row = _build_node(items, position.inner(place, value, own if each is None else each[place], known or alike))
+        children.append(_fix_row(row, known) if known is not None and least == most else row)
     return replace(node, kind="rows", children=tuple(children), least=least, most=most, grows=least != most)
 
 
-def _row(node: Node, exact: Bound) -> Node:
-    """Of a list with a row for each thing of the case: what names the thing stands fast, and of what else can be
-    chosen only what this row can have (steps that came before it, say)."""
-    fast, bounds = _begun(exact), _fields(exact)
-    known = fast if isinstance(fast, dict) else {}
-    narrowed = (_narrowed(one, known, bounds.get(one.name, _ANY)) for one in node.children)
+def _find_common_bound(items: Sequence[Bound]) -> Bound:
+    """The choices that every item of a list has; a single certain value only names its item, so it is left out."""
+    first, *others = map(_bounds_by_field, items)
+    same = {name: part for name, part in first.items() if all(one.get(name) == part for one in others)}
+    return Bound.holding(**{name: part for name, part in same.items() if _certain_value(part) is MISSING})
+
+
+def _fix_row(node: FormNode, exact: Bound) -> FormNode:
+    """A row about one thing of the case: what identifies the thing is fixed, and choices are limited to those valid
+    here (such as earlier steps)."""
+    certain, bounds = _certain_value(exact), _bounds_by_field(exact)
+    known = certain if isinstance(certain, dict) else {}
+    narrowed = (_narrow_choice(one, known, bounds.get(one.name, _ANY)) for one in node.children)
     return replace(node, children=tuple(narrowed))
 
 
-def _narrowed(node: Node, fast: Mapping[str, Any], exact: Bound) -> Node:
+def _narrow_choice(node: FormNode, certain: Mapping[str, Any], exact: Bound) -> FormNode:
     if node.kind != "choice":
         return node
-    if node.name in fast and node.value == fast[node.name]:
-        return replace(node, kind="fixed", value=fast[node.name])
-    codes = {_code(choice) for choice in _choices(exact)}
+    if node.name in certain and node.value == certain[node.name]:
+        return replace(node, kind="fixed", value=certain[node.name])
+    codes = {_to_code(choice) for choice in _all_choices(exact)}
     kept = tuple(option for option in node.options if option.code in codes)
-    return replace(node, options=kept) if kept and len(kept) < _ALL_OF_THEM else node
+    return replace(node, options=kept) if kept and len(kept) < _TRUNCATED_CHOICES else node
 
 
-def _fields(bound: Bound) -> dict[str, Bound]:
-    """The bounds of an object's fields; of several kinds of object, every choice that one of them has."""
+def _bounds_by_field(bound: Bound) -> dict[str, Bound]:
+    """Bounds by field; for several kinds of object, the union of their choices."""
     if not bound.any_of:
         return dict(bound.fields)
     found: dict[str, list[Bound]] = {}
@@ -333,34 +341,27 @@ def _fields(bound: Bound) -> dict[str, Bound]:
     return {name: Bound.either(*parts) for name, parts in found.items()}
 
 
-def _in_common(items: Sequence[Bound]) -> Bound:
-    """What can be chosen from in every item of a list alike; what has one value only names the item."""
-    first, *others = map(_fields, items)
-    same = {name: part for name, part in first.items() if all(one.get(name) == part for one in others)}
-    return Bound.holding(**{name: part for name, part in same.items() if _begun(part) is MISSING})
-
-
-def _choices(bound: Bound) -> Iterator[Choice]:
+def _all_choices(bound: Bound) -> Iterator[Choice]:
     yield from bound.choices or ()
     for one in bound.any_of:
-        yield from _choices(one)
+        yield from _all_choices(one)
 
 
-# --- what was filled in --------------------------------------------------------------------------------
+# --- reading answers -----------------------------------------------------------------------------------
 
 
-def answer_of(node: Node, filled: Filled) -> Any:
-    """The answer as JSON; what was left open is not in it. Raises `UsageProblem` for what the form does not offer."""
+def read_answer(node: FormNode, filled: SubmittedForm) -> Any:
+    """The answer as JSON without empty fields. Raises `UsageProblem` for values that the form does not offer."""
     match node.kind:
         case "fixed":
             return node.value
         case "choice":
-            return _chosen(node, filled.get(node.path))
+            return _parse_choice(node, filled.get(node.path))
         case "many":
             codes = [code for code in filled.all(node.path) if code]
-            return MISSING if node.optional and not codes else [_chosen(node, code) for code in codes]
+            return MISSING if node.optional and not codes else [_parse_choice(node, code) for code in codes]
         case "number":
-            return _figure(node, filled)
+            return _parse_number(node, filled)
         case "text":
             text = filled.get(node.path).replace("\r\n", "\n")
             if len(text) > _LONGEST_TEXT:
@@ -369,66 +370,68 @@ def answer_of(node: Node, filled: Filled) -> Any:
         case "group":
             if node.nullable and filled.get(f"{node.path}?") != "1":
                 return None
-            found = {child.name: answer_of(child, filled) for child in node.children}
+            found = {child.name: read_answer(child, filled) for child in node.children}
             return {name: value for name, value in found.items() if value is not MISSING}
         case "rows":
             kept = [row for row in node.children if filled.get(f"{row.path}!") != "1"]
-            return [answer_of(row, filled) for row in kept]
+            return [read_answer(row, filled) for row in kept]
 
 
-def _chosen(node: Node, code: str) -> Any:
+def _parse_choice(node: FormNode, code: str) -> Any:
     if not code:
         return None if node.nullable and not node.optional else MISSING
     if code not in {option.code for option in node.options}:
-        raise UsageProblem(f"{node.title}: {code[:60]!r} is none of the answers that can be chosen")
+        raise UsageProblem(f"{node.title}: {code[:60]!r} is not one of the choices")
     return orjson.loads(code)
 
 
-def _figure(node: Node, filled: Filled) -> Any:
+def _parse_number(node: FormNode, filled: SubmittedForm) -> Any:
     text = filled.get(f"{node.path}=").strip().replace(",", ".")
     if not text:
-        return _chosen(node, filled.get(node.path))
+        return _parse_choice(node, filled.get(node.path))
     try:
         number = int(text) if node.whole else float(text)
     except ValueError:
-        raise UsageProblem(f"{node.title}: {text[:60]!r} is no {'whole ' if node.whole else ''}number") from None
+        raise UsageProblem(f"{node.title}: {text[:60]!r} is not a {'whole ' if node.whole else ''}number") from None
     low, high = node.least if node.least is not None else -math.inf, node.most if node.most is not None else math.inf
     if not math.isfinite(number) or not low <= number <= high:
         raise UsageProblem(f"{node.title}: {text[:60]} is not between {low:g} and {high:g}")
     return number
 
 
-def more_rows(answer: dict[str, Any], filled: Filled) -> dict[str, Any]:
-    """With one row more, where the button of that list was pressed: the button sends the path of its list."""
+def add_row(answer: dict[str, Any], filled: SubmittedForm) -> dict[str, Any]:
+    """The answer with one more row in the list whose button was pressed."""
     name = filled.get("more").removeprefix("l.")
     rows = answer.get(name)
     return {**answer, name: [*rows, {}]} if isinstance(rows, list) else answer
 
 
-def check_fields(node: Node, answer: Mapping[str, Any]) -> dict[str, Any]:
-    """An answer about the fields of a verdict that came as JSON, held to what the form would have offered."""
+def check_fields(node: FormNode, answer: Mapping[str, Any]) -> dict[str, Any]:
+    """Check an answer that came as JSON against what the form would have offered."""
     known = {child.name: child for child in node.children}
     if unknown := sorted(set(answer) - known.keys()):
-        raise UsageProblem(f"{unknown[0][:60]!r} is no field that can be judged; there are {', '.join(known)}")
+        raise UsageProblem(
+            f"{unknown[0][:60]!r} is not a field that can be labelled; the fields are {', '.join(known)}"
+        )
     if not answer:
-        raise UsageProblem(f"nothing is judged: say something of {', '.join(known)}")
-    return {name: _checked(known[name], value) for name, value in answer.items()}
+        raise UsageProblem(f"the answer is empty; give at least one of {', '.join(known)}")
+    return {name: _check_value(known[name], value) for name, value in answer.items()}
 
 
-def _checked(node: Node, value: Any) -> Any:
+def _check_value(node: FormNode, value: Any) -> Any:
     codes = {option.code for option in node.options}
     wanted = value if node.kind == "many" and isinstance(value, list) else [value]
     if node.kind == "number" and isinstance(value, int | float) and not isinstance(value, bool):
-        return _figure(node, Filled([(f"{node.path}=", repr(value))]))
+        return _parse_number(node, SubmittedForm([(f"{node.path}=", repr(value))]))
     if node.kind == "many" and not isinstance(value, list):
         raise UsageProblem(f"{node.title}: give a list")
     for one in wanted:
-        if _code(one) not in codes:
-            raise UsageProblem(f"{node.title}: {str(one)[:60]!r} is none of the answers that can be chosen")
+        if _to_code(one) not in codes:
+            raise UsageProblem(f"{node.title}: {str(one)[:60]!r} is not one of the choices")
     return value
 
 
-def _code(value: Any) -> str:
+def _to_code(value: Any) -> str:
     try:
         return orjson.dumps(value).decode()
     except (orjson.JSONEncodeError, TypeError):

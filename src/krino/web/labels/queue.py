@@ -1,8 +1,8 @@
-"""Which case a person should label next, and why: where seats, runs or raters disagree, then where the judge is least
-sure, then at random.
+"""The order in which people label cases: first where panel seats, runs or raters disagree, then where the judge is
+unsure, then at random.
 
-One case in five comes at random whatever else is waiting, and is marked: estimates made of those are not led astray by
-the choice of the others. The random order is the same for everybody, so that raters meet on the same cases.
+One case in five comes at random whatever else is waiting, and is marked as such, so that estimates from those cases are
+unbiased. All raters share one random order, so that they meet on the same cases.
 """
 
 from __future__ import annotations
@@ -13,27 +13,27 @@ from functools import cached_property
 from itertools import combinations
 from typing import Any
 
-from krino.people.rows import draw
-from krino.people.store import Depth, Event, Why, by_case
-from krino.results.agreement.verdicts import names_a_confidence
-from krino.results.kinds import as_number, is_explanation, is_text, key_of
+from krino.people.rows import random_rank
+from krino.people.store import Depth, Event, QueueReason, group_by_case
+from krino.results.agreement.labelled_verdicts import names_confidence
+from krino.results.field_kinds import as_number, comparison_key, is_text, names_explanation
 from krino.runs.fields import fields_of
 
 SHARE = 5
-"""One in so many comes at random."""
-WORDS: Mapping[Why, str] = {
-    "seats": "the seats of the panel disagree about it",
-    "runs": "other runs of the same judge came to another verdict",
-    "raters": "people disagree about it",
-    "unsure": "the judge is least sure of it",
-    "random": "it was drawn at random: one in five is, so that estimates stay unbiased",
+"""One case in this many comes at random."""
+REASON_TEXTS: Mapping[QueueReason, str] = {
+    "seats": "the seats of the panel disagree on it",
+    "runs": "other runs of the same judge reached a different verdict",
+    "raters": "people disagree on it",
+    "unsure": "the judge is unsure about it",
+    "random": "it was drawn at random, as one case in five is, to keep estimates unbiased",
     "chosen": "you chose it",
 }
 _APART = 0.1
-"""Numbers that differ by less say the same."""
+"""Smaller differences between numbers do not count as disagreement."""
 _SURE = 0.5
 _IN_DOUBT = 0.4
-"""How sure a labeller is taken to be that says it is not, or a judge that wants a person to look."""
+"""Assumed confidence if a labeller marks a case as uncertain or the judge asks for review."""
 _PROBABILITY = frozenset({"probability", "confidence", "certainty"})
 _MOST_VALUES = 2_000
 
@@ -41,41 +41,41 @@ Values = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Interest:
-    """What makes a judged case worth a person's time. Of its verdict only what can be compared."""
+class CaseInterest:
+    """What makes a judged case worth labelling. Of its verdict only the comparable fields."""
 
     input_hash: str
     values: Values
     split: float = 0.0
-    """How far the seats are apart, from 0 to 1."""
+    """Disagreement of the panel's seats, from 0 to 1."""
     unsure: float = 0.0
     rolled_up: bool = False
 
 
-def interest_of(judgement: Mapping[str, Any]) -> Interest:
-    """Of a case that is ok, as it stands in the journal."""
+def measure_interest(judgement: Mapping[str, Any]) -> CaseInterest:
+    """From the judgement of a case that is ok."""
     ballots = [fields_of(ballot) for ballot in judgement.get("ballots") or () if ballot["verdict"]]
-    values = comparable(fields_of(judgement))
-    return Interest(
+    values = comparable_fields(fields_of(judgement))
+    return CaseInterest(
         judgement["input_hash"],
         values,
-        split=max((apart(values, comparable(ballot)) for ballot in ballots), default=0.0),
-        unsure=1.0 - min(_sureness(judgement), default=1.0),
+        split=max((verdict_distance(values, comparable_fields(ballot)) for ballot in ballots), default=0.0),
+        unsure=1.0 - min(_confidences(judgement), default=1.0),
         rolled_up=judgement.get("roll_up") is not None,
     )
 
 
-def comparable(fields: Values) -> dict[str, Any]:
-    """Numbers and codes: two who say the same in other words do not differ."""
+def comparable_fields(fields: Values) -> dict[str, Any]:
+    """Numbers and codes only: different wording is not disagreement."""
     return {
         name: value
         for name, value in fields.items()
-        if not is_text(value) and not (is_explanation(name) and isinstance(value, str | list))
+        if not is_text(value) and not (names_explanation(name) and isinstance(value, str | list))
     }
 
 
-def apart(one: Values, other: Values) -> float:
-    """How far two verdicts are apart where both say something: numbers by their difference, the rest wholly or not."""
+def verdict_distance(one: Values, other: Values) -> float:
+    """Largest difference over the fields that both verdicts have: numbers by distance, codes 0 or 1."""
     return max((_distance(one[name], other[name]) for name in one.keys() & other.keys()), default=0.0)
 
 
@@ -83,11 +83,11 @@ def _distance(one: Any, other: Any) -> float:
     numbers = as_number(one), as_number(other)
     if numbers[0] is not None and numbers[1] is not None:
         return min(abs(numbers[0] - numbers[1]), 1.0)
-    return float(key_of(one) != key_of(other))
+    return float(comparison_key(one) != comparison_key(other))
 
 
-def _sureness(judgement: Mapping[str, Any]) -> Iterator[float]:
-    """From 0 to 1: how far a probability in the labels is from a half, a confidence, a doubt in words."""
+def _confidences(judgement: Mapping[str, Any]) -> Iterator[float]:
+    """Signs of confidence from 0 to 1: probabilities in the labels, stated confidence, stated doubt."""
     labels = judgement.get("labels")
     for value in _probabilities(labels):
         yield abs(2.0 * value - 1.0)
@@ -95,7 +95,7 @@ def _sureness(judgement: Mapping[str, Any]) -> Iterator[float]:
         yield _IN_DOUBT
     for name, value in (judgement.get("verdict") or {}).items():
         number = as_number(value)
-        if number is not None and names_a_confidence(name):
+        if number is not None and names_confidence(name):
             yield min(max(number / 100.0 if number > 1.0 else number, 0.0), 1.0)
     if judgement.get("roll_up") == "review":
         yield _IN_DOUBT
@@ -118,61 +118,61 @@ def _probabilities(labels: Any) -> Iterator[float]:
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """The next case of a rater."""
+class NextCase:
+    """The case that a rater gets next."""
 
     input_hash: str
-    why: Why
+    why: QueueReason
     random: bool
 
 
-Key = tuple[int, float, int, str, Why]
-"""Disagreement before doubt, more before less, then the random order; the case, and why it is worth a look."""
+RankKey = tuple[int, float, int, str, QueueReason]
+"""Sort key: disagreement before doubt, larger before smaller, then random order; with the case and the reason."""
 
 
 class Ranking:
-    """The judged cases of a run in the order of their use, as far as runs can tell: made once, for all raters."""
+    """The judged cases of a run, most useful first, as far as runs alone can tell. Shared by all raters."""
 
-    def __init__(self, cases: Iterable[Interest], others: Sequence[Mapping[str, Values]] = ()) -> None:
-        """`others`: what other runs of the same judge say of each content."""
+    def __init__(self, cases: Iterable[CaseInterest], others: Sequence[Mapping[str, Values]] = ()) -> None:
+        """`others`: comparable fields by content hash, from other runs of the same judge."""
         self.cases = {case.input_hash: case for case in cases}
-        self.keys = {digest: key for digest, case in self.cases.items() if (key := _key(case, others)) is not None}
+        self.keys = {digest: key for digest, case in self.cases.items() if (key := _rank_key(case, others)) is not None}
         self.order = sorted(self.keys.values())
-        self.random_order = sorted(self.cases, key=draw)
+        self.random_order = sorted(self.cases, key=random_rank)
         self.rolls_up = any(case.rolled_up for case in self.cases.values())
 
 
-def _key(case: Interest, others: Sequence[Mapping[str, Values]]) -> Key | None:
+def _rank_key(case: CaseInterest, others: Sequence[Mapping[str, Values]]) -> RankKey | None:
     digest = case.input_hash
-    between_runs = max((apart(case.values, run[digest]) for run in others if digest in run), default=0.0)
+    between_runs = max((verdict_distance(case.values, run[digest]) for run in others if digest in run), default=0.0)
     if max(case.split, between_runs) > _APART:
-        why: Why = "seats" if case.split >= between_runs else "runs"
-        return (0, -max(case.split, between_runs), draw(digest), digest, why)
-    return (1, -case.unsure, draw(digest), digest, "unsure") if case.unsure > _SURE else None
+        why: QueueReason = "seats" if case.split >= between_runs else "runs"
+        return (0, -max(case.split, between_runs), random_rank(digest), digest, why)
+    return (1, -case.unsure, random_rank(digest), digest, "unsure") if case.unsure > _SURE else None
 
 
 @dataclass(frozen=True)
 class Queue:
-    """The cases of a run for the raters of one depth, as far as labels have come."""
+    """The queue of a run at one depth, given the labels so far."""
 
     ranking: Ranking
     events: Sequence[Event]
-    """The labels and skips that count, of everybody and at every depth."""
+    """Labels and skips that count, of all raters and depths."""
     depth: Depth
 
-    def done(self, rater: str) -> set[str]:
-        """The cases of this run that a rater has labelled; one that was skipped is not done."""
+    def list_done(self, rater: str) -> set[str]:
+        """Cases that a rater has labelled; skipped ones are not included."""
         return {event.place.input_hash for event in self._of(rater) if event.action == "label"}
 
-    def skipped(self, rater: str) -> list[str]:
-        """The cases that a rater has passed over and not labelled since, the first of them first."""
+    def list_skipped(self, rater: str) -> list[str]:
+        """Cases that a rater skipped and has not labelled since, oldest first."""
         return [event.place.input_hash for event in self._of(rater) if event.action == "skip"]
 
     def _of(self, rater: str) -> list[Event]:
         return [event for event in self.own_events if event.rater == rater]
 
-    def next(self, rater: str) -> Turn | None:
-        """None where the rater has been brought every case; what was skipped is not brought a second time."""
+    def next(self, rater: str) -> NextCase | None:
+        """The next case of a rater; None if every case was offered. Skipped cases are not offered again."""
         done = {event.place.input_hash for event in self._of(rater)}
         drawn = next((digest for digest in self.ranking.random_order if digest not in done), None)
         if drawn is None:
@@ -181,20 +181,20 @@ class Queue:
         disputed = min((key for digest, key in self._disputed.items() if digest not in done), default=None)
         best = min((key for key in (useful, disputed) if key is not None), default=None)
         if best is None or len(done) % SHARE == SHARE - 1:
-            return Turn(drawn, "random", random=True)
-        return Turn(best[3], self.why(best[3]), random=False)
+            return NextCase(drawn, "random", random=True)
+        return NextCase(best[3], self.why(best[3]), random=False)
 
-    def turn_of(self, rater: str, input_hash: str) -> Turn:
-        """Why a rater is at this case: it is for the server to say, since estimates rest on it."""
+    def explain_offer(self, rater: str, input_hash: str) -> NextCase:
+        """Why a rater is at this case. The server decides this, not the client, because estimates depend on it."""
         before = [event for event in self.own_events if event.place.input_hash == input_hash and event.rater == rater]
         if before:
-            return Turn(input_hash, before[-1].why, before[-1].random)
+            return NextCase(input_hash, before[-1].why, before[-1].random)
         turn = self.next(rater)
         if turn is not None and turn.input_hash == input_hash:
             return turn
-        return Turn(input_hash, self.why(input_hash), random=False)
+        return NextCase(input_hash, self.why(input_hash), random=False)
 
-    def why(self, input_hash: str) -> Why:
+    def why(self, input_hash: str) -> QueueReason:
         keys = (self.ranking.keys.get(input_hash), self._disputed.get(input_hash))
         best = min((key for key in keys if key is not None), default=None)
         return "chosen" if best is None else best[4]
@@ -205,31 +205,31 @@ class Queue:
         return [event for event in self.events if event.depth == self.depth and event.place.input_hash in cases]
 
     @cached_property
-    def _disputed(self) -> dict[str, Key]:
-        """The cases on which raters are apart."""
-        found: dict[str, Key] = {}
-        for digest, said in by_case(event for event in self.own_events if event.action == "label").items():
-            values = [comparable(event.fields) for event in said]
-            far = max((apart(*pair) for pair in combinations(values, 2)), default=0.0)
+    def _disputed(self) -> dict[str, RankKey]:
+        """Cases on which raters disagree."""
+        found: dict[str, RankKey] = {}
+        for digest, said in group_by_case(event for event in self.own_events if event.action == "label").items():
+            values = [comparable_fields(event.fields) for event in said]
+            far = max((verdict_distance(*pair) for pair in combinations(values, 2)), default=0.0)
             if far > _APART:
-                found[digest] = (0, -far, draw(digest), digest, "raters")
+                found[digest] = (0, -far, random_rank(digest), digest, "raters")
         return found
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class RaterProgress:
     rater: str
     labelled: int
     skipped: int
     random: int
 
 
-def progress_of(queue: Queue) -> list[Progress]:
-    """How far each rater has come at this depth, the busiest first."""
+def list_progress(queue: Queue) -> list[RaterProgress]:
+    """Progress of each rater at this depth, most labels first."""
     found: dict[str, list[int]] = {}
     for event in queue.own_events:
         counts = found.setdefault(event.rater, [0, 0, 0])
         counts[0 if event.action == "label" else 1] += 1
         counts[2] += event.random and event.action == "label"
     ranked = sorted(found.items(), key=lambda item: (-item[1][0], item[0]))
-    return [Progress(rater, *counts) for rater, counts in ranked]
+    return [RaterProgress(rater, *counts) for rater, counts in ranked]

@@ -1,4 +1,4 @@
-"""`/runs/{run}/cases/{case}`: one case in full, made of the blocks that the report and the terminal show."""
+"""`/runs/{run}/cases/{case}`: one case in full, from the same blocks as report and terminal."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from krino.cases.metadata import column_value
-from krino.results.wording import labeller_name
-from krino.web.drawing import question_of, row_address, run_address, told_of
+from krino.results.formatting import labeller_name
 from krino.web.index.case_view import own_blocks
-from krino.web.index.pages import Row
-from krino.web.labels.labelling import label_address, note_seen
+from krino.web.index.cases import CaseRow
+from krino.web.labels.service import label_address, record_seen
 from krino.web.problems import Problem
-from krino.web.run_index import Opened
-from krino.web.templating import page
-from krino.web.workbench import Bench, Workbench
+from krino.web.rendering import describe_case, read_filter, render_page, row_address, run_address
+from krino.web.runs_folder import OpenRun
+from krino.web.workbench import Workbench, WorkbenchDep
 
 router = APIRouter(include_in_schema=False)
 
@@ -28,19 +27,19 @@ def case_page(
     request: Request,
     run: str,
     case: str,
-    bench: Bench,
+    workbench: WorkbenchDep,
     n: Annotated[int | None, Query(ge=0, le=10**12)] = None,
     id: str | None = None,  # noqa: A002 - the parameter's name in addresses
 ) -> Response:
-    opened = bench.runs.open(run)
-    row = found_row(opened, id or case, n)
-    question = question_of(request, "n", "id")
+    opened = workbench.runs.open(run)
+    row = find_row(opened, id or case, n)
+    question = read_filter(request, "n", "id")
     beside = opened.cases.neighbours(question, row)
-    told = shown_case(request, bench, opened, row)
+    shown = show_case(request, workbench, opened, row)
     context: dict[str, Any] = {
         "run": run,
-        **told,
-        "facts_": list(_facts(told["judgement"])),
+        **shown,
+        "facts_": list(_list_facts(shown["judgement"])),
         "beside": beside,
         "list_at": f"{run_address(run, question)}#cases",
         "before_at": row_address(run, beside.before, question) if beside and beside.before else None,
@@ -48,35 +47,33 @@ def case_page(
         "question": question,
         "label_at": label_address(run, row.entry.input_hash),
     }
-    return page(request, "case.html", **context)
+    return render_page(request, "case.html", **context)
 
 
-def shown_case(request: Request, bench: Workbench, opened: Opened, row: Row) -> dict[str, Any]:
-    """What a template is given of a case; a rater who looks at it has seen its verdict."""
-    (judgement,) = opened.cases.judgements([row])
-    own = own_blocks(opened.run, judgement, bench.settings.runs)
-    told = told_of(judgement, opened.manifest.about, own, opened.name)
-    note_seen(request, opened, [(row.entry.input_hash, row.entry.id)], listed=False)
-    return told
+def show_case(request: Request, workbench: Workbench, opened: OpenRun, row: CaseRow) -> dict[str, Any]:
+    """Template variables for a case. Records that the current rater has seen its verdict."""
+    (judgement,) = opened.cases.read_judgements([row])
+    own = own_blocks(opened.run, judgement, workbench.settings.runs)
+    shown = describe_case(judgement, opened.manifest.about, own, opened.name)
+    record_seen(request, opened, [(row.entry.input_hash, row.entry.id)], listed=False)
+    return shown
 
 
-def found_row(opened: Opened, case: str, place: int | None = None, again: int = 0) -> Row:
-    """By place where one is given, else by id; the pages of a damaged run show nothing."""
+def find_row(opened: OpenRun, case: str, place: int | None = None, again: int = 0) -> CaseRow:
+    """The row of a case by position if given, else by id. Raises `Problem` if the run is damaged."""
     if opened.state.problem:
-        raise _no_such(opened.state.problem, "mend the run as the message says")
+        raise _not_found(opened.state.problem, "repair the run as the message says")
     row = opened.cases.at(place) if place is not None else opened.cases.find(case, again)
     if row is None or (place is not None and case not in ("-", row.entry.id)):
-        raise _no_such(
-            f"the run has no judgement of this case: {case[:100]}", "the list of its cases shows what it has"
-        )
+        raise _not_found(f"the run has no judgement of this case: {case[:100]}", "its page lists the judged cases")
     return row
 
 
-def _no_such(told: str, remedy: str) -> Problem:
-    return Problem(404, told, where="the address", remedy=remedy)
+def _not_found(error: str, remedy: str) -> Problem:
+    return Problem(404, error, where="the address", remedy=remedy)
 
 
-def _facts(judgement: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def _list_facts(judgement: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     yield "Judge", f"{judgement['judge']} {judgement['judge_version']}"
     if judgement.get("labeller"):
         yield "Labeller", labeller_name(judgement["labeller"])

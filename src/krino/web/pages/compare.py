@@ -1,4 +1,4 @@
-"""`/compare`: two runs side by side, what flipped first; each flip opens both cases with what changed."""
+"""`/compare`: two runs side by side, flips first; each flip links to both cases with their differences."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ from starlette.responses import Response
 from krino.blocks import Block, Cell, DataTable, MarkedText, Segment, Value
 from krino.errors import UsageProblem
 from krino.render.comparison import comparison_blocks
-from krino.results.comparison.changes import CodeChange, Comparison, NumberChange, OtherChange
-from krino.results.named_cases import rule_in_words
-from krino.results.wording import figure
+from krino.results.comparison.result import CodeChange, Comparison, NumberChange, OtherChange
+from krino.results.explanations import describe_rule
+from krino.results.formatting import format_number
 from krino.runs.fields import fields_of
-from krino.web.drawing import drawn, inputs_in_words, row_address
-from krino.web.labels.labelling import note_seen, rater_of
-from krino.web.pages.case import found_row, shown_case
-from krino.web.run_index import NoSuchRun
-from krino.web.templating import page
-from krino.web.workbench import Bench, Workbench
+from krino.web.labels.service import get_rater, record_seen
+from krino.web.pages.case import find_row, show_case
+from krino.web.rendering import describe_inputs, render_blocks, render_page, row_address
+from krino.web.runs_folder import NoSuchRun
+from krino.web.workbench import Workbench, WorkbenchDep
 
 router = APIRouter(include_in_schema=False)
 
-_PATIENCE = 30.0  # seconds for the index, without which a case is not known by its content
-_LONG = 60  # a text of more characters is compared word by word
+_PATIENCE = 30.0  # seconds to wait for the index, which knows cases by content
+_LONG = 60  # longer texts are compared word by word
 _LONGEST_COMPARED = 4_000
 _TEXTS = ("another text",)
 _TONES: Any = {"only in A": "bad", "only in B": "good"}
@@ -36,48 +35,48 @@ _TONES: Any = {"only in A": "bad", "only in B": "good"}
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One way in which cases changed, with the cases: id, address, and what else is said of each."""
+    """One kind of change and its cases: id, URL and details of each."""
 
     field: str
     told: tuple[str, ...]
-    """One value and the other; or in words."""
+    """Value before and after, or a description."""
     count: int
     cases: list[tuple[str, str, str]]
 
 
 @router.get("/compare")
-def compare_page(request: Request, bench: Bench, a: str = "", b: str = "") -> Response:
-    names = [run.name for run in bench.runs.runs()]
+def compare_page(request: Request, workbench: WorkbenchDep, a: str = "", b: str = "") -> Response:
+    names = [run.name for run in workbench.runs.runs()]
     context: dict[str, Any] = {"names": names, "a": a, "b": b, "problem": "", "waiting": False, "rest": None}
     if a and b:
         try:
-            found = bench.runs.comparison(a, b)
+            found = workbench.runs.comparison(a, b)
         except NoSuchRun:
             raise
         except UsageProblem as problem:
             context["problem"] = str(problem)
         else:
             context["waiting"] = found is None
-            context |= {} if found is None else _compared(request, bench, found, a, b)
-    return page(request, "compare.html", **context)
+            context |= {} if found is None else _describe_comparison(request, workbench, found, a, b)
+    return render_page(request, "compare.html", **context)
 
 
-def _compared(request: Request, bench: Workbench, found: Comparison, a: str, b: str) -> dict[str, Any]:
-    """Whoever reads what changed in a case has seen its verdict."""
-    changes = sorted(_changes(found, a, b), key=lambda change: change.told == _TEXTS)
-    if (rater := rater_of(request)) is not None:
+def _describe_comparison(request: Request, workbench: Workbench, found: Comparison, a: str, b: str) -> dict[str, Any]:
+    """Template variables of a comparison. The verdicts of the listed cases count as seen."""
+    changes = sorted(_list_changes(found, a, b), key=lambda change: change.told == _TEXTS)
+    if (rater := get_rater(request)) is not None:
         ids = [case for change in changes for case, _, _ in change.cases]
         for run in (a, b):
-            opened = bench.runs.open(run, _PATIENCE)
-            note_seen(request, opened, opened.cases.named(ids))
-    rest = drawn(comparison_blocks(_by_name(found, bench, a, b), flips=False), a)
+            opened = workbench.runs.open(run, _PATIENCE)
+            record_seen(request, opened, opened.cases.find_by_ids(ids))
+    rest = render_blocks(comparison_blocks(_hide_paths(found, workbench, a, b), flips=False), a)
     return {"changes": changes, "rest": rest, "rater": rater}
 
 
 @router.get("/compare/case")
 def pair_page(
     request: Request,
-    bench: Bench,
+    workbench: WorkbenchDep,
     a: str,
     b: str,
     id: str,  # noqa: A002 - the parameter's name in addresses
@@ -85,49 +84,49 @@ def pair_page(
 ) -> Response:
     sides: list[dict[str, Any]] = []
     for name in (a, b):
-        opened = bench.runs.open(name)
-        row, rules = found_row(opened, id, again=again), opened.manifest.about.rules
-        sides.append({"name": name, "address": row_address(name, row), **shown_case(request, bench, opened, row)})
+        opened = workbench.runs.open(name)
+        row, rules = find_row(opened, id, again=again), opened.manifest.about.rules
+        sides.append({"name": name, "address": row_address(name, row), **show_case(request, workbench, opened, row)})
     one, other = (side["judgement"] for side in sides)
     context = {
         "id": id,
         "sides": sides,
-        "changed": drawn(_changed(one, other, rules), a),
+        "changed": render_blocks(_show_differences(one, other, rules), a),
         "other_content": one["input_hash"] != other["input_hash"],
         "back": f"/compare?{urlencode({'a': a, 'b': b})}",
     }
-    return page(request, "pair.html", **context)
+    return render_page(request, "pair.html", **context)
 
 
 # --- what changed between two runs -----------------------------------------------------------------
 
 
-def _changes(found: Comparison, a: str, b: str) -> Iterator[Change]:
-    """Changes of status first, then flips of labels, largest moves of scores, and texts that are not the same."""
+def _list_changes(found: Comparison, a: str, b: str) -> Iterator[Change]:
+    """Status changes first, then flipped codes, moved scores and changed texts."""
 
-    def linked(ids: tuple[str, ...], told: Mapping[str, str] | None = None) -> list[tuple[str, str, str]]:
+    def make_links(ids: tuple[str, ...], told: Mapping[str, str] | None = None) -> list[tuple[str, str, str]]:
         query = [(name, urlencode({"a": a, "b": b, "id": name})) for name in ids]
         return [(name, f"/compare/case?{asked}", (told or {}).get(name, "")) for name, asked in query]
 
     for flip in found.statuses:
-        yield Change("status", (flip.before, flip.after), flip.count, linked(flip.ids))
+        yield Change("status", (flip.before, flip.after), flip.count, make_links(flip.ids))
     for field in found.fields:
         if isinstance(field, CodeChange):
             for flip in field.flips:
-                yield Change(field.name, (flip.before, flip.after), flip.count, linked(flip.ids))
+                yield Change(field.name, (flip.before, flip.after), flip.count, make_links(flip.ids))
         elif isinstance(field, NumberChange) and field.movers:
-            moves = {mover.id: f"{figure(mover.a)} → {figure(mover.b)}" for mover in field.movers}
+            moves = {mover.id: f"{format_number(mover.a)} → {format_number(mover.b)}" for mover in field.movers}
             told = f"{field.risen:,} up, {field.fallen:,} down"
-            yield Change(field.name, (told,), field.risen + field.fallen, linked(tuple(moves), moves))
+            yield Change(field.name, (told,), field.risen + field.fallen, make_links(tuple(moves), moves))
         elif isinstance(field, OtherChange) and field.changed:
-            yield Change(field.name, _TEXTS, field.changed, linked(field.ids))
+            yield Change(field.name, _TEXTS, field.changed, make_links(field.ids))
 
 
-def _by_name(found: Comparison, bench: Workbench, a: str, b: str) -> Comparison:
-    """Runs and their inputs are called by their names: where they lie on this machine is nobody's business."""
+def _hide_paths(found: Comparison, workbench: Workbench, a: str, b: str) -> Comparison:
+    """Show runs and inputs by name: where they are on this machine is private."""
     settings = [line for line in found.settings if not line.startswith("inputs:")]
     if len(settings) < len(found.settings):
-        ours, theirs = (inputs_in_words(bench.runs.load(run).manifest) for run in (a, b))
+        ours, theirs = (describe_inputs(workbench.runs.load(run).manifest) for run in (a, b))
         settings.append(f"inputs: {ours} in A, {theirs} in B")
     sides = {"a": found.a.model_copy(update={"run": a}), "b": found.b.model_copy(update={"run": b})}
     return found.model_copy(update={**sides, "settings": tuple(settings)})
@@ -136,25 +135,31 @@ def _by_name(found: Comparison, bench: Workbench, a: str, b: str) -> Comparison:
 # --- what changed in one case ----------------------------------------------------------------------
 
 
-def _changed(a: Mapping[str, Any], b: Mapping[str, Any], rules: Mapping[str, str]) -> Iterator[Block]:
-    """Values that differ in a table, each with the rule that gave it; long texts with their words compared."""
+def _show_differences(a: Mapping[str, Any], b: Mapping[str, Any], rules: Mapping[str, str]) -> Iterator[Block]:
+    """Differing values in a table with their rules; long texts as a word diff."""
     here, there = {"status": a["status"], **fields_of(a)}, {"status": b["status"], **fields_of(b)}
     both = (here, a), (there, b)
     differing = [name for name in dict.fromkeys((*here, *there)) if here.get(name) != there.get(name)]
     long = [name for name in differing if len(str(here.get(name))) > _LONG or len(str(there.get(name))) > _LONG]
     rows: list[tuple[Value, ...]] = [
-        (name, *(Cell(_text(held.get(name)), strong=True, below=_rule(side, name, rules)) for held, side in both))
+        (
+            name,
+            *(
+                Cell(_format(held.get(name)), strong=True, below=_explain_rule(side, name, rules))
+                for held, side in both
+            ),
+        )
         for name in differing
         if name not in long
     ]
     if rows:
         yield DataTable("", ("field", "A", "B"), rows)
     for name in long:
-        segments = list(_differences(_text(here.get(name)), _text(there.get(name))))
+        segments = list(_diff_words(_format(here.get(name)), _format(there.get(name))))
         yield MarkedText(name.replace("_", " "), segments, _TONES)
 
 
-def _differences(a: str, b: str) -> Iterator[Segment]:
+def _diff_words(a: str, b: str) -> Iterator[Segment]:
     one, other = a[:_LONGEST_COMPARED].split(" "), b[:_LONGEST_COMPARED].split(" ")
     for kind, start, end, first, last in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
         if kind == "equal":
@@ -168,14 +173,14 @@ def _differences(a: str, b: str) -> Iterator[Segment]:
             yield Segment(" ")
 
 
-def _text(value: Any) -> str:
+def _format(value: Any) -> str:
     if value is None:
         return "null"
     if isinstance(value, list):
-        return ", ".join(map(_text, value)) or "(empty list)"
-    return figure(value) if isinstance(value, float) else str(value)
+        return ", ".join(map(_format, value)) or "(empty list)"
+    return format_number(value) if isinstance(value, float) else str(value)
 
 
-def _rule(side: Mapping[str, Any], name: str, rules: Mapping[str, str]) -> str:
+def _explain_rule(side: Mapping[str, Any], name: str, rules: Mapping[str, str]) -> str:
     rule = (side.get("rules") or {}).get(name)
-    return rule_in_words(str(rule), rules) if rule else ""
+    return describe_rule(str(rule), rules) if rule else ""

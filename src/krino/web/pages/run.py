@@ -1,4 +1,4 @@
-"""`/runs/{run}`: what a run comes to, and its cases by page, filter, search and order; all of it in the address."""
+"""`/runs/{run}`: the summary of a run and a table of its cases to filter, search and sort; all of it in the URL."""
 
 from __future__ import annotations
 
@@ -15,20 +15,27 @@ from starlette.responses import Response
 from krino.blocks import Block, Section
 from krino.render.embed import columns_of, note_of
 from krino.render.summary import counts_block, page_blocks
+from krino.results.formatting import format_number, format_start, judge_name, run_labeller_name
 from krino.results.summary import Summary
-from krino.results.verdict_schema import scales_of
-from krino.results.wording import date_of, figure, judge_of, labeller_of
+from krino.results.verdict_schema import declared_scales
 from krino.runs.fields import ROLL_UP, ROLL_UPS, own_fields
 from krino.runs.manifest import Manifest
 from krino.text.clean import clean_line
-from krino.web.drawing import cell_of, drawn, inputs_in_words, question_of, row_address, run_address
-from krino.web.index.pages import Row
-from krino.web.index.question import NULL, Question
-from krino.web.labels.labelling import note_seen
-from krino.web.pages.runs import Progress, progress_of
-from krino.web.run_index import Opened, Overall
-from krino.web.templating import page
-from krino.web.workbench import Bench
+from krino.web.index.case_filter import NULL, CaseFilter
+from krino.web.index.cases import CaseRow
+from krino.web.labels.service import record_seen
+from krino.web.pages.runs import RunProgress, describe_progress
+from krino.web.rendering import (
+    describe_inputs,
+    make_cell,
+    read_filter,
+    render_blocks,
+    render_page,
+    row_address,
+    run_address,
+)
+from krino.web.runs_folder import OpenRun, RunOverall
+from krino.web.workbench import WorkbenchDep
 
 router = APIRouter(include_in_schema=False)
 
@@ -42,68 +49,68 @@ _MOST_CHOICES = 40
 
 
 @router.get("/runs/{run}")
-def run_page(request: Request, run: str, bench: Bench) -> Response:
-    opened = bench.runs.open(run)
-    about: dict[str, Any] = {"run": run, "facts_": facts_of(opened.manifest), "problem": opened.state.problem}
+def run_page(request: Request, run: str, workbench: WorkbenchDep) -> Response:
+    opened = workbench.runs.open(run)
+    about: dict[str, Any] = {"run": run, "facts_": list_facts(opened.manifest), "problem": opened.state.problem}
     if opened.state.problem:
-        return page(request, "run.html", **about)
-    listing, overall = Listing.asked(request, run), opened.overall()
+        return render_page(request, "run.html", **about)
+    listing, overall = Listing.from_request(request, run), opened.overall()
     question = listing.question
     found = opened.cases.page(question, (listing.number - 1) * listing.size, listing.size)
-    columns = {} if overall is None else _columns(overall.found.summary)
-    blocks = list(_summary(opened, overall))
+    columns = {} if overall is None else _choose_columns(overall.found.summary)
+    blocks = list(_summary_blocks(opened, overall))
     context: dict[str, Any] = {
         "base": run_address(run),
-        "settings": _settings(opened.manifest),
+        "settings": _format_settings(opened.manifest),
         "sections": [(block.key, block.title) for block in blocks if isinstance(block, Section) and block.key],
-        "progress_": progress_of(opened, bench.runs.shelved(run)),
-        "summary": drawn(blocks, run),
+        "progress_": describe_progress(opened, workbench.runs.find_run(run)),
+        "summary": render_blocks(blocks, run),
         "folded": question.narrows or listing.number > 1,
         "question": question,
-        "odd": listing.odd(request),
-        "chips": list(_chips(listing)),
-        "choices": _choices(opened, overall, question),
-        "heads": {name: _head(listing, name) for name in ("id", "status", ROLL_UP)},
-        "columns": [_head(listing, name, number) for name, number in columns.items()],
-        "lines": list(_lines(opened, found.rows, columns, question)),
+        "odd": listing.ignored_parameters(request),
+        "chips": list(_list_active_filters(listing)),
+        "choices": _list_choices(opened, overall, question),
+        "heads": {name: _make_heading(listing, name) for name in ("id", "status", ROLL_UP)},
+        "columns": [_make_heading(listing, name, number) for name, number in columns.items()],
+        "lines": list(_list_rows(opened, found.rows, columns, question)),
         "found": found.found,
         "unknown": found.unknown,
-        "pager": _pager(listing, found.found),
+        "pager": _make_pager(listing, found.found),
         "sizes": SIZES,
-        "size": listing.own_size,
-        "rater": note_seen(request, opened, ((row.entry.input_hash, row.entry.id) for row in found.rows)),
+        "size": listing.size_parameter,
+        "rater": record_seen(request, opened, ((row.entry.input_hash, row.entry.id) for row in found.rows)),
     }
-    return page(request, "run.html", **about, **context)
+    return render_page(request, "run.html", **about, **context)
 
 
 @router.get("/runs/{run}/progress")
-def run_progress(run: str, bench: Bench) -> Progress:
-    """For the page itself, while something goes on."""
-    return progress_of(bench.runs.open(run), bench.runs.shelved(run))
+def run_progress(run: str, workbench: WorkbenchDep) -> RunProgress:
+    """Polled by the page while the run is running or being indexed."""
+    return describe_progress(workbench.runs.open(run), workbench.runs.find_run(run))
 
 
-def facts_of(manifest: Manifest) -> list[tuple[str, str]]:
-    """The head of a run, as in the report."""
+def list_facts(manifest: Manifest) -> list[tuple[str, str]]:
+    """The facts at the top of the page, as in the report."""
     state = manifest.state if manifest.stop_reason is None else f"{manifest.state}: {manifest.stop_reason}"
     facts = [
-        ("Judge", judge_of(manifest)),
-        ("Labeller", labeller_of(manifest)),
-        ("Started", date_of(manifest)),
+        ("Judge", judge_name(manifest)),
+        ("Labeller", run_labeller_name(manifest)),
+        ("Started", format_start(manifest)),
         ("State", clean_line(state, 300)),
-        ("Input", inputs_in_words(manifest)),
+        ("Input", describe_inputs(manifest)),
     ]
     return [fact for fact in facts if fact[1]]
 
 
-def _settings(manifest: Manifest) -> str:
-    """How the run was made, with the names of files and not where they lie."""
+def _format_settings(manifest: Manifest) -> str:
+    """The settings of the run as JSON, with file names instead of paths."""
     inputs = [PurePath(name).name or name for name in manifest.plan.inputs]
     settings = {**manifest.plan.model_dump(mode="json"), "inputs": inputs, "krino": manifest.krino_version}
     return orjson.dumps(settings, option=orjson.OPT_INDENT_2).decode()
 
 
-def _summary(opened: Opened, overall: Overall | None) -> Iterator[Block]:
-    """What the report shows above its cases; before the run was summed up once, how its cases ended so far."""
+def _summary_blocks(opened: OpenRun, overall: RunOverall | None) -> Iterator[Block]:
+    """The blocks above the cases, as in the report; before the first summary only the counts."""
     if overall is not None:
         yield from page_blocks(overall.found.summary, opened.manifest, overall.found.slices, overall.own)
     elif not opened.state.problem:
@@ -115,34 +122,34 @@ def _summary(opened: Opened, overall: Overall | None) -> Iterator[Block]:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Which cases of a run its page lists."""
+    """Filter, page number and page size of the table."""
 
     run: str
-    question: Question
+    question: CaseFilter
     number: int
     size: int
 
     @classmethod
-    def asked(cls, request: Request, run: str) -> Listing:
-        number, size = _whole(request, "page", 1), _whole(request, "size", _USUAL_SIZE)
-        return cls(run, question_of(request, "page", "size"), number, size if size in SIZES else _USUAL_SIZE)
+    def from_request(cls, request: Request, run: str) -> Listing:
+        number, size = _parse_positive(request, "page", 1), _parse_positive(request, "size", _USUAL_SIZE)
+        return cls(run, read_filter(request, "page", "size"), number, size if size in SIZES else _USUAL_SIZE)
 
-    def odd(self, request: Request) -> list[str]:
-        """What was asked for otherwise than it was understood."""
+    def ignored_parameters(self, request: Request) -> list[str]:
+        """Parameters that were given but not understood."""
         taken = {"page": str(self.number), "size": str(self.size)}
         return [name for name, value in taken.items() if request.query_params.get(name, value) != value]
 
     @property
-    def own_size(self) -> int | None:
+    def size_parameter(self) -> int | None:
         return None if self.size == _USUAL_SIZE else self.size
 
-    def at(self, question: Question, number: int | None = None) -> str:
-        """The address of a list that is asked for otherwise, or of another page of this one."""
-        return f"{run_address(self.run, question, page=number, size=self.own_size)}#cases"
+    def at(self, question: CaseFilter, number: int | None = None) -> str:
+        """URL of the table with another filter or page number."""
+        return f"{run_address(self.run, question, page=number, size=self.size_parameter)}#cases"
 
 
-def _columns(summary: Summary) -> dict[str, bool]:
-    """The fields that have a column, each with whether it is one of numbers, which some cases may have words in."""
+def _choose_columns(summary: Summary) -> dict[str, bool]:
+    """Fields with a column, each with whether the column is numeric (some of its values may be words)."""
     found: dict[str, bool] = {}
     for item in columns_of(summary, {}):
         if item["name"] != ROLL_UP:
@@ -150,11 +157,11 @@ def _columns(summary: Summary) -> dict[str, bool]:
     return dict(islice(found.items(), _MOST_COLUMNS))
 
 
-def _lines(
-    opened: Opened, rows: list[Row], columns: Mapping[str, bool], question: Question
+def _list_rows(
+    opened: OpenRun, rows: list[CaseRow], columns: Mapping[str, bool], question: CaseFilter
 ) -> Iterator[dict[str, Any]]:
-    scales = scales_of(opened.manifest.about.fields_schema)
-    for row, judgement in zip(rows, opened.cases.judgements(rows), strict=True):
+    scales = declared_scales(opened.manifest.about.fields_schema)
+    for row, judgement in zip(rows, opened.cases.read_judgements(rows), strict=True):
         ok = judgement["status"] == "ok"
         verdict = own_fields(judgement) if ok else {}
         inputs = list((judgement.get("inputs") or {}).items())[:_SHOWN_INPUTS]
@@ -164,20 +171,20 @@ def _lines(
             "status": judgement["status"],
             "roll_up": judgement.get("roll_up") if ok else None,
             "about": [(name.replace("_", " "), clean_line(text, _LONGEST_INPUT)) for name, text in inputs],
-            "cells": [cell_of(name, verdict, scales, ok=ok, number=number) for name, number in columns.items()],
+            "cells": [make_cell(name, verdict, scales, ok=ok, number=number) for name, number in columns.items()],
             "note": clean_line(note_of(judgement, large=False), 240),
         }
 
 
-def _head(listing: Listing, name: str, number: bool = False) -> dict[str, Any]:
-    """A heading that sorts: where it leads, and how the list is sorted by it now."""
+def _make_heading(listing: Listing, name: str, number: bool = False) -> dict[str, Any]:
+    """A column heading: its sort link, and the current order."""
     question = listing.question
     sorted_now = "none" if question.sort != name else "descending" if question.down else "ascending"
     address = listing.at(question.sorted_by(name))
     return {"name": name.replace("_", " "), "address": address, "sort": sorted_now, "number": number}
 
 
-def _pager(listing: Listing, found: int) -> dict[str, Any]:
+def _make_pager(listing: Listing, found: int) -> dict[str, Any]:
     number, last = listing.number, max((found + listing.size - 1) // listing.size, 1)
     leads = {"first_at": 1, "back_at": number - 1, "next_at": number + 1, "last_at": last}
     there = {
@@ -196,20 +203,20 @@ class Choice(NamedTuple):
     chosen: bool
 
 
-def _chips(listing: Listing) -> Iterator[tuple[str, str]]:
-    """What narrows the list, in words, each with the address without it."""
+def _list_active_filters(listing: Listing) -> Iterator[tuple[str, str]]:
+    """Active filters in words, each with the URL that removes it."""
     signs = {"q": "words: {value}", "status": "{value}", "is": "{name} is {value}", "in": "{name}: {value}"}
     signs |= {"min": "{name} ≥ {value}", "max": "{name} ≤ {value}"}
     for name, value in listing.question.pairs():
         kind, _, of = name.partition(".")
         if kind in signs:
-            told = signs[kind].format(name=of.replace("_", " "), value=value)
-            yield clean_line(told, 80), listing.at(listing.question.without(name, value))
+            text = signs[kind].format(name=of.replace("_", " "), value=value)
+            yield clean_line(text, 80), listing.at(listing.question.without(name, value))
 
 
-def _choices(opened: Opened, overall: Overall | None, question: Question) -> dict[str, Any]:
+def _list_choices(opened: OpenRun, overall: RunOverall | None, question: CaseFilter) -> dict[str, Any]:
     chosen: dict[str, Any] = {
-        "statuses": _values(opened.counts().model_dump(), _asked(question, "status")),
+        "statuses": _make_choices(opened.counts().model_dump(), _requested_values(question, "status")),
         "roll_ups": [],
         "numbers": [],
         "codes": [],
@@ -220,12 +227,18 @@ def _choices(opened: Opened, overall: Overall | None, question: Question) -> dic
     least, most = dict(question.of("min")), dict(question.of("max"))
     summary = overall.found.summary
     chosen["numbers"] = [
-        (item.name, figure(item.min), figure(item.max), _given(least, item.name), _given(most, item.name))
+        (
+            item.name,
+            format_number(item.min),
+            format_number(item.max),
+            _format_limit(least, item.name),
+            _format_limit(most, item.name),
+        )
         for item in summary.numbers
         if item.name in opened.state.fields
     ]
     for field in summary.codes:
-        values = _values(field.counts, _asked(question, "is", field.name), field.nulls)
+        values = _make_choices(field.counts, _requested_values(question, "is", field.name), field.nulls)
         if field.name == ROLL_UP:
             order = {word: place for place, word in enumerate(ROLL_UPS)}
             chosen["roll_ups"] = sorted(values, key=lambda item: order.get(item.value, len(order)))
@@ -233,23 +246,25 @@ def _choices(opened: Opened, overall: Overall | None, question: Question) -> dic
             chosen["codes"].append((field.name, values))
     for table in overall.found.slices:
         counts = {item.value: item.n for item in table.slices}
-        chosen["metadata"].append((table.column, _values(counts, _asked(question, "in", table.column))))
+        chosen["metadata"].append(
+            (table.column, _make_choices(counts, _requested_values(question, "in", table.column)))
+        )
     return chosen
 
 
-def _values(counts: Mapping[str, int], wanted: set[str], nulls: int = 0) -> list[Choice]:
+def _make_choices(counts: Mapping[str, int], wanted: set[str], nulls: int = 0) -> list[Choice]:
     found = [Choice(value, count, value in wanted) for value, count in islice(counts.items(), _MOST_CHOICES)]
     return [*found, Choice(NULL, nulls, NULL in wanted)] if nulls else found
 
 
-def _asked(question: Question, kind: str, field: str = "") -> set[str]:
+def _requested_values(question: CaseFilter, kind: str, field: str = "") -> set[str]:
     return {value for name, value in question.of(kind) if name == field}
 
 
-def _given(ends: Mapping[str, str], name: str) -> str:
+def _format_limit(ends: Mapping[str, str], name: str) -> str:
     return f"{float(ends[name]):g}" if name in ends else ""
 
 
-def _whole(request: Request, name: str, usual: int) -> int:
+def _parse_positive(request: Request, name: str, usual: int) -> int:
     text = request.query_params.get(name, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 9 and int(text) > 0 else usual

@@ -1,6 +1,6 @@
-"""`/try`: judge one case in the browser and see how the verdict came about; keep it as a case.
+"""`/try`: judge a case in the browser, see how the verdict came about, and save the case.
 
-The judge and the labeller are those that the server offers (`web/desk.py`), as for programs that call the API.
+Judges and labellers are those of the API (`web/judging/service.py`).
 """
 
 from __future__ import annotations
@@ -26,13 +26,12 @@ from krino.contract import AnyJudge, Judgement, hash_record
 from krino.contract.case_fields import field_kinds, names_of
 from krino.errors import UsageProblem
 from krino.judges.registry import OURS
-from krino.people.store import Place, Subject
+from krino.people.store import CaseRef, Subject
 from krino.render.at_hand import AtHand
 from krino.runs.manifest import MANIFEST, JudgeCard
-from krino.web.drawing import told_of
-from krino.web.labels.labelling import rater_of
-from krino.web.templating import page
-from krino.web.workbench import Bench, Workbench
+from krino.web.labels.service import get_rater
+from krino.web.rendering import describe_case, render_page
+from krino.web.workbench import Workbench, WorkbenchDep
 from krino.writing import OWNER_ONLY
 
 router = APIRouter(include_in_schema=False)
@@ -43,8 +42,8 @@ _LONGEST_LINE = 5_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What the form holds."""
+class TryForm:
+    """The contents of the form."""
 
     judge: str = "rag"
     labeller: str = "local"
@@ -56,61 +55,65 @@ class Asked:
 
 @router.get("/try")
 def try_page(
-    request: Request, bench: Bench, judge: str = "rag", example: str = "", labeller: str = "local"
+    request: Request, workbench: WorkbenchDep, judge: str = "rag", example: str = "", labeller: str = "local"
 ) -> Response:
-    """The empty form, or one that an example of the package fills."""
-    bench.desk.ready(judge)  # or else it is refused
-    examples = _examples(judge)
+    """The form, filled with an example."""
+    workbench.judging.get_judge(judge)  # raises if there is no such judge
+    examples = _load_examples(judge)
     case = examples.get(example) or next(iter(examples.values()), {})
-    asked = Asked(judge, labeller, case=_pretty(case), example=example)
-    return _page(request, bench, asked)
+    asked = TryForm(judge, labeller, case=_format_json(case), example=example)
+    return _form_page(request, workbench, asked)
 
 
 @router.post("/try")
-async def try_case(request: Request, bench: Bench) -> Response:
+async def try_case(request: Request, workbench: WorkbenchDep) -> Response:
     form = await request.form()
-    asked = Asked(*(str(form.get(name, "")) for name in ("judge", "labeller", "options", "case", "example")))
+    asked = TryForm(*(str(form.get(name, "")) for name in ("judge", "labeller", "options", "case", "example")))
     try:
-        asked, record = _record(asked, form, bench)
-        options = _object(asked.options, "the options") if asked.options.strip() else {}
-        (judgement, *_) = await bench.desk.judged(asked.judge, [record], options=options, labeller=asked.labeller)
-        judge = await run_in_threadpool(bench.desk.ready, asked.judge, options)
+        asked, record = _read_record(asked, form, workbench)
+        options = _parse_object(asked.options, "the options") if asked.options.strip() else {}
+        (judgement, *_) = await workbench.judging.judge_cases(
+            asked.judge, [record], options=options, labeller=asked.labeller
+        )
+        judge = await run_in_threadpool(workbench.judging.get_judge, asked.judge, options)
     except UsageProblem as problem:
-        return await run_in_threadpool(_page, request, bench, asked, str(problem), status=422)
-    return await run_in_threadpool(_judged, request, bench, asked, record, judgement.read(), judge)
+        return await run_in_threadpool(_form_page, request, workbench, asked, str(problem), status=422)
+    return await run_in_threadpool(_verdict_page, request, workbench, asked, record, judgement.read(), judge)
 
 
 @router.post("/try/save")
 def save_case(
     request: Request,
-    bench: Bench,
+    workbench: WorkbenchDep,
     judge: Annotated[str, Form()],
     case: Annotated[str, Form()],
     file: Annotated[str, Form()] = "tried",
 ) -> Response:
-    asked = Asked(judge, case=case)
-    bench.desk.ready(judge)  # or else nothing is saved
+    asked = TryForm(judge, case=case)
+    workbench.judging.get_judge(judge)  # raises if there is no such judge
     try:
-        saved = save(bench.settings.runs, file, _object(case, "the case"))
+        saved = append_case(workbench.settings.runs, file, _parse_object(case, "the case"))
     except UsageProblem as problem:
-        return _page(request, bench, asked, str(problem), status=422)
-    return _page(request, bench, asked, saved=saved)
+        return _form_page(request, workbench, asked, str(problem), status=422)
+    return _form_page(request, workbench, asked, saved=saved)
 
 
-def save(runs: Path, name: str, record: Mapping[str, Any]) -> str:
-    """Appends the case to a file of cases; gives where that is, as seen from the folder of runs.
+def append_case(runs: Path, name: str, record: Mapping[str, Any]) -> str:
+    """Append the case to a file of cases. Returns its path relative to the runs folder.
 
-    One call writes the whole line, so that two people who save at once do not mix their lines.
+    The line is written in one call, so that two people who save at once do not mix their lines.
     """
     if _NAME.fullmatch(name) is None:
-        raise UsageProblem(f"`{name[:80]}` cannot be the name of a file: take letters, digits, dots, - and _")
+        raise UsageProblem(f"`{name[:80]}` is not a valid file name: use letters, digits, dots, - and _")
     if (runs / MANIFEST).is_file():
-        raise UsageProblem("this server shows one run, and a run folder holds nothing else: serve the folder of runs")
+        raise UsageProblem(
+            "this server shows a single run, and cases are not saved inside it; serve the folder of runs"
+        )
     stem = name.removesuffix(".jsonl")
     home = runs.resolve() / CASES
     home.mkdir(exist_ok=True)
     if home.resolve() != home:
-        raise UsageProblem(f"{CASES} is a link that leads elsewhere: nothing is written there")
+        raise UsageProblem(f"{CASES} is a link that leads elsewhere, so nothing is written there")
     named = {"id": f"{stem}-{hash_record(record)[:8]}", **record} if not record.get("id") else record
     try:
         _append(home / f"{stem}.jsonl", orjson.dumps(named) + b"\n")
@@ -122,12 +125,12 @@ def save(runs: Path, name: str, record: Mapping[str, Any]) -> str:
 
 
 def _append(path: Path, line: bytes) -> None:
-    """The whole line or nothing. Somebody may have edited the file and left its last line without an end."""
+    """Append the whole line or nothing; if the last line has no newline (after an edit), add one first."""
     target = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, OWNER_ONLY)
     try:
         found = os.fstat(target)
-        if not stat.S_ISREG(found.st_mode):  # a pipe would take the case and never give it back
-            raise OSError(errno.EINVAL, "it is no plain file")
+        if not stat.S_ISREG(found.st_mode):  # a pipe would block, or swallow the case
+            raise OSError(errno.EINVAL, "not a regular file")
         if found.st_size and os.pread(target, 1, found.st_size - 1) != b"\n":
             line = b"\n" + line
         if os.write(target, line) < len(line):
@@ -140,47 +143,49 @@ def _append(path: Path, line: bytes) -> None:
 # --- the page --------------------------------------------------------------------------------------
 
 
-def _page(
-    request: Request, bench: Workbench, asked: Asked, problem: str = "", status: int = 200, **more: Any
+def _form_page(
+    request: Request, workbench: Workbench, asked: TryForm, problem: str = "", status: int = 200, **more: Any
 ) -> Response:
-    judge = bench.desk.ready(asked.judge)
+    judge = workbench.judging.get_judge(asked.judge)
     context: dict[str, Any] = {
         "asked": asked,
-        "judges": bench.desk.judges,
-        "labellers": bench.desk.labellers,
-        "examples": list(_examples(asked.judge)),
-        "fields": _fields(judge, asked.case),
-        "default_options": _pretty(judge.options.model_dump(mode="json")),
+        "judges": workbench.judging.judges,
+        "labellers": workbench.judging.labellers,
+        "examples": list(_load_examples(asked.judge)),
+        "fields": _list_fields(judge, asked.case),
+        "default_options": _format_json(judge.options.model_dump(mode="json")),
         "problem": problem,
         "judgement": None,
         "body": None,
         "cells": [],
         "saved": "",
-        "may_save": not (bench.settings.runs / MANIFEST).is_file(),
+        "may_save": not (workbench.settings.runs / MANIFEST).is_file(),
         **more,
     }
-    return page(request, "try.html", status=status, **context)
+    return render_page(request, "try.html", status=status, **context)
 
 
-def _judged(
+def _verdict_page(
     request: Request,
-    bench: Workbench,
-    asked: Asked,
+    workbench: Workbench,
+    asked: TryForm,
     record: Mapping[str, Any],
     judgement: Judgement,
     judge: AnyJudge,
 ) -> Response:
-    if (rater := rater_of(request)) is not None:  # the same case may wait in the queue of a run
+    if (rater := get_rater(request)) is not None:  # the same case may wait in the queue of a run
         subject = Subject.of_judge(judge.name, judge.version, judge.options.model_dump(mode="json"))
-        bench.labels.see([Place(subject, judgement.input_hash, judgement.id)], rater)
+        workbench.labels.mark_seen([CaseRef(subject, judgement.input_hash, judgement.id)], rater)
     plain = judgement.model_dump(mode="json")
-    return _page(request, bench, asked, **told_of(plain, JudgeCard.of(judge), AtHand(judge).view(plain, record), ""))
+    return _form_page(
+        request, workbench, asked, **describe_case(plain, JudgeCard.of(judge), AtHand(judge).view(plain, record), "")
+    )
 
 
-def _fields(judge: AnyJudge, case: str) -> list[dict[str, Any]]:
-    """The fields of the judge's case, with what the present case holds of each: text, paragraphs, or JSON."""
+def _list_fields(judge: AnyJudge, case: str) -> list[dict[str, Any]]:
+    """The form fields for the judge's case, with the current values: text, paragraphs, or JSON."""
     try:
-        record = _object(case, "the case")
+        record = _parse_object(case, "the case")
     except UsageProblem:
         record = {}
     fields = []
@@ -188,24 +193,24 @@ def _fields(judge: AnyJudge, case: str) -> list[dict[str, Any]]:
         value = next((record[known] for known in names_of(judge, name) if known in record), None)
         if kind == "text" and isinstance(value, str | None):
             fields.append({"name": name, "kind": "text", "value": value or ""})
-        elif kind == "list" and (value is None or _is_texts(value)):
+        elif kind == "list" and (value is None or _are_paragraphs(value)):
             fields.append({"name": name, "kind": "list", "value": "\n\n".join(value or ())})
         else:
-            fields.append({"name": name, "kind": "json", "value": "" if value is None else _pretty(value)})
+            fields.append({"name": name, "kind": "json", "value": "" if value is None else _format_json(value)})
     return fields
 
 
-def _is_texts(value: Any) -> bool:
-    """Texts that a blank line can stand between."""
+def _are_paragraphs(value: Any) -> bool:
+    """Whether `value` is a list of texts that blank lines can separate."""
     return isinstance(value, list) and all(isinstance(item, str) and "\n\n" not in item for item in value)
 
 
-def _record(asked: Asked, form: FormData, bench: Workbench) -> tuple[Asked, dict[str, Any]]:
-    """The case that the form holds, as JSON or field by field; the form is shown again with what was understood."""
+def _read_record(asked: TryForm, form: FormData, workbench: Workbench) -> tuple[TryForm, dict[str, Any]]:
+    """The case in the form, and the form as it was understood."""
     if form.get("by") != "fields":
-        return asked, _object(asked.case, "the case")
+        return asked, _parse_object(asked.case, "the case")
     record: dict[str, Any] = {}
-    for name in field_kinds(bench.desk.ready(asked.judge)):
+    for name in field_kinds(workbench.judging.get_judge(asked.judge)):
         text, kind = str(form.get(f"field.{name}", "")), str(form.get(f"kind.{name}", "text"))
         if not text.strip():
             continue
@@ -213,29 +218,29 @@ def _record(asked: Asked, form: FormData, bench: Workbench) -> tuple[Asked, dict
             parts = re.split(r"\n\s*\n", text.replace("\r", ""))
             record[name] = [part.strip() for part in parts if part.strip()]
         else:
-            record[name] = text.replace("\r\n", "\n") if kind == "text" else _json(text, name)
-    return replace(asked, case=_pretty(record)), record
+            record[name] = text.replace("\r\n", "\n") if kind == "text" else _parse_json(text, name)
+    return replace(asked, case=_format_json(record)), record
 
 
-def _object(text: str, what: str) -> dict[str, Any]:
-    value = _json(text, what)
+def _parse_object(text: str, what: str) -> dict[str, Any]:
+    value = _parse_json(text, what)
     if not isinstance(value, dict):
-        raise UsageProblem(f'{what}: a JSON object is needed, as {{"question": …}}, not a {type(value).__name__}')
+        raise UsageProblem(f'{what} must be a JSON object such as {{"question": …}}, not a {type(value).__name__}')
     return value
 
 
-def _json(text: str, what: str) -> Any:
+def _parse_json(text: str, what: str) -> Any:
     if len(text) > _LONGEST_LINE:
-        raise UsageProblem(f"{what}: longer than {_LONGEST_LINE:,} characters; for long cases there is `krino judge`")
+        raise UsageProblem(f"{what}: longer than {_LONGEST_LINE:,} characters; use `krino judge` for long cases")
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise UsageProblem(f"{what}: not JSON, line {error.lineno}, column {error.colno}: {error.msg}") from None
+        raise UsageProblem(f"{what}: invalid JSON, line {error.lineno}, column {error.colno}: {error.msg}") from None
 
 
 @cache
-def _examples(judge: str) -> dict[str, dict[str, Any]]:
-    """The cases that come with the package, by their ids."""
+def _load_examples(judge: str) -> dict[str, dict[str, Any]]:
+    """The bundled example cases, by id."""
     if judge not in OURS:
         return {}
     lines = (resources.files("krino.examples") / f"{judge}.jsonl").read_bytes().splitlines()
@@ -243,5 +248,5 @@ def _examples(judge: str) -> dict[str, dict[str, Any]]:
     return {str(case.get("id", place + 1)): case for place, case in enumerate(cases)}
 
 
-def _pretty(value: Any) -> str:
+def _format_json(value: Any) -> str:
     return orjson.dumps(value, option=orjson.OPT_INDENT_2, default=str).decode()

@@ -275,24 +275,6 @@ def test_a_court_that_is_said_to_do_something_is_named_before_it(phrase: str) ->
     assert court.type == "cassation"
 
 
-@pytest.mark.parametrize(
-    ("text", "court_type", "place"),
-    [
-        ("Hof van Cassatieoordeelde", "cassation", None),
-        ("Tribunal du travail de Bruxellesqui a", "labour_tribunal", "bruxelles"),
-        ("Conseil d'Etatarrêt", "council_of_state", None),
-        ("Courdecassation", "cassation", None),
-        ("HofvanCassatie", "cassation", None),
-        ("Rb. Gentbesliste", "first_instance", "oost_vlaanderen"),
-    ],
-)
-def test_words_and_prose_that_are_glued_to_a_name_are_parted(text: str, court_type: str, place: str | None) -> None:
-    court = resolve_court(text)
-    assert isinstance(court, Court)
-    assert (court.type, court.place) == (court_type, place)
-    assert court.mended
-
-
 def test_a_place_behind_the_name_that_is_not_known_stays_unknown() -> None:
     assert isinstance(resolve_court("Tribunal du travail à Xyz"), Unknown)
     assert isinstance(resolve_court("L'auteur rappelle que Cass."), Unknown)

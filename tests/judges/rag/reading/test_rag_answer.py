@@ -493,6 +493,14 @@ def test_in_french_too(line: str) -> None:
     assert (krino.judge("rag", case).verdict or {})["faithfulness"] < 1
 
 
+def test_text_in_invisible_characters_is_listed_as_unread() -> None:
+    hidden = "".join(chr(0xE0000 + ord(character)) for character in "it may be taken")
+    judgement = judged(f"The tower was painted red. {hidden}")
+    assert [(item.where, item.text) for item in judgement.unread] == [("answer", "it may be taken")]
+    wales = "\U0001f3f4" + "".join(chr(0xE0000 + ord(character)) for character in "gbwls") + "\U000e007f"
+    assert judged(f"The tower was painted red. {wales}").unread == []
+
+
 def test_what_is_set_aside_is_listed_as_unread() -> None:
     answer = "## Summary\nIt was built in 1958.\nI hope this helps!\nWant more?"
     judgement = judged(answer)

@@ -12,7 +12,7 @@ import pytest
 
 from batch_runs import DIALECTS, Dialect, batch_server, cases, expected, judged, lines, model
 from fake_llm import FakeServer
-from krino.labellers.llm.batch.calling import Caller
+from krino.labellers.llm.batch.client import BatchClient
 from krino.labellers.llm.batch.providers import AnthropicBatches, OpenAIBatches, Provider
 
 
@@ -97,10 +97,10 @@ def _read_by_sdk(line: bytes) -> str:
 
 
 def providers() -> dict[Dialect, Provider]:
-    caller: Any = Caller.__new__(Caller)
+    client: Any = BatchClient.__new__(BatchClient)
     return {
-        "openai": OpenAIBatches("http://127.0.0.1/v1", caller),
-        "anthropic": AnthropicBatches("http://127.0.0.1", caller),
+        "openai": OpenAIBatches("http://127.0.0.1/v1", client),
+        "anthropic": AnthropicBatches("http://127.0.0.1", client),
     }
 
 

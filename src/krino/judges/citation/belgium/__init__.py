@@ -1,4 +1,4 @@
-"""What is known of Belgian case law: courts, places, case numbers, ECLIs, dates and legal terms, with their tables."""
+"""Parsers and tables for Belgian case law: courts, places, case numbers, ECLIs, dates and legal terms."""
 
 from krino.text.package_data import PackageData
 

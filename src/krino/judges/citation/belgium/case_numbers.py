@@ -1,4 +1,4 @@
-"""Read Belgian case numbers in all their spellings and say how two of them relate; never by edit distance."""
+"""Parses Belgian case numbers in all their spellings and compares them, never by edit distance."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def _absent() -> frozenset[str]:
 
 
 def is_absent(text: str | None) -> bool:
-    """Whether a field holds nothing, or one of the phrases that people write for nothing."""
+    """Is a field empty, or one of the phrases that mean "none"?"""
     return text is None or _canonical(text[:_MAX_TEXT]).strip(" .,;:'\"()[]<>") in _absent() or not text.strip()
 
 

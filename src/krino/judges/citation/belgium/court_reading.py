@@ -1,25 +1,21 @@
-"""Reads a court string: which alias opens it, which place, division and language follow, and typing errors mended."""
+"""Parses a court name: its alias, then place, division and language; and corrects typing errors."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from itertools import product
 from typing import Final, NamedTuple
 
-from krino.judges.citation.belgium.damage import LOST, rejoined, restored, with_letters
-from krino.judges.citation.belgium.gazetteer import BREAK, MAX_LENGTH, Cue, Gazetteer, Head, gazetteer, words
+from krino.judges.citation.belgium.gazetteer import BREAK, Cue, Gazetteer, Head, gazetteer, words
 
 _SHORTEST: Final = 5
-_SHORTEST_GLUED: Final = 3
 _TWO_ERRORS_FROM: Final = 7
 _TWO_ERRORS_IN_A_PLACE_FROM: Final = 9
 _MOST_WORDS: Final = 3
 """Words that are mended in one name; a name with more of them is not a slip of the pen."""
 _MOST_SPELLINGS: Final = 12
-_BEHIND: Final = frozenset({"neutral", "chamber", "prose"})
 
 
 class Spelling(NamedTuple):
@@ -33,10 +29,6 @@ class _Vocabulary(NamedTuple):
     known: frozenset[str]
     courts: tuple[str, ...]
     places: tuple[str, ...]
-    whole: frozenset[str]
-    small: frozenset[str]
-    behind: frozenset[str]
-    origin: frozenset[str]
 
 
 @cache
@@ -48,30 +40,21 @@ def _vocabulary() -> _Vocabulary:
     known = {word for phrase, _ in (*heads, *cues) for word in phrase}
     courts = {word for phrase, head in heads if not head.abbreviated for word in phrase}
     places = {word for phrase, cue in cues if cue.kind == "place" for word in phrase}
-    origin = {word for phrase, cue in cues if cue.kind == "origin" for word in phrase}
-    behind = {word for phrase, cue in cues if cue.kind in _BEHIND for word in phrase if len(word) >= _SHORTEST_GLUED}
     return _Vocabulary(
         known=frozenset(known),
         courts=tuple(sorted(word for word in courts if len(word) >= _SHORTEST)),
         places=tuple(sorted(word for word in places if len(word) >= _SHORTEST)),
-        whole=frozenset(word for word in courts | places if len(word) >= _SHORTEST_GLUED),
-        small=frozenset(origin | courts),
-        behind=frozenset(behind),
-        origin=frozenset(origin),
     )
 
 
 def spellings(text: str, *, places_only: bool) -> Iterator[Spelling]:
-    """Every way to mend the unknown words before the first number; the fewest letters changed in each word."""
-    joined = rejoined(restored(text[:MAX_LENGTH]))
-    sentence = words(joined)
+    """Yields corrections of the unknown words before the first number, with the fewest letters changed in each word."""
+    sentence = words(text)
     end = next((at for at, word in enumerate(sentence) if word[0].isdigit()), len(sentence))
     options: list[tuple[int, list[str]]] = []
     for at in range(end):
         if nearest := _nearest(sentence[at], places_only):
             options.append((at, nearest))
-    if not options and sentence != words(text):
-        yield Spelling(joined, ("words that were broken or damaged are made whole",))
     if not options or len(options) > _MOST_WORDS:
         return
     for count, choice in enumerate(product(*(nearest for _, nearest in options))):
@@ -85,38 +68,10 @@ def spellings(text: str, *, places_only: bool) -> Iterator[Spelling]:
 
 
 def _nearest(word: str, places_only: bool) -> list[str]:
-    """The known words that an unknown one may stand for: by damage, by a missing space, or by typing errors."""
+    """The known words that an unknown one may be a typing error of, those with the fewest errors."""
     vocabulary = _vocabulary()
-    if word == BREAK or len(word) < _SHORTEST - 1 or word in vocabulary.known:
+    if len(word) < _SHORTEST - 1 or not word.isalpha() or word in vocabulary.known:
         return []
-    if LOST in word:
-        meant = re.compile(word.replace(LOST, "."))
-        return sorted(known for known in vocabulary.known if meant.fullmatch(known))
-    if not word.isalpha():
-        read = list(with_letters(word))
-        known = [one for one in read if one in vocabulary.known]
-        return known or [meant for one in read for meant in _nearest(one, places_only)]
-    return _glued(word) + _mistyped(word, places_only)
-
-
-def _glued(word: str) -> list[str]:
-    """The word as two or three, where spaces are missing between words of a court or place, small words and prose."""
-    known = _vocabulary()
-    parts = [(word[:at], word[at:]) for at in range(1, len(word))]
-    found = [
-        f"{one} {two}"
-        for one, two in parts
-        if (one in known.whole and two in (known.small | known.behind)) or (one in known.small and two in known.whole)
-    ]
-    for one, rest in parts if not found else ():
-        two = next((word for word in known.origin if rest.startswith(word) and rest[len(word) :] in known.whole), None)
-        if one in known.whole and two is not None:
-            found.append(f"{one} {two} {rest[len(two) :]}")
-    return found
-
-
-def _mistyped(word: str, places_only: bool) -> list[str]:
-    vocabulary = _vocabulary()
     found: dict[int, list[str]] = {}
     for known in () if places_only else vocabulary.courts:
         allowed = 2 if len(known) >= _TWO_ERRORS_FROM else 1
@@ -239,7 +194,7 @@ def read_court(text: str, gaz: Gazetteer) -> Reading | None:
 
 
 def _named_abroad(sentence: list[str], at: int, length: int, gaz: Gazetteer) -> Head | None:
-    """A foreign court whose country stands in brackets: Cass. (fr.)."""
+    """Finds a foreign court whose country follows in brackets: Cass. (fr.)."""
     after = at + length
     if sentence[after : after + 1] != [BREAK] or after + 1 >= len(sentence):
         return None

@@ -1,4 +1,4 @@
-"""Say which court a string or an ECLI court code names, and whether two courts are the same."""
+"""Resolves a court name or an ECLI court code to a court, and compares courts."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache

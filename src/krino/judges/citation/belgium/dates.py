@@ -1,4 +1,4 @@
-"""Read French, Dutch, German and English dates, as they stand in citations, with their place in the text."""
+"""Finds French, Dutch, German and English dates in citations, with their offsets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Read European Case Law Identifiers, as authors write them, and say whether two name the same decision."""
+"""Parses European Case Law Identifiers as authors write them, and compares them."""
 
 from __future__ import annotations
 
@@ -202,7 +202,7 @@ def ecli_of_old_id(text: str, court_code: str) -> Ecli | None:
 
 
 def cut_ecli(text: str) -> tuple[Ecli | None, str]:
-    """The identifier that a field for something else holds, and what else stands there."""
+    """Cuts an identifier out of a field that is meant for something else; returns both parts."""
     canonical = _canonical(text[:_MAX_FIELD])
     match = _ECLI.search(canonical) if "ECLI" in canonical else None
     return (_build(match), f"{canonical[: match.start()]} {canonical[match.end() :]}") if match else (None, text)
@@ -225,7 +225,7 @@ def _tail(ecli: Ecli) -> tuple[object, ...]:
 
 
 def decision_key(ecli: Ecli, aliases: Mapping[str, str] | None = None) -> tuple[object, ...]:
-    """What is equal for two identifiers of one decision; the Council of State is known by its number in any year."""
+    """A key that two identifiers of one decision share. For the Council of State the number decides, in any year."""
     court, tail = _court(ecli, aliases), _tail(ecli)
     by_number = court == ("BE", "RVSCE") and ecli.number is not None
     return (court, tail) if by_number else (court, ecli.year, tail)

@@ -7,10 +7,11 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from html import unescape
 from typing import Any, Final, Generic, Literal, TypeVar
 
 from krino.judges.citation.belgium import table
-from krino.judges.citation.belgium.damage import restored
+from krino.text.forms import INVISIBLE
 
 # A court is named at the start of its string; what lies beyond is parties, reports and prose.
 MAX_LENGTH: Final = 400
@@ -36,8 +37,13 @@ def fold(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """The folded words of a text, and a BREAK where punctuation parts them; dots and apostrophes do not."""
-    return [piece if piece[0].isalnum() else BREAK for piece in _PIECE.findall(fold(restored(text[:MAX_LENGTH])))]
+    """Tokenises a court name: folded words, and a BREAK at punctuation other than dots and apostrophes."""
+    text = text[:MAX_LENGTH]
+    if "&" in text:
+        text = unescape(text)  # crawled pages keep their entities: Cour d&#39;appel
+    if not text.isascii():
+        text = text.translate(INVISIBLE)
+    return [piece if piece[0].isalnum() else BREAK for piece in _PIECE.findall(fold(text))]
 
 
 def plain_words(text: str) -> tuple[str, ...]:
@@ -112,7 +118,7 @@ class Trap:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """An alias that can open a court name, and what it stands for: a court type, another body, no court."""
+    """An alias that can begin a court name, and its meaning: a court type, another body, or no court."""
 
     kind: Literal["court", "other", "not_court"]
     target: str
@@ -172,7 +178,7 @@ class Seat:
 
 @dataclass(frozen=True, slots=True)
 class CodeMeaning:
-    """What the court part of a Belgian ECLI stands for; one code of Eupen covers three types."""
+    """The court behind the court part of a Belgian ECLI; one code of Eupen covers three types."""
 
     types: tuple[str, ...]
     place: str | None
@@ -350,3 +356,19 @@ def _put_place(index: PhraseTable[Cue], name: str, place: str, languages: frozen
         index.put(phrase, Cue("place", ids, known.languages | languages))
     else:
         index.put(phrase, Cue("place", (place,), languages))
+
+
+def court_names_in(text: str) -> Iterator[Head]:
+    """The names of courts that a text writes out in full."""
+    return (head for head in _phrases_in(text, gazetteer().heads) if not head.abbreviated)
+
+
+def names_a_place(text: str) -> bool:
+    """Whether a text names a Belgian city or district, in whatever language."""
+    return any(cue.kind == "place" for cue in _phrases_in(text, gazetteer().cues))
+
+
+def _phrases_in(text: str, phrases: PhraseTable[Payload]) -> Iterator[Payload]:
+    sentence = words(text)
+    found = (phrases.longest(sentence, at) for at in range(len(sentence)))
+    return (item[0] for item in found if item is not None)

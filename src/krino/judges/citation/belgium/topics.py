@@ -1,4 +1,4 @@
-"""Tell which candidate decision a citing snippet is about, across French, Dutch, English and German."""
+"""Finds the candidate whose subject a snippet shares, across French, Dutch, English and German."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reads a matcher's reasoning for what it looked at, in which order, and what it blamed: by words, no model."""
+"""Finds cues in a matcher's reasoning: what it mentions, in which order, and what it claims to agree."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _pattern(section: str, name: str) -> re.Pattern[str]:
 
 
 def alternation(forms: Iterable[str]) -> str:
-    """One alternation of all forms, those with the same first letter together: most words then fail at once."""
+    """Joins forms into one alternation, grouped by first letter, so that most words fail at the first comparison."""
     by_letter: dict[str, list[str]] = {}
     others = []
     for form in forms:
@@ -65,7 +65,7 @@ def _says(name: str, text: str) -> bool:
 
 
 class Sentence(NamedTuple):
-    """One sentence with what it speaks about, in order: aspect and place of each mention."""
+    """One sentence and its topics in order, each with its offset."""
 
     text: str
     mentions: tuple[tuple[str, int], ...]
@@ -74,7 +74,7 @@ class Sentence(NamedTuple):
         return any(name == aspect for name, _ in self.mentions)
 
     def claims_number_match(self) -> bool:
-        """A word of agreement that belongs to the number: the last thing named before it, or just behind it."""
+        """Does a word of agreement belong to the number: the last topic before it, or the next one close behind?"""
         if not self.about("number") or _says("negation", self.text):
             return False
         for word in _pattern("words", "match").finditer(self.text):
@@ -86,7 +86,7 @@ class Sentence(NamedTuple):
         return False
 
     def _only_supposes(self, word: re.Match[str]) -> bool:
-        """Whether between the commas around a word of agreement it is asked for or supposed: "would have to match"."""
+        """Is the agreement only required or supposed between its commas: "would have to match"?"""
         low, high = self.text.rfind(",", 0, word.start()) + 1, self.text.find(",", word.end())
         before, behind = self.text[low : word.start()], self.text[word.end() : high if high > 0 else None]
         return _says("supposed", before) or _says("wanted", behind)
@@ -115,18 +115,40 @@ class Cues:
         written = fold_letters((text or "")[:LONGEST])
         if "`" in written or "\u00b4" in written:
             written = written.translate(_DAMAGED_APOSTROPHE)
+        self._written = written
         self.text = written.lower()
-        self.sentences, first = _split(written)
         self.written = bool(self.text.strip())
-        self.court_at, self.number_at, self.context_at = first.get("court"), first.get("number"), first.get("context")
-        self.says_ecli = "ecli" in first
+
+    @lazy
+    def _parts(self) -> tuple[list[Sentence], dict[str, int]]:
+        return _split(self._written)
+
+    @lazy
+    def sentences(self) -> list[Sentence]:
+        return self._parts[0]
+
+    @lazy
+    def court_at(self) -> int | None:
+        return self._parts[1].get("court")
+
+    @lazy
+    def number_at(self) -> int | None:
+        return self._parts[1].get("number")
+
+    @lazy
+    def context_at(self) -> int | None:
+        return self._parts[1].get("context")
+
+    @lazy
+    def says_ecli(self) -> bool:
+        return "ecli" in self._parts[1]
 
     def quotes(self, words: str) -> bool:
-        """Whether these words stand in the reasoning, whatever their case and accents."""
+        """Does the reasoning contain these words, whatever their case and accents?"""
         return fold_letters(words).lower() in self.text
 
     def court_comes_first(self, *, numbered: bool) -> bool:
-        """Whether no sentence argues from the number or the context before one speaks of the court.
+        """Does the reasoning mention the court before it argues from number or context?
 
         Where no number is cited (`numbered`), nothing can be argued from one: to say so first jumps no step.
         """

@@ -1,25 +1,25 @@
-"""What makes two steps the same: keys of calls and results, exact, normalised, and by their wording."""
+"""Computes the keys that make two steps the same: of calls and results, exact, normalised, and by their wording."""
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
-from krino.judges.efficiency.finders.effects import Effect, effect_of, name_parts, names, reads_by_name
+from krino.judges.efficiency.finders.effects import Effect, classify_effect, reads_by_name
+from krino.judges.efficiency.finders.tokens import has_name_part, name_parts, normalise, remove_invisible, texts_in
 from krino.judges.efficiency.tables import table, words
-from krino.judges.efficiency.traces.content import dump, text_of
+from krino.judges.efficiency.traces.content import dump, extract_text
 from krino.judges.efficiency.traces.steps import Step
-from krino.text.forms import INVISIBLE
 
 _URL = re.compile(r"(?:https?://)?(?:www\.)?([^\s#]*?)/?(?:#.*)?", re.IGNORECASE)
 _HERE = re.compile(r"^(?:\./+)+(?=.)")
 _HERE_BEHIND = re.compile(r"(?<= )\./+(?=[^\s.])")
-"""In a command; its first word is another program without the folder."""
+"""`./` before an argument of a command; before the command itself it names another program."""
 _SAME_FOLDER = re.compile(r"/(?:\.?/)+")
 _CODE = re.compile(r"```[\w+-]*\n(.*?)(?:```|\Z)", re.DOTALL)
 _COMMENT = re.compile(r"^[^\S\n]*+#[^\n]*$", re.MULTILINE)
@@ -42,69 +42,69 @@ _PAGING_NAMES = words("cues", "paging") | words("cues", "paged")
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The keys of one step. `frame` holds all of a call but its wordings; `wording` is what may be near."""
+    """The keys of one step. `frame` covers a call without its free texts; `wording` is those texts."""
 
     exact: bytes
     normal: bytes
     frame: bytes
     wording: str
     result: bytes | None
-    """Key of the normalised result; None when the trace records none or it is empty."""
+    """Key of the normalised result; None if the trace records none or it is empty."""
     has_result: bool
     is_empty: bool
     is_moving: bool
-    """Whether calling it again is how the tool is used (roll, press)."""
+    """Whether the tool is used by calling it repeatedly (roll, press)."""
     is_paging: bool
-    """The same, as long as it brings something new (scroll, next)."""
+    """The same as long as each call returns something new (scroll, next)."""
     is_watching: bool
-    """Whether its answer changes by itself (a status, a clock)."""
+    """Whether its answer can change by itself (a status, a clock)."""
     is_search: bool
     is_read: bool
     is_write: bool
     effect: Effect
     speaks: bool
-    """Whether the step is words of a model without a recorded input: it is known by what it says."""
+    """Whether the step is a model's text without a recorded input: then its text identifies it."""
 
 
-def call_of(step: Step, used: Collection[str] = ()) -> Call:
-    """`used` are the marks of a single request that the trace takes up somewhere: those are content of a result."""
+def read_call(step: Step, used: Collection[str] = ()) -> Call:
+    """`used` are the request marks that the trace uses elsewhere: those are content, and stay in the result's key."""
     speaks = step.kind in ("llm", "message") and _is_blank(step.input)
-    subject: Any = spoken_action(text_of(step.output)) if speaks else step.input
+    subject: Any = find_code(extract_text(step.output)) if speaks else step.input
     if not speaks and _is_blank(subject) and step.kind == "other":
         subject = step.output
     wordings: list[str] = []
-    frame = _framed(subject, wordings)
+    frame = _frame(subject, wordings)
     name = "" if speaks and step.kind == "message" else step.name
-    own = "" if speaks or is_recorded(subject) else step.id  # what is not known is equal to nothing
+    own = "" if speaks or is_recorded(subject) else step.id  # an unrecorded call equals no other
     result_text = dump(step.output) if not speaks else step.observed if step.kind == "llm" else ""
     blank = is_empty_result(result_text)
     reads = step.kind == "retrieval" or reads_by_name(step.name)
     return Call(
         exact=_digest(step.kind, name, _canonical(subject), own),
-        normal=_digest(name.casefold(), dump(_normal(subject)), own),
+        normal=_digest(name.casefold(), dump(_normalise_arguments(subject)), own),
         frame=_digest(name.casefold(), dump(frame), own),
         wording=" ".join(wordings)[:_MAX_TEXT],
-        result=None if blank or is_redacted(result_text) else _digest(without_marks(squeeze(result_text), used)),
+        result=None if blank or is_redacted(result_text) else _digest(drop_request_marks(normalise(result_text), used)),
         has_result=bool(result_text),
         is_empty=blank and bool(result_text),
-        is_moving=names(step.name, "moving") and not reads,
-        is_paging=names(step.name, "paging") and _PAGING_NAMES.issuperset(name_parts(step.name)),
-        is_watching=names(step.name, "watching"),
-        is_search=step.kind == "retrieval" or (reads and names(step.name, "search")),
+        is_moving=has_name_part(step.name, "moving") and not reads,
+        is_paging=has_name_part(step.name, "paging") and _PAGING_NAMES.issuperset(name_parts(step.name)),
+        is_watching=has_name_part(step.name, "watching"),
+        is_search=step.kind == "retrieval" or (reads and has_name_part(step.name, "search")),
         is_read=reads,
-        is_write=not reads and names(step.name, "write"),
-        effect=effect_of(step),
+        is_write=not reads and has_name_part(step.name, "write"),
+        effect=classify_effect(step),
         speaks=speaks,
     )
 
 
 def is_recorded(value: Any) -> bool:
-    """Whether arguments can be compared: they were recorded, and none of them was masked."""
+    """Whether arguments can be compared: they were recorded, and none is masked."""
     return value is not None and not any(is_redacted(text) for text in texts_in(value))
 
 
 def is_redacted(text: str) -> bool:
-    """Whether a mark stands where content was taken out."""
+    """Whether a text is a mask in place of content ("[redacted]", "***")."""
     if len(text) > _LONGEST_MARK:
         return False
     plain = text.strip().casefold()
@@ -120,20 +120,10 @@ def _is_blank(value: Any) -> bool:
     return value is None or value == "" or value == {} or value == []
 
 
-def squeeze(text: str) -> str:
-    """Case, white space and what nobody sees set aside."""
-    return " ".join(visible(text).split()).casefold()
-
-
-def visible(text: str) -> str:
-    """Without the characters that nobody sees."""
-    return text if text.isascii() else text.translate(INVISIBLE)
-
-
 def is_empty_result(text: str) -> bool:
     if not text or len(text) > 400:
         return not text
-    plain = squeeze(text).strip(".!\"' ")
+    plain = normalise(text).strip(".!\"' ")
     return not plain or plain in words("cues", "empty_results") or plain.startswith(_empty_openings())
 
 
@@ -141,8 +131,8 @@ def _empty_openings() -> tuple[str, ...]:
     return tuple(table("cues")["empty_openings"])
 
 
-def spoken_action(text: str) -> str:
-    """What a model's words set in motion: the code they hold without its comments, else the words themselves."""
+def find_code(text: str) -> str:
+    """What a model's text causes: the code in it without comments, else the text itself."""
     if "```" not in text:
         return text
     code = "\n".join(_COMMENT.sub("", block) for block in _CODE.findall(text))
@@ -152,14 +142,14 @@ def spoken_action(text: str) -> str:
 # --- marks of a single request ----------------------------------------------------------------------
 
 
-def marks_used(steps: Sequence[Step]) -> frozenset[str]:
-    """The marks of a request (ids, hashes, times) that a call was given or that a model speaks of."""
-    taken_up = (text for step in steps for text in (dump(step.input), text_of(step.output) if step.talks else ""))
-    return frozenset(mark for text in taken_up for mark in _MARK.findall(squeeze(text)))
+def find_used_marks(steps: Sequence[Step]) -> frozenset[str]:
+    """The request marks (ids, hashes, times) that appear in the arguments of a call or in a model's text."""
+    later = (text for step in steps for text in (dump(step.input), extract_text(step.output) if step.talks else ""))
+    return frozenset(mark for text in later for mark in _MARK.findall(normalise(text)))
 
 
-def without_marks(text: str, used: Collection[str]) -> str:
-    """A squeezed result without what is new in every reply: ids of requests, hashes and times that nothing takes up.
+def drop_request_marks(text: str, used: Collection[str]) -> str:
+    """A normalised result without what differs in every reply: request ids, hashes and times that nothing uses.
 
     A result that is nothing but such a mark (a clock, a key) is what was asked for, and stays.
     """
@@ -171,7 +161,7 @@ def without_marks(text: str, used: Collection[str]) -> str:
 
 
 def _canonical(value: Any) -> str:
-    """The same arguments always give the same text, whatever the order of their keys."""
+    """The arguments as text, independent of the order of their keys."""
     if isinstance(value, str):
         return value
     try:
@@ -180,72 +170,47 @@ def _canonical(value: Any) -> str:
         return repr(value)
 
 
-def _normal(value: Any, depth: int = 0) -> Any:
-    """Case, white space, the order of keys and lists, and the way numbers are written, set aside."""
+def _normalise_arguments(value: Any, depth: int = 0) -> Any:
+    """The arguments without differences of case, white space, order of keys and lists, and number format."""
     if isinstance(value, str):
-        return normal_text(value)
+        return _normalise_text(value)
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, int | float):
-        return normal_number(value)
+        return _normalise_number(value)
     if depth > _MAX_DEPTH:
         return dump(value)
     if isinstance(value, Mapping):
         pairs = sorted(((str(key).casefold(), item) for key, item in value.items()), key=lambda pair: pair[0])
-        return [[key, _normal(item, depth + 1)] for key, item in pairs if item is not None]
+        return [[key, _normalise_arguments(item, depth + 1)] for key, item in pairs if item is not None]
     if isinstance(value, list | tuple):
-        return sorted((_normal(item, depth + 1) for item in value), key=dump)
+        return sorted((_normalise_arguments(item, depth + 1) for item in value), key=dump)
     return str(value)
 
 
-def normal_number(value: float) -> str:
+def _normalise_number(value: float) -> str:
     return str(int(value)) if isinstance(value, int) or value.is_integer() else repr(value)
 
 
-def normal_text(text: str) -> str:
-    """Case and white space set aside, and the ways in which one address or path can be written."""
-    squeezed = squeeze(text)
+def _normalise_text(text: str) -> str:
+    """The text without differences of case, white space, and the ways to write one address or path."""
+    squeezed = normalise(text)
     if " " not in squeezed and "/" in squeezed and len(squeezed) < 2000:
         match = _URL.fullmatch(squeezed)
         return _SAME_FOLDER.sub("/", _HERE.sub("", match.group(1) if match else squeezed))
     return _HERE_BEHIND.sub("", squeezed)
 
 
-def _framed(value: Any, wordings: list[str], depth: int = 0) -> Any:
-    """The normalised arguments with every wording taken out and collected."""
+def _frame(value: Any, wordings: list[str], depth: int = 0) -> Any:
+    """The normalised arguments with every free text replaced by "…" and collected in `wordings`."""
     if isinstance(value, str):
-        if len(value[:_MAX_TEXT].split()) >= table("nearness")["free_words"]:
-            wordings.append(visible(value))
+        if len(value[:_MAX_TEXT].split()) >= table("limits")["free_words"]:
+            wordings.append(remove_invisible(value))
             return "…"
-        return normal_text(value)
+        return _normalise_text(value)
     if isinstance(value, Mapping) and depth <= _MAX_DEPTH:
         pairs = sorted(((str(key).casefold(), item) for key, item in value.items()), key=lambda pair: pair[0])
-        return [[key, _framed(item, wordings, depth + 1)] for key, item in pairs if item is not None]
+        return [[key, _frame(item, wordings, depth + 1)] for key, item in pairs if item is not None]
     if isinstance(value, list | tuple) and depth <= _MAX_DEPTH:
-        return [_framed(item, wordings, depth + 1) for item in value]
-    return _normal(value, depth)
-
-
-def texts_in(value: Any, depth: int = 0) -> Iterator[str]:
-    """Every text inside a value, for looking up where a result is used."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping) and depth <= _MAX_DEPTH:
-        for item in value.values():
-            yield from texts_in(item, depth + 1)
-    elif isinstance(value, list | tuple) and depth <= _MAX_DEPTH:
-        for item in value:
-            yield from texts_in(item, depth + 1)
-    elif value is not None and not isinstance(value, bool):
-        yield str(value)
-
-
-def keys_in(value: Any, depth: int = 0) -> Iterator[str]:
-    """Every name of a field inside a value."""
-    if isinstance(value, Mapping) and depth <= _MAX_DEPTH:
-        for key, item in value.items():
-            yield str(key).replace("_", " ")
-            yield from keys_in(item, depth + 1)
-    elif isinstance(value, list | tuple) and depth <= _MAX_DEPTH:
-        for item in value:
-            yield from keys_in(item, depth + 1)
+        return [_frame(item, wordings, depth + 1) for item in value]
+    return _normalise_arguments(value, depth)

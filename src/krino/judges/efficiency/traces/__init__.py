@@ -1,1 +1,1 @@
-"""Trace readers: one module a format, each with `recognise` (what gives it away, or None) and `read`."""
+"""Trace readers: each has `recognise` (what a format was recognised by, or None) and `read`."""

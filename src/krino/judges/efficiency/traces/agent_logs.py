@@ -1,15 +1,25 @@
-"""Reads step logs of agent programs: the memory of smolagents, and trajectories of SWE-agent."""
+"""Reads logs of agent programs: smolagents, SWE-agent, and chats or text logs of several agents (AG2, HyperAgent)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from krino.judges.efficiency.traces.content import duration, first_of, listed, objects, text_of
-from krino.judges.efficiency.traces.messages import call_of
+from krino.judges.efficiency.tables import words
+from krino.judges.efficiency.traces.content import (
+    Album,
+    clean,
+    extract_text,
+    find_list,
+    first_of,
+    keep_objects,
+    parse_duration,
+)
+from krino.judges.efficiency.traces.messages import read_requested_call
 from krino.judges.efficiency.traces.steps import Reader, Step, Trace
-from krino.judges.efficiency.traces.turns import CallMade, CallResult, call_step, task_media
+from krino.judges.efficiency.traces.turns import CallMade, CallResult, build_call_step, find_task_media
 
 _SMOL = frozenset({"step_number", "tool_calls", "observations", "model_output", "action_output", "code_action"})
 
@@ -22,22 +32,22 @@ def is_smol_step(raw: Mapping[str, Any]) -> bool:
 
 
 def _recognise_smol(value: Any) -> str | None:
-    steps = objects(listed(value, "steps", "memory"))
+    steps = keep_objects(find_list(value, "steps", "memory"))
     return "steps with tool_calls and observations" if any(map(is_smol_step, steps)) else None
 
 
 def _read_smol(value: Any) -> Trace:
-    logged = objects(listed(value, "steps", "memory"))
+    logged = keep_objects(find_list(value, "steps", "memory"))
     task = next((raw["task"] for raw in logged if isinstance(raw.get("task"), str)), None)
-    media = task_media(*(raw.get("task_images") for raw in logged))
+    media = find_task_media(*(raw.get("task_images") for raw in logged))
     return Trace(tuple(step for raw in logged for step in _smol_steps(raw)), task, media=media)
 
 
 def _smol_steps(raw: Mapping[str, Any]) -> list[Step]:
-    """Each call of an action, the last with what was observed; a plan, or words without a call, of the model."""
+    """The calls of an action, the last with the observation; else the plan or the text of the model."""
     if isinstance(plan := raw.get("plan"), str):
         return [Step("", "llm", "plan", None, plan)]
-    calls = [call_of(call) for call in objects(listed(raw.get("tool_calls")))]
+    calls = [read_requested_call(call) for call in keep_objects(find_list(raw.get("tool_calls")))]
     failed = raw.get("error")
     error = str(failed.get("message") or failed) if isinstance(failed, Mapping) else str(failed) if failed else None
     if not calls:
@@ -45,14 +55,14 @@ def _smol_steps(raw: Mapping[str, Any]) -> list[Step]:
     final = raw.get("action_output") if raw.get("is_final_answer") else None
     seen = error or (final if final is not None else raw.get("observations"))
     results = [None] * (len(calls) - 1) + [CallResult("", "", seen, error is not None)]
-    return [call_step(call, result) for call, result in zip(calls, results, strict=True)]
+    return [build_call_step(call, result) for call, result in zip(calls, results, strict=True)]
 
 
 # --- SWE-agent -------------------------------------------------------------------------------------
 
 
 def _recognise_swe(value: Any) -> str | None:
-    steps = objects(listed(value, "trajectory", "steps"))
+    steps = keep_objects(find_list(value, "trajectory", "steps"))
     if not steps or not all(isinstance(raw.get("action"), str) and "observation" in raw for raw in steps):
         return None
     spoken = any(raw.keys() & {"thought", "response", "state"} for raw in steps)
@@ -62,26 +72,134 @@ def _recognise_swe(value: Any) -> str | None:
 def _read_swe(value: Any) -> Trace:
     holder = value if isinstance(value, Mapping) else {}
     task = first_of(holder, ("problem_statement", "task", "issue"))
-    steps = [_swe_step(raw) for raw in objects(listed(value, "trajectory", "steps"))]
+    steps = [_swe_step(raw) for raw in keep_objects(find_list(value, "trajectory", "steps"))]
     return Trace(tuple(steps), task if isinstance(task, str) else _opening(holder))
 
 
 def _swe_step(raw: Mapping[str, Any]) -> Step:
-    """An action is a command: its first word is the name. Without one the model only spoke."""
+    """An action is a command whose first word is the tool's name; an empty one means that the model only spoke."""
     command = raw["action"].strip()
     if not command:
-        return Step("", "llm", "model", None, text_of(raw.get("thought") or raw.get("response")))
+        return Step("", "llm", "model", None, extract_text(raw.get("thought") or raw.get("response")))
     name = command.split(None, 1)[0][:80]
-    made = call_step(CallMade("", name, {"command": command}), CallResult("", "", raw.get("observation")))
-    return replace(made, seconds=duration(raw.get("execution_time")))
+    made = build_call_step(CallMade("", name, {"command": command}), CallResult("", "", raw.get("observation")))
+    return replace(made, seconds=parse_duration(raw.get("execution_time")))
 
 
 def _opening(holder: Mapping[str, Any]) -> str | None:
-    """The first words of the user in the history that lies beside the trajectory; demonstrations are left out."""
-    history = [turn for turn in objects(listed(holder.get("history"))) if not turn.get("is_demo")]
-    said = (text_of(turn.get("content")).strip() for turn in history if turn.get("role") == "user")
+    """The first words of the user in the history beside the trajectory, without demonstrations."""
+    history = [turn for turn in keep_objects(find_list(holder.get("history"))) if not turn.get("is_demo")]
+    said = (extract_text(turn.get("content")).strip() for turn in history if turn.get("role") == "user")
     return next(filter(None, said), None)
 
 
 SMOLAGENTS = Reader("smolagents", _recognise_smol, _read_smol)
 SWE_AGENT = Reader("swe_agent", _recognise_swe, _read_swe)
+
+
+# --- several agents --------------------------------------------------------------------------------
+
+_RECORD = re.compile(r"^\S{1,200} - (?:INFO|DEBUG|WARNING|ERROR) - ", re.MULTILINE)
+_RESPONSE = re.compile(r"([\w .()-]{1,80}?)(?:'s|’s) Response: ?", re.ASCII)
+_HANDOVER = re.compile(r"([\w .()-]{1,80}?)->([\w .()-]{1,80}?): ?", re.ASCII)
+
+
+def _recognise_chat(value: Any) -> str | None:
+    log = _log(value)
+    if log is not None:
+        found = sum(1 for record in _records(log) if _RESPONSE.match(record))
+        return f"a log with {found} agent responses" if found else None
+    messages = _messages(value)
+    named = bool(messages) and all({"name", "role", "content"} <= message.keys() for message in messages)
+    return "messages with names and roles" if named else None
+
+
+def _log(value: Any) -> str | None:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping) and not value.get("steps"):
+        found = value.get("log")
+        return found if isinstance(found, str) else None
+    return None
+
+
+def _messages(value: Any) -> list[Mapping[str, Any]]:
+    return keep_objects(find_list(value, "steps", "messages", "chat_history", "trajectory"))
+
+
+def _read_chat(value: Any) -> Trace:
+    log = _log(value)
+    steps, task = _from_log(log) if log is not None else _from_messages(_messages(value))
+    return Trace(tuple(steps), _problem(value) or task)
+
+
+def _problem(value: Any) -> str | None:
+    if not isinstance(value, Mapping):
+        return None
+    found = next((value[name] for name in ("problem", "problem_statement", "task") if value.get(name)), None)
+    if isinstance(found, list):
+        found = "\n".join(map(str, found))
+    return found.strip() or None if isinstance(found, str) else None
+
+
+# --- logs ------------------------------------------------------------------------------------------
+
+
+def _records(log: str) -> list[str]:
+    """A record runs from one log prefix to the next."""
+    return _RECORD.split(log)[1:]
+
+
+def _from_log(log: str) -> tuple[list[Step], str | None]:
+    """Each response is a step; what an agent hands over is the result of the step before."""
+    steps: list[Step] = []
+    observed: dict[int, str] = {}
+    for record in _records(log):
+        if match := _RESPONSE.match(record):
+            steps.append(Step("", "llm", match.group(1).strip(), None, record[match.end() :].strip()))
+        elif (match := _HANDOVER.match(record)) and steps:
+            observed[len(steps) - 1] = record[match.end() :].strip()
+    joined = [
+        Step(step.id, step.kind, step.name, None, step.output, observed=observed.get(place, ""))
+        for place, step in enumerate(steps)
+    ]
+    return joined, None
+
+
+# --- messages --------------------------------------------------------------------------------------
+
+
+def _from_messages(messages: list[Mapping[str, Any]]) -> tuple[list[Step], str | None]:
+    """The opener of the chat stands for the user: its first message is the task, later ones answer the step before."""
+    opener = str(messages[0].get("name") or "") if messages else ""
+    is_user = bool(messages) and _stands_for_user(opener, messages)
+    steps: list[Step] = []
+    observed: dict[int, list[str]] = {}
+    task = None
+    for message in messages:
+        album = Album()
+        content = message.get("content")
+        joined = extract_text(clean(content, album))
+        name = str(message.get("name") or "")
+        if is_user and name == opener:
+            task = task or joined.strip() or None
+            if steps:
+                observed.setdefault(len(steps) - 1, []).append(joined)
+            continue
+        steps.append(Step(str(message.get("id") or ""), "llm", name, None, joined, media=tuple(album.items)))
+    return [
+        Step(s.id, s.kind, s.name, None, s.output, observed="\n".join(observed.get(place, ())), media=s.media)
+        for place, s in enumerate(steps)
+    ], task
+
+
+def _stands_for_user(opener: str, messages: list[Mapping[str, Any]]) -> bool:
+    names = {str(message.get("name") or "") for message in messages}
+    parts = set(re.findall(r"[a-z]+", opener.lower()))
+    if parts & words("cues", "user_names") or any(cue in opener.lower() for cue in words("cues", "user_name_parts")):
+        return True
+    first_role = messages[0].get("role")
+    return len(names) == 2 and first_role in ("user", "human")
+
+
+MULTI_AGENT = Reader("multi_agent", _recognise_chat, _read_chat)

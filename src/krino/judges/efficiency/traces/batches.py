@@ -1,4 +1,4 @@
-"""Opens steps that hold several calls: parallel calls, lists of arguments, one command repeated in a line."""
+"""Splits steps that hold several calls: parallel calls, lists of arguments, one command repeated in a line."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from krino.judges.efficiency.finders.effects import names
+from krino.judges.efficiency.finders.tokens import has_name_part
 from krino.judges.efficiency.traces.content import first_of, from_json
-from krino.judges.efficiency.traces.failure import failure_of
+from krino.judges.efficiency.traces.failure import find_failure
 from krino.judges.efficiency.traces.steps import Step
 
 _CALL_NAMES = ("recipient_name", "tool_name", "toolName", "tool", "function_name", "function", "name")
@@ -19,15 +19,15 @@ _BETWEEN_COMMANDS = re.compile(r"&&|;|\n")
 _DEEPEST = 3
 _FEWEST_COMMANDS = 3
 _MOST_CALLS = 1_000
-"""Of one step: more say nothing more about the run, and a text of separators is not worth a million steps."""
+"""Per step: a text full of separators must not become a million steps."""
 
 
-def open_batches(steps: Iterable[Step], depth: int = 0) -> Iterator[Step]:
-    """The same steps, with one for each call that a step holds: fifty calls in one step are fifty."""
+def split_batches(steps: Iterable[Step], depth: int = 0) -> Iterator[Step]:
+    """The steps with one for each call: fifty calls in one step become fifty steps."""
     for step in steps:
         pieces = _pieces(step)[:_MOST_CALLS] if step.kind in ("tool", "retrieval", "other") and depth < _DEEPEST else []
         if pieces:
-            yield from open_batches(_numbered(step, pieces), depth + 1)
+            yield from split_batches(_numbered(step, pieces), depth + 1)
         else:
             yield step
 
@@ -72,8 +72,8 @@ def _argument_sets(step: Step) -> list[Piece]:
 
 
 def _repeated_commands(step: Step) -> list[Piece]:
-    """The commands of one line of which half or more are there twice; a marker between others (`echo`) is no such."""
-    if not names(step.name, "runs"):
+    """The commands of a line if at least half are repeats; a separator between others (`echo`) is not enough."""
+    if not has_name_part(step.name, "runs"):
         return []
     field = None
     text = step.input
@@ -89,11 +89,11 @@ def _repeated_commands(step: Step) -> list[Piece]:
 
 
 def _numbered(step: Step, pieces: Sequence[Piece]) -> Iterator[Step]:
-    """Each call as a step, with its own result where there are as many results as calls; what it took is shared out."""
+    """Each call as a step, with its own result if there are as many as calls, and an equal share of tokens and time."""
     count = len(pieces)
     results = _results(step.output, count)
     for number, ((name, given), output) in enumerate(zip(pieces, results, strict=True), 1):
-        error = step.error if step.error is not None else failure_of(name, given, from_json(output))
+        error = step.error if step.error is not None else find_failure(name, given, from_json(output))
         yield replace(
             step,
             id=f"{step.id}.{number}" if step.id else "",
@@ -109,7 +109,7 @@ def _numbered(step: Step, pieces: Sequence[Piece]) -> Iterator[Step]:
 
 
 def _results(output: Any, count: int) -> list[Any]:
-    """One result a call; the whole one for the first where it cannot be shared out."""
+    """One result per call; if they cannot be told apart, the first call gets all of it."""
     held = from_json(output)
     if isinstance(held, Mapping) and len(lists := [value for value in held.values() if isinstance(value, list)]) == 1:
         held = lists[0]

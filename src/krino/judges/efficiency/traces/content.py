@@ -1,4 +1,4 @@
-"""What all readers share: text of content blocks, media made into placeholders, JSON inside strings."""
+"""Helpers of all readers: text of content blocks, placeholders for media, JSON inside strings, numbers and times."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Album:
     items: list[Media] = field(default_factory=list)
 
     def add(self, mime: str, data: bytes) -> str:
-        """The placeholder that stands in the text; the digest keeps two media of the same size apart."""
+        """Adds a medium and returns its placeholder; the digest distinguishes two media of the same size."""
         medium = Media(_kind_of(mime), mime, data)
         if len(self.items) < _MAX_MEDIA:
             self.items.append(medium)
@@ -45,7 +45,7 @@ def _kind_of(mime: str) -> Literal["image", "audio", "file"]:
 
 
 def clean(value: Any, album: Album, depth: int = 0) -> Any:
-    """The same value with every medium replaced by its placeholder; what is nested beyond sense is cut, visibly."""
+    """The value with every medium replaced by a placeholder; nesting beyond a limit is cut, with a note."""
     if isinstance(value, str):
         return _clean_text(value, album)
     if depth > _MAX_DEPTH:
@@ -124,7 +124,7 @@ def _decode(text: str) -> bytes | None:
 # --- text ------------------------------------------------------------------------------------------
 
 
-def text_of(content: Any) -> str:
+def extract_text(content: Any) -> str:
     """What a person reads in a message's content: its text blocks, with the placeholders of its media."""
     if content is None:
         return ""
@@ -144,11 +144,11 @@ def _block_text(block: Any) -> str:
         held = {key for key, value in block.items() if value is not None}
         if block.get("type") in _TEXT_TYPES or held <= {"text", "type", "annotations"}:
             found = next((block[key] for key in ("text", "refusal", "thinking", "content") if block.get(key)), "")
-            return found if isinstance(found, str) else text_of(found)
+            return found if isinstance(found, str) else extract_text(found)
         if isinstance(block.get("content"), str):  # OpenTelemetry's message parts
             return str(block["content"])
         if "role" in block and isinstance(held_parts := block.get("parts", block.get("content")), list):
-            return text_of(held_parts)  # a whole message
+            return extract_text(held_parts)  # a whole message
     return dump(block)
 
 
@@ -177,8 +177,8 @@ def from_json(value: Any) -> Any:
 # --- numbers ---------------------------------------------------------------------------------------
 
 
-def number(value: Any) -> float | None:
-    """A count or amount, also when it was written as a string; None for anything else."""
+def parse_number(value: Any) -> float | None:
+    """A non-negative number, also from a string; None for anything else."""
     if isinstance(value, bool) or value is None:
         return None
     try:
@@ -188,14 +188,14 @@ def number(value: Any) -> float | None:
     return found if 0 <= found < float("inf") else None
 
 
-def whole(value: Any) -> int | None:
-    found = number(value)
+def parse_count(value: Any) -> int | None:
+    found = parse_number(value)
     return None if found is None else int(found)
 
 
-def instant(value: Any) -> float | None:
-    """A moment in seconds: from nanoseconds, milliseconds or seconds since 1970, or an ISO 8601 text."""
-    found = number(value)
+def parse_time(value: Any) -> float | None:
+    """A time in seconds since 1970: from nanoseconds, microseconds, milliseconds, seconds or ISO 8601 text."""
+    found = parse_number(value)
     if found is not None:
         for limit, divisor in ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3)):
             if found > limit:
@@ -210,22 +210,22 @@ def instant(value: Any) -> float | None:
     return None
 
 
-def duration(value: Any) -> float | None:
+def parse_duration(value: Any) -> float | None:
     """Seconds of an ISO 8601 duration (`PT1M3.5S`) or a plain number."""
     if isinstance(value, str) and (match := _DURATION.fullmatch(value)):
         days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
         return days * 86400 + hours * 3600 + minutes * 60 + seconds
-    return number(value)
+    return parse_number(value)
 
 
-def elapsed(start: float | None, end: float | None) -> float | None:
+def time_between(start: float | None, end: float | None) -> float | None:
     return None if start is None or end is None or end < start else end - start
 
 
 # --- lists inside objects --------------------------------------------------------------------------
 
 
-def listed(value: Any, *names: str) -> list[Any] | None:
+def find_list(value: Any, *names: str) -> list[Any] | None:
     """The value if it is a list, else the first of its named fields that holds one."""
     if isinstance(value, list):
         return value
@@ -237,7 +237,7 @@ def listed(value: Any, *names: str) -> list[Any] | None:
     return None
 
 
-def objects(value: list[Any] | None) -> list[Mapping[str, Any]]:
+def keep_objects(value: list[Any] | None) -> list[Mapping[str, Any]]:
     return [item for item in value or () if isinstance(item, Mapping)]
 
 

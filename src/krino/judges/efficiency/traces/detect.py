@@ -1,17 +1,18 @@
-"""Finds the format of a trace and reads it; what cannot be read is said together with what was seen."""
+"""Detects what a JSON value holds (one trace, a piece of one, or several), finds the format of a trace and reads it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
 from krino.cases.row import describe_type
 from krino.errors import CannotJudge
-from krino.judges.efficiency.traces.agent_logs import SMOLAGENTS, SWE_AGENT
-from krino.judges.efficiency.traces.batches import open_batches
+from krino.judges.efficiency.traces.agent_logs import MULTI_AGENT, SMOLAGENTS, SWE_AGENT, is_smol_step
+from krino.judges.efficiency.traces.batches import split_batches
 from krino.judges.efficiency.traces.content import from_json
-from krino.judges.efficiency.traces.graph_stream import LANGGRAPH
+from krino.judges.efficiency.traces.graph_stream import LANGGRAPH, is_chunk
+from krino.judges.efficiency.traces.langchain_runs import LANGCHAIN_EVENTS, LANGSMITH, is_event, runs_by_trace
 from krino.judges.efficiency.traces.messages import (
     ANTHROPIC,
     AUTOGEN,
@@ -21,16 +22,13 @@ from krino.judges.efficiency.traces.messages import (
     REACT,
     TAU_BENCH,
     VERCEL_AI,
+    is_message,
 )
-from krino.judges.efficiency.traces.multi_agent import MULTI_AGENT
-from krino.judges.efficiency.traces.nested_spans import DEEPEVAL
-from krino.judges.efficiency.traces.openai_responses import OPENAI_RESPONSES
-from krino.judges.efficiency.traces.openinference import OPENINFERENCE
-from krino.judges.efficiency.traces.otlp import LANGFUSE, MLFLOW, OPENAI_AGENTS, OTLP
-from krino.judges.efficiency.traces.plain import PLAIN
-from krino.judges.efficiency.traces.run_tree import LANGSMITH
-from krino.judges.efficiency.traces.steps import Reader, Trace, with_own_ids
-from krino.judges.efficiency.traces.stream_events import LANGCHAIN_EVENTS
+from krino.judges.efficiency.traces.openai_responses import OPENAI_RESPONSES, is_item
+from krino.judges.efficiency.traces.plain import PLAIN, is_step
+from krino.judges.efficiency.traces.span_formats import DEEPEVAL, LANGFUSE, MLFLOW, OPENAI_AGENTS, OPENINFERENCE, OTLP
+from krino.judges.efficiency.traces.spans import is_span, iterate_spans, read_trace_id
+from krino.judges.efficiency.traces.steps import TASK_NAMES, TRACE_NAMES, Reader, Trace, assign_ids
 
 Format = Literal[
     "auto",
@@ -62,13 +60,13 @@ READERS = (
     *(TAU_BENCH, LANGCHAIN, LANGGRAPH, AUTOGEN, GEMINI, VERCEL_AI, ANTHROPIC, OPENAI_CHAT, OPENAI_RESPONSES),
     *(SMOLAGENTS, SWE_AGENT, REACT, MULTI_AGENT, PLAIN),
 )
-"""The most particular formats come first: a list of messages is also a list of objects."""
+"""The most specific formats come first: a list of messages is also a list of objects."""
 _BY_NAME = {reader.name: reader for reader in READERS}
 _SHOWN_FIELDS = 12
 
 
 def read_trace(value: Any, wanted: Format = "auto") -> Trace:
-    """The trace with the format it was read as; raises `CannotJudge` when it cannot be read or has no steps."""
+    """Reads a trace and records its format; raises `CannotJudge` if it cannot be read or has no steps."""
     value = _from_lines(from_json(value))
     if wanted == "auto":
         reader, seen = _detect(value)
@@ -78,11 +76,11 @@ def read_trace(value: Any, wanted: Format = "auto") -> Trace:
     if not trace.steps:
         where = f"read as {reader.name} ({seen})"
         raise CannotJudge(f"the trace has no steps: {where}, nothing in it is an action of the agent; {_seen(value)}")
-    return replace(trace, steps=with_own_ids(list(open_batches(trace.steps))), format=reader.name, seen=seen)
+    return replace(trace, steps=assign_ids(list(split_batches(trace.steps))), format=reader.name, seen=seen)
 
 
 def _from_lines(value: Any) -> Any:
-    """The objects of a text that holds one on each line, as a run is written out while it goes; else the value."""
+    """The objects of a text with one per line (JSONL), else the value."""
     if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
         return value
     found = [from_json(line) for line in value.splitlines() if line.strip()]
@@ -90,7 +88,7 @@ def _from_lines(value: Any) -> Any:
 
 
 def recognise(value: Any) -> tuple[Reader, str] | None:
-    """The reader that knows the format, and what it was recognised by."""
+    """The first reader that recognises the format, and what it was recognised by."""
     for reader in READERS:
         seen = reader.recognise(value)
         if seen is not None:
@@ -108,7 +106,7 @@ def _detect(value: Any) -> tuple[Reader, str]:
 
 
 def _seen(value: Any) -> str:
-    """What stood there, in words: enough to see what is wrong with the file."""
+    """A description of the value, enough to see what is wrong with the file."""
     if isinstance(value, Mapping):
         return f"seen was an object with {_fields(value)}"
     if isinstance(value, list):
@@ -125,3 +123,71 @@ def _fields(value: Mapping[Any, Any]) -> str:
     names = [f"`{str(name)[:40]}`" for name in list(value)[:_SHOWN_FIELDS]]
     more = ", …" if len(value) > _SHOWN_FIELDS else ""
     return f"the fields {', '.join(names)}{more}" if names else "no fields"
+
+
+# --- one trace or several --------------------------------------------------------------------------
+
+_EXPORTS = ("resourceSpans", "resource_spans")
+_HOLDERS = frozenset({*TRACE_NAMES, *_EXPORTS, "spans", "data", "runs", "observations", "id"})
+_TASK_ONLY = frozenset(TASK_NAMES) - {"query", "question"}  # which are as often what a step asks
+
+
+def is_piece(first: Any) -> bool:
+    """Whether a list that begins with this is one trace: a message, span, run, item or step, not a case of its own."""
+    if isinstance(first, str) or is_chunk(first) or is_event(first):
+        return True
+    if not isinstance(first, Mapping) or has_named_trace(first):
+        return False
+    if is_message(first) or is_smol_step(first) or is_span(first) or any(name in first for name in _EXPORTS):
+        return True
+    if "run_type" in first:  # a run with its children and without the id of a trace is a trace by itself
+        return bool(first.get("trace_id") or first.get("parent_run_id") or not first.get("child_runs"))
+    if is_item(first):
+        return True
+    if first.get("children"):
+        return False
+    leaf = {key: value for key, value in first.items() if key != "children"}  # an empty list of them makes no trace
+    if recognise(leaf) is not None:
+        return False
+    return is_step(first) and first.keys().isdisjoint(_TASK_ONLY)
+
+
+def is_trace(record: Mapping[str, Any]) -> bool:
+    """Whether an object names a trace, or is one as a whole."""
+    return has_named_trace(record) or recognise(record) is not None
+
+
+def has_named_trace(record: Mapping[str, Any]) -> bool:
+    return any(record.get(name) is not None for name in TRACE_NAMES)
+
+
+# --- several traces in one record ------------------------------------------------------------------
+
+
+def list_traces(record: Mapping[str, Any]) -> list[tuple[str | None, Mapping[str, Any]]]:
+    """A record for each trace of an OpenTelemetry or LangSmith export, with the trace's id where it has one."""
+    named = next((name for name in TRACE_NAMES if record.get(name) is not None), None)
+    value = from_json(record if named is None else record[named])
+    spans = [raw for raw, holder in iterate_spans(value) if not holder]
+    groups = _by_trace((read_trace_id(raw), raw) for raw in spans)
+    if not groups:
+        groups = _by_trace(runs_by_trace(value))
+    if len([trace for trace in groups if trace]) < 2:
+        return [(next(filter(None, groups), None), record)]
+    kept = {key: held for key, held in record.items() if key not in _HOLDERS}
+    holder = "spans" if spans else "runs"
+    return [
+        (trace or None, {**kept, "id": trace or None, "trace": {holder: members}}) for trace, members in groups.items()
+    ]
+
+
+def split_traces(record: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """One record for each trace of an export that holds several; a record with one trace comes back alone."""
+    return [dict(part) for _, part in list_traces(record)]
+
+
+def _by_trace(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, list[Mapping[str, Any]]]:
+    groups: dict[str, list[Mapping[str, Any]]] = {}
+    for trace, raw in rows:
+        groups.setdefault(trace, []).append(raw)
+    return groups

@@ -1,4 +1,4 @@
-"""Tells from a tool's result that the call failed, where the trace has no field of its own for that."""
+"""Detects from a tool's result that the call failed, for traces without an error field."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from krino.judges.efficiency.tables import table, words
 
 _LOOKED_AT = 400
 _WRAPPERS = 4
-"""Lists and objects around a text that are looked into."""
+"""How many lists and objects around a text are unwrapped."""
 _EXCEPTION = re.compile(r"(?:[\w]+\.)*[A-Z]\w*(?:Error|Exception|Timeout)\b\s*[:(]")
 _HTTP = re.compile(
     r"(?:HTTP(?:/\d(?:\.\d)?)?(?: error| status)?:? ?|status(?: code)?[:= ]+|error:? )[45]\d\d\b", re.IGNORECASE
 )
 _ERROR_PAGE = re.compile(r"<(?:!doctype|html)\b.*?<(?:title|h1)>\s*(?P<title>[^<]+)", re.IGNORECASE | re.DOTALL)
-"""What a proxy or gateway sends in place of a result."""
+"""The HTML page that a proxy or gateway sends in place of a result."""
 _COMMANDS = re.compile(r"&&|[;\n|]+")
 _FILE = re.compile(r"[\w./~-]+\.\w{2,5}")
 _NAME_PART = re.compile(r"[a-z]+")
 _STATUS_FIELDS = ("status_code", "statusCode", "http_status", "httpStatus", "status", "code")
 
 
-def failure_in(output: Any) -> str | None:
-    """The error text when a result is nothing but an error, else None."""
+def find_error_text(output: Any) -> str | None:
+    """The error text if a result is nothing but an error, else None."""
     output = _unwrap(output)
     if isinstance(output, Mapping):
-        return _failed_object(output)
+        return _find_error_in_object(output)
     if not isinstance(output, str):
         return None
     start = output.lstrip()[:_LOOKED_AT]
@@ -36,7 +36,7 @@ def failure_in(output: Any) -> str | None:
         return start
     if (page := _ERROR_PAGE.match(start)) and _openings().match(page["title"]):
         return page["title"][:_LOOKED_AT]
-    return _raised(output)
+    return _find_exception(output)
 
 
 def _unwrap(output: Any) -> Any:
@@ -52,9 +52,9 @@ def _unwrap(output: Any) -> Any:
     return output
 
 
-def failure_of(name: str, given: Any, output: Any) -> str | None:
-    """The same for the result of a call: what a log holds, or a command shows, is what was asked for and no failure."""
-    return None if isinstance(output, str) and _shows_errors(name, given) else failure_in(output)
+def find_failure(name: str, given: Any, output: Any) -> str | None:
+    """The error text of a call's result; errors inside a log or file that the call shows are no failure."""
+    return None if isinstance(output, str) and _shows_errors(name, given) else find_error_text(output)
 
 
 def _shows_errors(name: str, given: Any) -> bool:
@@ -67,27 +67,27 @@ def _shows_errors(name: str, given: Any) -> bool:
     return shown or not spoken_of.isdisjoint(words("cues", "logs"))
 
 
-def _failed_object(output: Mapping[Any, Any]) -> str | None:
+def _find_error_in_object(output: Mapping[Any, Any]) -> str | None:
     only_error = not (output.keys() - set(table("cues")["error_fields"]))
     message = output.get("error") or output.get("errors") or output.get("exception")
     if message and only_error:
         return str(message)[:_LOOKED_AT]
-    told = str(message or output.get("message") or output.get("detail") or "")
-    status = next((found for field in _STATUS_FIELDS if (found := _status(output.get(field)))), None)
+    text = str(message or output.get("message") or output.get("detail") or "")
+    status = next((found for field in _STATUS_FIELDS if (found := _read_status(output.get(field)))), None)
     if status and (only_error or message or not output.get("code")):
-        return f"{status} {told}".strip()[:_LOOKED_AT]
+        return f"{status} {text}".strip()[:_LOOKED_AT]
     refused = output.get("success") is False or output.get("ok") is False or output.get("isError") is True
-    return (told or "not successful")[:_LOOKED_AT] if refused and (message or only_error) else None
+    return (text or "not successful")[:_LOOKED_AT] if refused and (message or only_error) else None
 
 
-def _status(value: Any) -> int | None:
+def _read_status(value: Any) -> int | None:
     """The HTTP status of an error, as a number or its digits."""
     if isinstance(value, str) and value[:3].isdigit() and not value[3:4].isalnum():
         value = int(value[:3])
     return value if isinstance(value, int) and not isinstance(value, bool) and 400 <= value < 600 else None
 
 
-def _raised(output: str) -> str | None:
+def _find_exception(output: str) -> str | None:
     """The last line of a traceback that ends the output."""
     if "Traceback (most recent call last)" not in output[-20_000:]:
         return None

@@ -1,8 +1,7 @@
 """Reads what a LangGraph run streams: updates, values, messages, tasks and debug, one mode or several at once.
 
-A chunk is unwrapped to what it holds (the nodes' updates, a whole state, or a piece of a message), and the messages of
-all chunks are joined into one conversation. A message that comes again, in a later state or in the update of an outer
-graph, is one message.
+A chunk is unwrapped to its content (updates of nodes, a whole state, or a piece of a message), and the messages of all
+chunks are joined into one conversation. A message repeated in a later state or by an outer graph counts once.
 """
 
 from __future__ import annotations
@@ -12,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Literal
 
-from krino.judges.efficiency.traces.content import dump, from_json, listed, objects, text_of
-from krino.judges.efficiency.traces.messages import Message, is_message, trace_of_messages, unwrapped
+from krino.judges.efficiency.traces.content import dump, extract_text, find_list, from_json, keep_objects
+from krino.judges.efficiency.traces.messages import Message, is_message, read_messages, unwrap_message
 from krino.judges.efficiency.traces.steps import Reader, Trace
 
 Sort = Literal["update", "state", "piece"]
@@ -22,20 +21,20 @@ _MODES = ("updates", "values", "messages", "tasks", "debug", "custom", "checkpoi
 _DEBUG = ("task", "task_result", "checkpoint")
 _PIECES = ("AIMessageChunk", "HumanMessageChunk", "SystemMessageChunk")
 _DEEPEST = 4
-"""A mode inside a namespace inside a version, and one to spare: what is wrapped more often is no stream."""
+"""A mode inside a namespace inside a version, and one to spare; deeper nesting is no stream."""
 _OF_A_STEP = frozenset({"input", "inputs", "output", "outputs"})
-"""Fields of a step as other formats write it: what holds them is no update of nodes with such names."""
+"""Fields of a step in other formats: an object with them is no update by a node of that name."""
 
 
 def is_chunk(raw: Any) -> bool:
-    """Whether this is one chunk of a stream, and not of another format: it names the node, the mode or the task."""
+    """Whether this is one chunk of a stream: it names the node, the mode or the task."""
     if isinstance(raw, list):
-        return bool(list(_held(raw)))
-    return isinstance(raw, Mapping) and not _is_message(raw) and "messages" not in raw and bool(list(_held(raw)))
+        return bool(list(_extract(raw)))
+    return isinstance(raw, Mapping) and not _is_message(raw) and "messages" not in raw and bool(list(_extract(raw)))
 
 
 def _chunks(value: Any) -> list[Any]:
-    found = listed(value, *_HOLDERS)
+    found = find_list(value, *_HOLDERS)
     return found if found is not None else [value] if isinstance(value, Mapping) else []
 
 
@@ -48,7 +47,7 @@ def _recognise(value: Any) -> str | None:
 
 
 def _are_states(value: Any, chunks: list[Any]) -> bool:
-    """Whole states, each of which begins with the messages of the one before."""
+    """Whether these are whole states, each beginning with the messages of the one before."""
     states = [chunk["messages"] for chunk in chunks if isinstance(chunk, Mapping) and _messages(chunk)]
     if not isinstance(value, list) or len(states) < 2 or len(states) != len(chunks):
         return False
@@ -66,105 +65,105 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 # --- what a chunk holds ----------------------------------------------------------------------------
 
 
-def _held(chunk: Any, depth: int = 0) -> Iterator[tuple[Sort, Message]]:
-    """The messages of one chunk, each with the sort of record that it stands in."""
+def _extract(chunk: Any, depth: int = 0) -> Iterator[tuple[Sort, Message]]:
+    """The messages of one chunk, each with the kind of record that holds it."""
     if depth > _DEEPEST:
         return
     if isinstance(chunk, list):
-        yield from _held_in_tuple(chunk, depth)
+        yield from _extract_from_tuple(chunk, depth)
         return
     raw = _mapping(chunk)
     mode, inner = str(raw.get("type") or raw.get("event")).partition("|")[0], raw.get("data", raw.get("payload"))
     if _is_message(raw):
-        yield "piece", unwrapped(raw)
+        yield "piece", unwrap_message(raw)
     elif mode in (*_MODES, *_DEBUG) and isinstance(inner, Mapping | list):
-        yield from _held(inner, depth + 1)
+        yield from _extract(inner, depth + 1)
     elif "triggers" in raw or "interrupts" in raw or {"values", "next"} <= raw.keys():  # a task, its result, a state
         for state in (raw.get("input"), raw.get("values")):
-            yield from _of(_mapping(state), "state")
-        yield from _updated(raw.get("result"))
+            yield from _extract_state(_mapping(state), "state")
+        yield from _extract_update(raw.get("result"))
     elif "messages" in raw:
-        yield from _of(raw, "state")
+        yield from _extract_state(raw, "state")
     elif raw.keys().isdisjoint(_OF_A_STEP) and all(isinstance(part, Mapping | list | None) for part in raw.values()):
         for update in raw.values():
-            yield from _updated(update)
+            yield from _extract_update(update)
 
 
-def _held_in_tuple(chunk: list[Any], depth: int) -> Iterator[tuple[Sort, Message]]:
+def _extract_from_tuple(chunk: list[Any], depth: int) -> Iterator[tuple[Sort, Message]]:
     """(message, metadata), (mode, chunk), (namespace, chunk) or (namespace, mode, chunk)."""
     if len(chunk) == 2 and _is_message(chunk[0]):
         if any(str(key).startswith("langgraph_") for key in _mapping(chunk[1])):
-            yield "piece", unwrapped(chunk[0])
+            yield "piece", unwrap_message(chunk[0])
         return
     named = len(chunk) in (2, 3) and all(isinstance(part, str | list) for part in chunk[:-1])
     if named and (chunk[-2] in _MODES or isinstance(chunk[0], list)):
-        yield from _held(chunk[-1], depth + 1)
+        yield from _extract(chunk[-1], depth + 1)
 
 
-def _updated(update: Any) -> Iterator[tuple[Sort, Message]]:
+def _extract_update(update: Any) -> Iterator[tuple[Sort, Message]]:
     """What a node wrote: one update, several, or pairs of a key and what was written to it."""
     for part in update if isinstance(update, list) else (update,):
         pair = isinstance(part, list) and len(part) == 2 and part[0] == "messages"
-        yield from _of({"messages": part[1]} if pair else _mapping(part), "update")
+        yield from _extract_state({"messages": part[1]} if pair else _mapping(part), "update")
 
 
-def _of(state: Mapping[str, Any], sort: Sort) -> Iterator[tuple[Sort, Message]]:
+def _extract_state(state: Mapping[str, Any], sort: Sort) -> Iterator[tuple[Sort, Message]]:
     return ((sort, message) for message in _messages(state))
 
 
 def _messages(state: Mapping[str, Any]) -> list[Message]:
     held = from_json(state.get("messages"))
-    found = [held] if isinstance(held, Mapping) else objects(held if isinstance(held, list) else None)
-    return [unwrapped(message) for message in found] if all(map(_is_message, found)) else []
+    found = [held] if isinstance(held, Mapping) else keep_objects(held if isinstance(held, list) else None)
+    return [unwrap_message(message) for message in found] if all(map(_is_message, found)) else []
 
 
 # --- one conversation ------------------------------------------------------------------------------
 
 
 def _read(value: Any) -> Trace:
-    chunks = [list(_held(chunk)) for chunk in _chunks(value)]
+    chunks = [list(_extract(chunk)) for chunk in _chunks(value)]
     whole = [[item for item in held if item[0] != "piece"] for held in chunks]
     if any(whole):  # the same messages, already joined
-        return trace_of_messages(_once(whole))
-    return trace_of_messages(_joined(message for held in chunks for _, message in held))
+        return read_messages(_drop_repeats(whole))
+    return read_messages(_join_pieces(message for held in chunks for _, message in held))
 
 
-def _once(chunks: Iterable[list[tuple[Sort, Message]]]) -> Iterator[Message]:
-    """Each message once, by its id; without one, a state holds those again that were there before."""
+def _drop_repeats(chunks: Iterable[list[tuple[Sort, Message]]]) -> Iterator[Message]:
+    """Each message once, by id; without ids, a state repeats the messages that came before."""
     known: set[str] = set()
-    told: Counter[str] = Counter()
+    seen: Counter[str] = Counter()
     for held in chunks:
         here: Counter[str] = Counter()
         for sort, message in held:
             own, text = message.get("id"), dump(message)
             here[text] += 1
-            again = own in known if isinstance(own, str) and own else sort == "state" and here[text] <= told[text]
+            again = own in known if isinstance(own, str) and own else sort == "state" and here[text] <= seen[text]
             if not again:
-                told[text] += 1
+                seen[text] += 1
                 yield message
             if isinstance(own, str):
                 known.add(own)
 
 
-def _joined(pieces: Iterable[Message]) -> Iterator[Message]:
-    """Messages put together from the pieces in which a model wrote them; others come whole."""
+def _join_pieces(pieces: Iterable[Message]) -> Iterator[Message]:
+    """Messages joined from the pieces that a model streamed; others are whole already."""
     open_: dict[str, list[Message]] = {}
     for number, piece in enumerate(pieces):
         open_.setdefault(str(piece.get("id") or number), []).append(piece)
     for parts in open_.values():
-        yield _whole(parts) if parts[0].get("type") in _PIECES else parts[0]
+        yield _join_message(parts) if parts[0].get("type") in _PIECES else parts[0]
 
 
-def _whole(parts: list[Message]) -> Message:
+def _join_message(parts: list[Message]) -> Message:
     calls: dict[Any, dict[str, str]] = {}
     for number, part in enumerate(parts):
-        for call in objects(listed(part.get("tool_call_chunks"))):
+        for call in keep_objects(find_list(part.get("tool_call_chunks"))):
             known = calls.setdefault(call.get("index", number), {"id": "", "name": "", "args": ""})
             for key in known:
                 known[key] += str(call.get(key) or "")
-    said = "".join(text_of(part.get("content")) for part in parts)
+    said = "".join(extract_text(part.get("content")) for part in parts)
     made: list[Message] = [*calls.values()] or [
-        call for part in parts for call in objects(listed(part.get("tool_calls")))
+        call for part in parts for call in keep_objects(find_list(part.get("tool_calls")))
     ]
     return {**parts[0], "content": said, "tool_calls": made}
 

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from krino.judges.efficiency.tables import table
-from krino.judges.efficiency.traces.content import first_of, from_json, listed, objects
+from krino.judges.efficiency.traces.content import find_list, first_of, from_json, keep_objects
 from krino.judges.efficiency.traces.steps import Reader, Trace
-from krino.judges.efficiency.traces.text_actions import actions_in
-from krino.judges.efficiency.traces.turns import CallMade, CallResult, Turn, trace_of
+from krino.judges.efficiency.traces.text_actions import find_actions
+from krino.judges.efficiency.traces.turns import CallMade, CallResult, Turn, build_trace
 
 Message = Mapping[str, Any]
 _HOLDERS = ("messages", "traj", "conversation", "contents", "trajectory", "history", "chat_history")
@@ -41,12 +41,12 @@ _AUTOGEN_CALLS = "ToolCallRequestEvent"
 _AUTOGEN_RESULTS = "ToolCallExecutionEvent"
 
 
-def messages_of(value: Any) -> list[Message]:
+def find_messages(value: Any) -> list[Message]:
     if isinstance(value, Mapping) and value.get("type") == "message" and isinstance(value.get("content"), list):
         return [value]  # one reply of Anthropic's API by itself
     if isinstance(value, Mapping) and isinstance(value.get("steps"), list) and _is_vercel_step(value["steps"][:1]):
-        return [message for step in objects(value["steps"]) for message in _vercel_messages(step)]
-    return [unwrapped(message) for message in objects(listed(value, *_HOLDERS))]
+        return [message for step in keep_objects(value["steps"]) for message in _vercel_messages(step)]
+    return [unwrap_message(message) for message in keep_objects(find_list(value, *_HOLDERS))]
 
 
 def is_message(raw: Message) -> bool:
@@ -54,11 +54,11 @@ def is_message(raw: Message) -> bool:
     return "role" in raw or _is_langchain(raw) or _is_autogen(raw)
 
 
-def turns_of(value: Any) -> list[Turn]:
-    return [_turn(message) for message in messages_of(value)]
+def read_turns(value: Any) -> list[Turn]:
+    return [_turn(message) for message in find_messages(value)]
 
 
-def trace_of_messages(messages: Iterable[Message]) -> Trace:
+def read_messages(messages: Iterable[Message]) -> Trace:
     """The trace of messages that were gathered from elsewhere."""
     return _read(list(messages))
 
@@ -66,7 +66,7 @@ def trace_of_messages(messages: Iterable[Message]) -> Trace:
 # --- one message -----------------------------------------------------------------------------------
 
 
-def unwrapped(message: Message) -> Message:
+def unwrap_message(message: Message) -> Message:
     """LangChain wraps what it stores: {"type": "ai", "data": …} and {"lc": 1, "kwargs": …}."""
     inner, kind = message.get("data"), message.get("type")
     if "lc" in message and isinstance(named := message.get("id"), list):
@@ -85,18 +85,21 @@ def _role(message: Message) -> Literal["user", "assistant", "tool", "other"]:
 
 def _turn(message: Message) -> Turn:
     if message.get("type") == _AUTOGEN_RESULTS:
-        return Turn("tool", results=tuple(map(_result, objects(listed(message.get("content"))))))
+        return Turn("tool", results=tuple(map(_result, keep_objects(find_list(message.get("content"))))))
     if message.get("type") == _AUTOGEN_CALLS:
-        return Turn("assistant", calls=tuple(map(call_of, objects(listed(message.get("content"))))))
+        return Turn("assistant", calls=tuple(map(read_requested_call, keep_objects(find_list(message.get("content"))))))
     role = _role(message)
     content = message.get("content", message.get("parts"))
     if isinstance(content, str) or not isinstance(from_json(content), list):
         blocks: list[Message] = []
     else:
-        blocks = objects(from_json(content)) or objects(listed(message.get("parts")))
-    calls = [*(call_of(call) for call in objects(listed(message.get("tool_calls")))), *_block_calls(blocks)]
+        blocks = keep_objects(from_json(content)) or keep_objects(find_list(message.get("parts")))
+    calls = [
+        *(read_requested_call(call) for call in keep_objects(find_list(message.get("tool_calls")))),
+        *_block_calls(blocks),
+    ]
     if isinstance(old := message.get("function_call"), Mapping):  # the form before tool_calls
-        calls.append(call_of({"function": old}))
+        calls.append(read_requested_call({"function": old}))
     results = list(_block_results(blocks))
     if role == "tool" and not results:
         results = [_result({**message, "id": None})]
@@ -104,11 +107,11 @@ def _turn(message: Message) -> Turn:
     words = content if spoken else [block for block in blocks if _is_words(block)]
     if role == "user" and results and not words:
         role = "tool"
-    return Turn(role, words, str(message.get("id") or ""), tuple(_once(calls)), tuple(results))
+    return Turn(role, words, str(message.get("id") or ""), tuple(_drop_copies(calls)), tuple(results))
 
 
-def _once(calls: list[CallMade]) -> Iterator[CallMade]:
-    """A call that a message holds both as a field and as a block is one call."""
+def _drop_copies(calls: list[CallMade]) -> Iterator[CallMade]:
+    """Drops the copy of a call that a message holds both as a field and as a content block."""
     seen: set[str] = set()
     for call in calls:
         if not call.id or call.id not in seen:
@@ -130,17 +133,17 @@ def _block_calls(blocks: list[Message]) -> Iterator[CallMade]:
         part = next((block[key] for key in _CALL_PARTS if isinstance(block.get(key), Mapping)), None)
         invocation = block.get("toolInvocation")
         if part is not None:
-            yield call_of(part)
+            yield read_requested_call(part)
         elif isinstance(invocation, Mapping):
-            yield call_of(invocation)
+            yield read_requested_call(invocation)
         elif kind in _USES:
-            yield call_of(block)
+            yield read_requested_call(block)
         elif _is_ui_call(kind):
-            yield call_of({"name": kind.removeprefix("tool-"), **block})
+            yield read_requested_call({"name": kind.removeprefix("tool-"), **block})
 
 
 def _is_ui_call(kind: str) -> bool:
-    """A part of Vercel's UI messages: it holds a call, and its result once there is one."""
+    """Whether it is a part of Vercel's UI messages with a call, and its result once there is one."""
     return kind == "dynamic-tool" or (kind.startswith("tool-") and kind != "tool-result")
 
 
@@ -158,8 +161,8 @@ def _block_results(blocks: list[Message]) -> Iterator[CallResult]:
             yield _result(holder)
 
 
-def call_of(raw: Message) -> CallMade:
-    """A call as any framework writes it; its arguments are None where they are not found."""
+def read_requested_call(raw: Message) -> CallMade:
+    """A call as any framework writes it; its arguments are None if they are not found."""
     inner = next((raw[key] for key in ("function", "custom") if isinstance(raw.get(key), Mapping)), raw)
     names = table("fields")["input"]
     given = first_of(inner, names)
@@ -189,8 +192,8 @@ def _is_vercel_step(first: list[Any]) -> bool:
 
 def _vercel_messages(step: Message) -> Iterator[Message]:
     """A step of generateText: its calls and results, then its words."""
-    calls = [{**call, "type": "tool-call"} for call in objects(listed(step.get("toolCalls")))]
-    results = [{**result, "type": "tool-result"} for result in objects(listed(step.get("toolResults")))]
+    calls = [{**call, "type": "tool-call"} for call in keep_objects(find_list(step.get("toolCalls")))]
+    results = [{**result, "type": "tool-result"} for result in keep_objects(find_list(step.get("toolResults")))]
     if calls:
         yield {"role": "assistant", "content": calls}
         yield {"role": "tool", "content": results}
@@ -207,12 +210,12 @@ def _speaks(message: Message) -> bool:
 
 def _blocks(messages: list[Message]) -> Iterator[Message]:
     for message in messages:
-        yield from objects(listed(message.get("content")))
-        yield from objects(listed(message.get("parts")))
+        yield from keep_objects(find_list(message.get("content")))
+        yield from keep_objects(find_list(message.get("parts")))
 
 
 def _anthropic(value: Any) -> str | None:
-    messages = messages_of(value)
+    messages = find_messages(value)
     speakers = [message for message in messages if message.get("role") in ("user", "assistant")]
     for block in _blocks([message for message in speakers if "tool_calls" not in message]):
         if block.get("type") in _ANTHROPIC:
@@ -221,7 +224,7 @@ def _anthropic(value: Any) -> str | None:
 
 
 def _gemini(value: Any) -> str | None:
-    messages = messages_of(value)
+    messages = find_messages(value)
     roles = [message.get("role") for message in messages]
     known = all(role in ("user", "model", "function", "tool", None) for role in roles)
     parted = known and "model" in roles and all("parts" in message for message in messages)
@@ -238,7 +241,7 @@ def _is_langchain(raw: Message) -> bool:
 
 
 def _langchain(value: Any) -> str | None:
-    raw = objects(listed(value, *_HOLDERS))
+    raw = keep_objects(find_list(value, *_HOLDERS))
     spoken = any(message.get("type") not in ("system", "tool") for message in raw)
     return "messages of type human, ai and tool" if spoken and all(map(_is_langchain, raw)) else None
 
@@ -248,14 +251,14 @@ def _is_autogen(raw: Message) -> bool:
 
 
 def _autogen(value: Any) -> str | None:
-    messages = messages_of(value)
+    messages = find_messages(value)
     return "messages with source and type" if messages and all(map(_is_autogen, messages)) else None
 
 
 def _vercel(value: Any) -> str | None:
     if isinstance(value, Mapping) and isinstance(value.get("steps"), list) and _is_vercel_step(value["steps"][:1]):
         return "steps with toolCalls"
-    messages = messages_of(value)
+    messages = find_messages(value)
     for block in _blocks([message for message in messages if _speaks(message)]):
         kind = str(block.get("type") or "")
         if kind.startswith("tool-") or kind == "dynamic-tool":
@@ -264,7 +267,7 @@ def _vercel(value: Any) -> str | None:
 
 
 def _tau_bench(value: Any) -> str | None:
-    if not isinstance(value, Mapping) or not messages_of(value):
+    if not isinstance(value, Mapping) or not find_messages(value):
         return None
     if "traj" in value and ("reward" in value or "task_id" in value):
         return "`traj` with `reward` or `task_id`"
@@ -274,7 +277,7 @@ def _tau_bench(value: Any) -> str | None:
 
 
 def _openai_chat(value: Any) -> str | None:
-    messages = messages_of(value)
+    messages = find_messages(value)
     if not messages or not all(_speaks(message) for message in messages):
         return None
     if any("tool_calls" in message or "function_call" in message for message in messages):
@@ -287,22 +290,22 @@ def _openai_chat(value: Any) -> str | None:
 
 
 def _react(value: Any) -> str | None:
-    return "a text with actions and observations" if isinstance(value, str) and actions_in(value) else None
+    return "a text with actions and observations" if isinstance(value, str) and find_actions(value) else None
 
 
 # --- reading ---------------------------------------------------------------------------------------
 
 
 def _read(value: Any) -> Trace:
-    return trace_of(turns_of(value))
+    return build_trace(read_turns(value))
 
 
 def _read_tau_bench(value: Any) -> Trace:
-    return trace_of(turns_of(value), _instruction(value))
+    return build_trace(read_turns(value), _instruction(value))
 
 
 def _instruction(value: Any) -> str | None:
-    """What the simulated user was told to want."""
+    """The instruction of the simulated user."""
     if not isinstance(value, Mapping):
         return None
     info = value.get("info")
@@ -314,7 +317,7 @@ def _instruction(value: Any) -> str | None:
 def _read_text(value: Any) -> Trace:
     question = str(value).partition("\n")[0]
     task = question.partition(":")[2].strip() if question.lower().startswith(("question:", "task:")) else None
-    return trace_of([Turn("assistant", value)], task)
+    return build_trace([Turn("assistant", value)], task)
 
 
 TAU_BENCH = Reader("tau_bench", _tau_bench, _read_tau_bench)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from krino.judges.efficiency.traces.content import Album, clean, from_json, listed, objects, text_of
-from krino.judges.efficiency.traces.failure import failure_of
+from krino.judges.efficiency.traces.content import Album, clean, extract_text, find_list, from_json, keep_objects
+from krino.judges.efficiency.traces.failure import find_failure
 from krino.judges.efficiency.traces.steps import Kind, Reader, Step, Trace
 
 _CALLS = frozenset(
@@ -44,9 +44,9 @@ def _recognise(value: Any) -> str | None:
 def _items(value: Any) -> list[Mapping[str, Any]]:
     if isinstance(value, Mapping):
         given = value.get("input")
-        before = objects(given) if isinstance(given, list) else []
-        return before + objects(listed({key: value.get(key) for key in ("output", "items")}, "output", "items"))
-    return objects(listed(value))
+        before = keep_objects(given) if isinstance(given, list) else []
+        return before + keep_objects(find_list({key: value.get(key) for key in ("output", "items")}, "output", "items"))
+    return keep_objects(find_list(value))
 
 
 def _read(value: Any) -> Trace:
@@ -58,10 +58,10 @@ def _read(value: Any) -> Trace:
         if kind in _CALLS:
             steps.append(_call(item, kind, outputs.get(str(item.get("call_id")))))
         elif kind == "message" and item.get("role") == "user" and steps and steps[-1].kind == "message":
-            steps[-1] = replace(steps[-1], observed=text_of(clean(item.get("content"), Album())).strip())
+            steps[-1] = replace(steps[-1], observed=extract_text(clean(item.get("content"), Album())).strip())
         elif kind == "message" and item.get("role") == "assistant":
             album = Album()
-            text = text_of(clean(item.get("content"), album)).strip()
+            text = extract_text(clean(item.get("content"), album)).strip()
             if text:
                 steps.append(
                     Step(str(item.get("id") or ""), "message", "message", None, text, media=tuple(album.items))
@@ -76,17 +76,17 @@ def _call(item: Mapping[str, Any], kind: str, result: Mapping[str, Any] | None) 
         given = {key: held for key, held in item.items() if key not in _OWN_FIELDS} or None
     holder = result if result is not None else item
     output = clean(next((holder[field] for field in _OUTPUT_FIELDS if holder.get(field) is not None), None), album)
-    shown = text_of(output) if isinstance(output, list) and result is not None else output
+    shown = extract_text(output) if isinstance(output, list) and result is not None else output
     step_kind: Kind = "retrieval" if kind in _SEARCHES else "tool"
     error = item.get("error")
-    name, handed = str(item.get("name") or kind.removesuffix("_call")), clean(from_json(given), album)
+    name, arguments = str(item.get("name") or kind.removesuffix("_call")), clean(from_json(given), album)
     return Step(
         id=str(item.get("call_id") or item.get("id") or ""),
         kind=step_kind,
         name=name,
-        input=handed,
+        input=arguments,
         output=shown,
-        error=str(error)[:400] if error else failure_of(name, handed, from_json(shown)),
+        error=str(error)[:400] if error else find_failure(name, arguments, from_json(shown)),
         media=tuple(album.items),
     )
 
@@ -95,7 +95,7 @@ def _task(value: Any, items: list[Mapping[str, Any]]) -> str | None:
     if isinstance(value, Mapping) and isinstance(value.get("input"), str):
         return str(value["input"]).strip() or None
     for item in items:
-        if item.get("role") == "user" and (text := text_of(clean(item.get("content"), Album())).strip()):
+        if item.get("role") == "user" and (text := extract_text(clean(item.get("content"), Album())).strip()):
             return text
     return None
 

@@ -11,24 +11,24 @@ from krino.judges.efficiency.tables import table, words
 from krino.judges.efficiency.traces.content import (
     Album,
     clean,
-    duration,
-    elapsed,
+    extract_text,
+    find_list,
     first_of,
     from_json,
-    instant,
-    listed,
-    number,
-    text_of,
-    whole,
+    parse_count,
+    parse_duration,
+    parse_number,
+    parse_time,
+    time_between,
 )
-from krino.judges.efficiency.traces.failure import failure_of
+from krino.judges.efficiency.traces.failure import find_failure
 from krino.judges.efficiency.traces.steps import Kind, Reader, Step, Trace
 
 _LISTS = ("steps", "actions", "trajectory", "trace", "tool_calls", "calls")
 
 
 def is_step(raw: Mapping[str, Any]) -> bool:
-    """Whether this is a step by itself: it has a name, or says of what kind it is."""
+    """Whether this is a step by itself: it has a name or a known kind."""
     kind = raw.get("type", raw.get("kind"))
     return _first(raw, "name") is not None or (isinstance(kind, str) and kind.lower() in table("fields")["kind"])
 
@@ -40,7 +40,7 @@ def _known() -> frozenset[str]:
 
 
 def _recognise(value: Any) -> str | None:
-    steps = listed(value, *_LISTS)
+    steps = find_list(value, *_LISTS)
     if steps is None:
         return None
     if not steps:
@@ -53,7 +53,7 @@ def _recognise(value: Any) -> str | None:
 
 
 def _read(value: Any) -> Trace:
-    raws = listed(value, *_LISTS) or ()
+    raws = find_list(value, *_LISTS) or ()
     steps = _steps(raws)
     task = value.get("task") if isinstance(value, Mapping) else None
     answer = value.get("answer", value.get("final_answer")) if isinstance(value, Mapping) else None
@@ -61,39 +61,39 @@ def _read(value: Any) -> Trace:
         tuple(steps),
         task if isinstance(task, str) else None,
         answer if isinstance(answer, str) else None,
-        moved=sum(_is_of_user(raw) and _acts(raw) for raw in raws),
+        moved=sum(_is_from_user(raw) and _is_call(raw) for raw in raws),
     )
 
 
 def _steps(raws: Sequence[Any]) -> list[Step]:
-    """What a user said is no step of the agent; it is kept as what came back after the message before it."""
+    """The steps of the agent; what a user said becomes the reply (`observed`) to the message before it."""
     steps: list[Step] = []
     for raw in raws:
         step = _step(raw)
-        if not _is_of_user(raw):
+        if not _is_from_user(raw):
             steps.append(step)
-        elif _acts(raw):
+        elif _is_call(raw):
             steps.append(replace(step, kind="tool"))
         elif steps and steps[-1].kind == "message":
-            told = f"{steps[-1].observed}\n{text_of(step.output or step.input)}".strip()
-            steps[-1] = replace(steps[-1], observed=told)
+            replies = f"{steps[-1].observed}\n{extract_text(step.output or step.input)}".strip()
+            steps[-1] = replace(steps[-1], observed=replies)
     return steps
 
 
-def _is_of_user(raw: Any) -> bool:
+def _is_from_user(raw: Any) -> bool:
     if not isinstance(raw, Mapping):
         return False
     return str(raw.get("type") or raw.get("kind") or raw.get("role") or "").lower() in words("cues", "user_names")
 
 
-def _acts(raw: Mapping[str, Any]) -> bool:
-    """Whether it is a call, with a name and arguments: users speak, and only an agent makes calls."""
+def _is_call(raw: Mapping[str, Any]) -> bool:
+    """Whether it is a call, with a name and arguments, which only an agent can make."""
     name, given = _first(raw, "name"), from_json(_first(raw, "input"))
     return isinstance(name, Mapping) or (name is not None and isinstance(given, Mapping))
 
 
-def _handed(kind: Kind, given: Any) -> Any:
-    """What a model was told, by itself where it stands alone under a name."""
+def _read_input(kind: Kind, given: Any) -> Any:
+    """The input of a model; an object with one text is replaced by the text."""
     if kind == "llm" and isinstance(given, Mapping) and len(given) == 1:
         (only,) = given.values()
         return only if isinstance(only, str) else given
@@ -112,21 +112,27 @@ def _step(raw: Any) -> Step:
     if given is None and details:
         given = _first(details, "input")
     failed = _first(raw, "error")
-    start, end = instant(raw.get("start_time")), instant(raw.get("end_time"))
-    seconds = next((found for key in ("seconds", "duration", "latency") if (found := duration(raw.get(key)))), None)
+    start, end = parse_time(raw.get("start_time")), parse_time(raw.get("end_time"))
+    seconds = next(
+        (found for key in ("seconds", "duration", "latency") if (found := parse_duration(raw.get(key)))), None
+    )
     kind: Kind = table("fields")["kind"].get(given_kind) or ("tool" if name is not None and not given_kind else "other")
     called = str(details.get("name") if details else name if name is not None else given_kind or "step")
-    handed = _handed(kind, clean(from_json(given), album))
+    read_input = _read_input(kind, clean(from_json(given), album))
     return Step(
         id=_id(raw),
         kind=kind,
         name=called,
-        input=handed,
+        input=read_input,
         output=output,
-        error=str(failed)[:400] if failed else failure_of(called, handed, from_json(output)) if kind != "llm" else None,
-        tokens=whole(raw.get("tokens", raw.get("total_tokens"))),
-        seconds=seconds if seconds is not None else elapsed(start, end),
-        cost=number(raw.get("cost")),
+        error=str(failed)[:400]
+        if failed
+        else find_failure(called, read_input, from_json(output))
+        if kind != "llm"
+        else None,
+        tokens=parse_count(raw.get("tokens", raw.get("total_tokens"))),
+        seconds=seconds if seconds is not None else time_between(start, end),
+        cost=parse_number(raw.get("cost")),
         media=tuple(album.items),
     )
 

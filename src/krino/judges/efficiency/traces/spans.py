@@ -1,12 +1,21 @@
-"""Brings OpenTelemetry spans into one form: OTLP JSON, flat span lists, and exports with nested child spans."""
+"""Reads OpenTelemetry spans of any export into one form, and builds their tree."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from krino.judges.efficiency.traces.content import duration, elapsed, first_of, instant, listed, objects
+from krino.errors import CannotJudge
+from krino.judges.efficiency.traces.content import (
+    find_list,
+    first_of,
+    keep_objects,
+    parse_duration,
+    parse_time,
+    time_between,
+)
+from krino.judges.efficiency.traces.tree import Node
 
 _OBSERVATIONS = frozenset(
     ("GENERATION", "SPAN", "EVENT", "TOOL", "AGENT", "CHAIN", "RETRIEVER", "EMBEDDING", "EVALUATOR", "GUARDRAIL")
@@ -29,24 +38,24 @@ class Span:
     error: str | None
 
 
-def spans_of(value: Any) -> list[Span]:
-    """Every span in the order of the file; an empty list when there are none to be found."""
-    return [_span(raw, parent) for raw, parent in raw_spans(value) if raw.get("object") != "trace"]
+def read_spans(value: Any) -> list[Span]:
+    """Every span in the order of the file; empty if there are none."""
+    return [_span(raw, parent) for raw, parent in iterate_spans(value) if raw.get("object") != "trace"]
 
 
-def raw_spans(value: Any) -> Iterator[tuple[Mapping[str, Any], str]]:
-    if isinstance(value, Mapping) and (resources := listed(value, "resourceSpans", "resource_spans")):
-        for resource in objects(resources):
-            scopes = listed(resource, "scopeSpans", "scope_spans", "instrumentationLibrarySpans")
-            for scope in objects(scopes):
-                yield from ((raw, "") for raw in objects(listed(scope, "spans")))
+def iterate_spans(value: Any) -> Iterator[tuple[Mapping[str, Any], str]]:
+    if isinstance(value, Mapping) and (resources := find_list(value, "resourceSpans", "resource_spans")):
+        for resource in keep_objects(resources):
+            scopes = find_list(resource, "scopeSpans", "scope_spans", "instrumentationLibrarySpans")
+            for scope in keep_objects(scopes):
+                yield from ((raw, "") for raw in keep_objects(find_list(scope, "spans")))
         return
-    top = objects(listed(value, "spans", "data", "observations"))
+    top = keep_objects(find_list(value, "spans", "data", "observations"))
     if isinstance(value, Mapping) and isinstance(inner := value.get("data"), Mapping):  # MLflow
-        top = objects(listed(inner, "spans"))
+        top = keep_objects(find_list(inner, "spans"))
     if top and all("resourceSpans" in item for item in top):  # several OTLP requests in one list
         for item in top:
-            yield from raw_spans(item)
+            yield from iterate_spans(item)
         return
     if not top or not is_span(top[0]):
         return
@@ -55,7 +64,9 @@ def raw_spans(value: Any) -> Iterator[tuple[Mapping[str, Any], str]]:
         raw, parent = waiting.pop()
         yield raw, parent
         own = _text(raw, "span_id", "spanId", "id")
-        waiting.extend((child, own) for child in reversed(objects(listed(raw, "child_spans", "childSpans") or [])))
+        waiting.extend(
+            (child, own) for child in reversed(keep_objects(find_list(raw, "child_spans", "childSpans") or []))
+        )
 
 
 def is_span(raw: Any) -> bool:
@@ -68,24 +79,24 @@ def is_span(raw: Any) -> bool:
 
 
 def is_observation(raw: Mapping[str, Any]) -> bool:
-    """A span of Langfuse, as its API gives them."""
+    """Whether it is a span as Langfuse's API returns it."""
     named = "parentObservationId" in raw or "parent_observation_id" in raw or "traceId" in raw or "trace_id" in raw
     return named and str(raw.get("type")) in _OBSERVATIONS and "id" in raw
 
 
 def is_agents_row(raw: Mapping[str, Any]) -> bool:
-    """A span or the closing line of a trace, as the OpenAI Agents SDK exports them."""
+    """Whether it is a span or the closing line of a trace as the OpenAI Agents SDK exports them."""
     return raw.get("object") in ("trace", "trace.span") and ("span_data" in raw or "workflow_name" in raw)
 
 
-def trace_id_of(raw: Mapping[str, Any]) -> str:
+def read_trace_id(raw: Mapping[str, Any]) -> str:
     if raw.get("object") == "trace":
         return str(raw.get("id") or "")
     return _text(raw, "traceId", "trace_id", "context.trace_id") or str(_context(raw).get("trace_id") or "")
 
 
 def _data(raw: Mapping[str, Any]) -> Mapping[str, Any]:
-    """What a span of the OpenAI Agents SDK says of itself; its own line of the whole trace is no span."""
+    """The data of a span of the OpenAI Agents SDK; the line about the whole trace has none."""
     found = raw.get("span_data") if is_agents_row(raw) else None
     return found if isinstance(found, Mapping) else {}
 
@@ -96,12 +107,12 @@ def _context(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _span(raw: Mapping[str, Any], holder: str) -> Span:
-    start = instant(first_of(raw, _STARTS))
-    end = instant(first_of(raw, _ENDS))
-    seconds = duration(raw.get("duration")) if "duration" in raw else elapsed(start, end)
+    start = parse_time(first_of(raw, _STARTS))
+    end = parse_time(first_of(raw, _ENDS))
+    seconds = parse_duration(raw.get("duration")) if "duration" in raw else time_between(start, end)
     parent = _text(raw, "parentSpanId", "parent_span_id", "parent_id", "parentObservationId", "parent_observation_id")
     return Span(
-        trace=trace_id_of(raw),
+        trace=read_trace_id(raw),
         id=_text(raw, "spanId", "span_id", "context.span_id") or _text(_context(raw), "span_id") or _text(raw, "id"),
         parent=parent or holder,
         name=_text(raw, "name", "span_name") or _text(_data(raw), "name", "type") or "span",
@@ -115,7 +126,7 @@ def _span(raw: Mapping[str, Any], holder: str) -> Span:
 
 def _attributes(raw: Mapping[str, Any]) -> dict[str, Any]:
     given = first_of(raw, ("attributes", "span_attributes"))
-    found = attribute_map(given)
+    found = flatten_attributes(given)
     if is_observation(raw):
         found |= {f"langfuse.observation.{key}": raw.get(key) for key in ("type", "input", "output")}
         usage = raw.get("usageDetails", raw.get("usage"))
@@ -136,13 +147,13 @@ _ENDS = ("endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime", "ended_
 _OPENINFERENCE_KINDS = ("LLM", "TOOL", "AGENT", "CHAIN", "RETRIEVER", "EMBEDDING", "RERANKER", "GUARDRAIL")
 
 
-def attribute_map(given: Any) -> dict[str, Any]:
+def flatten_attributes(given: Any) -> dict[str, Any]:
     """OTLP's list of key and value, or a plain mapping (nested or dotted), as one flat mapping."""
     found: dict[str, Any] = {}
     if isinstance(given, Mapping):
         for key, value in given.items():
             _flatten(str(key), value, found)
-    for item in objects(given if isinstance(given, list) else None):
+    for item in keep_objects(given if isinstance(given, list) else None):
         if "key" in item:
             found[str(item["key"])] = _any_value(item.get("value"))
     return found
@@ -165,21 +176,23 @@ def _any_value(value: Any, depth: int = 0) -> Any:
     if isinstance(inner := value.get("arrayValue"), Mapping):
         return [_any_value(item, depth + 1) for item in inner.get("values") or ()]
     if isinstance(inner := value.get("kvlistValue"), Mapping):
-        return {str(item.get("key")): _any_value(item.get("value"), depth + 1) for item in objects(inner.get("values"))}
+        return {
+            str(item.get("key")): _any_value(item.get("value"), depth + 1) for item in keep_objects(inner.get("values"))
+        }
     return dict(value) or None
 
 
 def _events(raw: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for event in objects(listed(raw, "events") or []):
+    for event in keep_objects(find_list(raw, "events") or []):
         name = str(first_of(event, ("name", "Name")) or "")
-        yield name, attribute_map(first_of(event, ("attributes", "Attributes")))
+        yield name, flatten_attributes(first_of(event, ("attributes", "Attributes")))
 
 
 def _error(raw: Mapping[str, Any]) -> str | None:
     if raw.get("level") == "ERROR" or (is_agents_row(raw) and raw.get("error")):
-        told = raw.get("error")
+        error = raw.get("error")
         message = (
-            told.get("message") if isinstance(told, Mapping) else first_of(raw, ("statusMessage", "status_message"))
+            error.get("message") if isinstance(error, Mapping) else first_of(raw, ("statusMessage", "status_message"))
         )
         return str(message or "error")[:400]
     status = raw.get("status")
@@ -195,3 +208,59 @@ def _error(raw: Mapping[str, Any]) -> str | None:
 def _text(raw: Mapping[str, Any], *names: str) -> str:
     found = first_of(raw, names)
     return str(found) if isinstance(found, str | int) else ""
+
+
+# --- the tree of spans -----------------------------------------------------------------------------
+
+
+def build_tree(spans: Sequence[Span], to_node: Callable[[Span], Node]) -> list[Node]:
+    """The roots: spans without a parent, or whose parent is not in the file."""
+    require_one_trace(spans)
+    nodes: dict[str, Node] = {}
+    made: list[tuple[Span, Node]] = []
+    for span in spans:
+        if span.id and span.id in nodes:
+            continue  # an export that holds a span twice
+        node = to_node(span)
+        nodes[span.id] = node
+        made.append((span, node))
+    roots = []
+    for span, node in made:
+        parent = nodes.get(span.parent) if span.parent and span.parent != span.id else None
+        if parent is None:
+            roots.append(node)
+        else:
+            parent.children.append(node)
+    return roots
+
+
+def refuse_fragment(spans: Sequence[Span], roots: Sequence[Node]) -> None:
+    """Raise `CannotJudge` for spans whose parents are all missing, without a root among them.
+
+    Agents and chains with children can be judged without their parent: it belongs to the calling service, or never
+    ended and so was not exported. Bare calls of models and tools cannot: most of their trace is elsewhere.
+    """
+    if not count_orphans(spans) or any(not span.parent or span.parent == span.id for span in spans):
+        return
+    if any(node.role == "container" and node.children for node in roots):
+        return
+    raise CannotJudge(
+        f"the record holds a fragment of a trace: no span is its root, and {count_orphans(spans)} of {len(spans)} "
+        "name a parent that is not there; bring all spans of the trace together in one record"
+    )
+
+
+def count_orphans(spans: Sequence[Span]) -> int:
+    """The number of spans whose parent is missing."""
+    known = {span.id for span in spans}
+    return sum(1 for span in spans if span.parent and span.parent not in known)
+
+
+def require_one_trace(spans: Sequence[Span]) -> None:
+    traces = list(dict.fromkeys(span.trace for span in spans if span.trace))
+    if len(traces) > 1:
+        shown = ", ".join(traces[:3]) + (", …" if len(traces) > 3 else "")
+        raise CannotJudge(
+            f"the record holds {len(traces)} traces ({shown}): give one trace a record "
+            "(krino.judge_many and the command `krino judge` take them apart)"
+        )

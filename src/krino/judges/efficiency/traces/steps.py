@@ -1,4 +1,4 @@
-"""The one shape that every trace is read into: steps in order, the task and the answer where they are plain."""
+"""The common form of every trace: steps in order, and the task and answer if the trace states them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,15 @@ from typing import Any, Literal
 
 from krino.contract import Media
 
+TASK_NAMES = ("task", "instruction", "question", "query", "user_input", "goal", "problem")
+TRACE_NAMES = ("trace", "trace_dict", "_trace_dict", "execution_trace", "trajectory")
+"""The fields of a record that commonly hold the task and the trace."""
+
 _MACHINE_ID = re.compile(r"(?=[^\W_]*\d)[^\W_]{8,}|[^\W_]{16,}")  # a span's id, a UUID, a call's random letters
 _LONGEST_ID = 24
 
 Kind = Literal["tool", "retrieval", "llm", "message", "other"]
-"""`llm` is a call of a model, `message` a text that an assistant or agent sends; both are made of words."""
+"""`llm` is a call of a model, `message` a text that an assistant or agent sends."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,13 +28,13 @@ class Step:
     kind: Kind
     name: str
     input: Any = None
-    """None where the trace does not record it; a call without arguments has an empty object."""
+    """None if the trace does not record it; a call without arguments has an empty object."""
     output: Any = None
     error: str | None = None
     observed: str = ""
-    """What came back from outside after the step (a code run's log, another agent's reply), if it is no step."""
+    """What came back after the step (the log of a code run, a user's or another agent's reply), if that is no step."""
     said: str = ""
-    """What the model said beside the call. Labellers are shown it; facts do not rest on it."""
+    """What the model said beside the call. Model labellers see it; facts do not use it."""
     tokens: int | None = None
     seconds: float | None = None
     cost: float | None = None
@@ -38,7 +42,7 @@ class Step:
 
     @property
     def talks(self) -> bool:
-        """Whether it is made of words."""
+        """Whether the step is text of a model or agent."""
         return self.kind in ("llm", "message")
 
 
@@ -50,28 +54,28 @@ class Trace:
     task: str | None = None
     answer: str | None = None
     orphans: int = 0
-    """Spans that name a parent which is not there: the trace may be cut, or lie in more than one record."""
+    """Spans whose parent is missing: the trace may be cut or spread over several records."""
     media: tuple[Media, ...] = ()
-    """What came with the task: an image that the user sent."""
+    """Media of the task, such as an image that the user sent."""
     opening: str = ""
-    """The first words of the user, where the trace shows them: what the agent was told of the task."""
+    """The first words of the user, if the trace shows them."""
     moved: int = 0
-    """Messages or steps that name the user as who acted, and were read as the agent's."""
+    """How many calls were recorded under the user's role and read as the agent's."""
     format: str = ""
     seen: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """One format: `recognise` says by what a value is known to be in it (None: it is not), `read` reads it."""
+    """One format. `recognise` returns what the format was recognised by, or None; `read` reads a trace."""
 
     name: str
     recognise: Callable[[Any], str | None]
     read: Callable[[Any], Trace]
 
 
-def with_own_ids(steps: list[Step]) -> tuple[Step, ...]:
-    """The same steps, each with an id of its own: a missing one is its position, a second use is counted."""
+def assign_ids(steps: list[Step]) -> tuple[Step, ...]:
+    """The steps with unique ids: a missing id becomes the position, a repeated one gets a suffix."""
     taken: set[str] = {one_line(step.id) for step in steps if step.id}
     used: set[str] = set()
     named = []
@@ -85,12 +89,12 @@ def with_own_ids(steps: list[Step]) -> tuple[Step, ...]:
 
 
 def are_numbered(steps: Sequence[Step]) -> bool:
-    """Whether steps are told by their number: one id that only a machine can read is enough, so that none is mixed."""
+    """Whether readers see numbers instead of ids: one machine-made id is enough, so that the two are not mixed."""
     return any(len(step.id) > _LONGEST_ID or _MACHINE_ID.search(step.id) for step in steps)
 
 
 def one_line(text: str) -> str:
-    """A name or id as it can be shown among other lines without posing as one."""
+    """A name or id on one line, so that it cannot pass for a line of its own."""
     return text if text.isprintable() else " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 

@@ -55,15 +55,15 @@ _LANGUAGES = {"py": "python", "sh": "bash", "shell": "bash", "js": "javascript"}
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """An action as the text names it; `observation` is what the same text says came back, if it does."""
+    """An action written in a text; `observation` is its result, if the same text holds it."""
 
     name: str
     input: Any
     observation: str | None = None
 
 
-def actions_in(text: str, reply: str | None = None) -> list[Action]:
-    """The actions of one message. Code counts as one only where `reply`, the next message, tells what it brought."""
+def find_actions(text: str, reply: str | None = None) -> list[Action]:
+    """The actions of one message. Code counts only if `reply`, the next message, holds its output."""
     if not any(mark in text for mark in _MARKS):
         return []
     for find in (_react, _tagged, _json):
@@ -73,33 +73,33 @@ def actions_in(text: str, reply: str | None = None) -> list[Action]:
 
 
 def begins_with_action(text: str) -> bool:
-    """Whether a message opens with an action: only an agent writes so. Instructions tell of the form further down."""
-    return _OPENING.match(text) is not None and bool(actions_in(text))
+    """Whether a message opens with an action, as only an agent writes; instructions show examples further down."""
+    return _OPENING.match(text) is not None and bool(find_actions(text))
 
 
-def words_before_action(text: str) -> str:
-    """What a message says before its first action (a thought, a plan)."""
+def text_before_action(text: str) -> str:
+    """The text of a message before its first action (a thought, a plan)."""
     return text[: min(place for mark in _MARKS if (place := text.find(mark)) >= 0)].strip()
 
 
-def closing_words(text: str) -> str:
-    """The final answer of a ReAct text, where it gives one."""
+def find_final_answer(text: str) -> str:
+    """The final answer of a ReAct text, or an empty string."""
     match = _FINAL.search(text)
     return match.group(1).strip() if match else ""
 
 
-def observations_in(reply: str, count: int) -> list[str | None]:
-    """What each of so many actions brought, by the message that follows them."""
+def find_observations(reply: str, count: int) -> list[str | None]:
+    """The result of each of `count` actions, from the message that follows them."""
     blocks = list(_responses(reply))
     if len(blocks) == count:
         return list(blocks)
     opening = _PREFIX.match(reply)
-    told = reply[opening.end() if opening else 0 :].strip()
-    return [None] * (count - 1) + [told or None]
+    result = reply[opening.end() if opening else 0 :].strip()
+    return [None] * (count - 1) + [result or None]
 
 
 def _responses(reply: str) -> Iterator[str]:
-    """The content of a response's tags. A missing end tag is searched for once, not from every opening tag."""
+    """The content of response tags. A missing end tag is searched for only once, so that time stays linear."""
     unclosed: set[str] = set()
     opening = _RESPONSE.search(reply)
     while opening is not None:
@@ -134,7 +134,7 @@ def _tagged(text: str) -> Iterator[Action]:
 
 
 def _one_of(inner: str) -> Iterator[Action]:
-    """What stands between action tags: JSON, lines that name tool and parameters, or a call in writing."""
+    """The action between tags: JSON, lines that name tool and parameters, or a call `name(...)`."""
     value = from_json(inner)
     if not isinstance(value, str):
         yield from _calls(value)
@@ -154,7 +154,7 @@ def _json(text: str) -> Iterator[Action]:
 
 
 def _calls(value: Any) -> Iterator[Action]:
-    """Objects that name a tool and its arguments; an object that only has a name is data."""
+    """Objects that name a tool and its arguments; an object with only a name is data."""
     for item in value if isinstance(value, list) else [value]:
         if not isinstance(item, Mapping):
             continue

@@ -1,4 +1,4 @@
-"""Walks a tree of spans and keeps what is an action: containers that only hold other spans are no steps."""
+"""Turns a tree of spans into steps; containers that only hold other spans are no steps."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from krino.judges.efficiency.traces.content import Album, clean, dump, from_json, text_of
-from krino.judges.efficiency.traces.failure import failure_of
+from krino.judges.efficiency.traces.content import Album, clean, dump, extract_text, from_json
+from krino.judges.efficiency.traces.failure import find_failure
 from krino.judges.efficiency.traces.steps import Kind, Step
 
 Role = Kind | Literal["container", "glue"]
@@ -31,8 +31,8 @@ class Node:
     children: list[Node] = field(default_factory=list)
 
 
-def walk(roots: list[Node]) -> Iterator[Node]:
-    """Every node, parents before children; deep trees are no danger."""
+def walk_tree(roots: list[Node]) -> Iterator[Node]:
+    """Every node, parents before children; iterative, so that any depth works."""
     waiting = list(reversed(roots))
     while waiting:
         node = waiting.pop()
@@ -40,25 +40,25 @@ def walk(roots: list[Node]) -> Iterator[Node]:
         waiting.extend(reversed(node.children))
 
 
-def tree_steps(roots: list[Node]) -> list[Step]:
-    """The steps of a tree in order of time; a span without a time stays behind the one before it."""
+def list_steps(roots: list[Node]) -> list[Step]:
+    """The steps of a tree in order of time; a span without a time follows the one before it."""
     found: list[tuple[float, Node]] = []
     latest = float("-inf")
-    for node in _without_copies(roots):
+    for node in _drop_copies(roots):
         latest = node.start if node.start is not None else latest
         if _is_step(node):
             found.append((latest, node))
-    observed, failed = _observations(roots)
+    observed, failed = _find_observations(roots)
     for _, node in found:
         node.error = node.error or failed.get(id(node))
     steps = [_step(node, observed.get(id(node), "")) for _, node in sorted(found, key=lambda item: item[0])]
-    return with_answer(roots, steps)
+    return add_answer(roots, steps)
 
 
-def _without_copies(roots: list[Node]) -> Iterator[Node]:
-    """Exports sometimes hold the same span twice: one id is one span."""
+def _drop_copies(roots: list[Node]) -> Iterator[Node]:
+    """The nodes without copies: some exports hold a span twice."""
     seen: set[str] = set()
-    for node in walk(roots):
+    for node in walk_tree(roots):
         if node.id:
             if node.id in seen:
                 continue
@@ -74,13 +74,13 @@ def _is_step(node: Node) -> bool:
     return not node.children and (node.input is not None or node.output is not None or node.error is not None)
 
 
-def _observations(roots: list[Node]) -> tuple[dict[int, str], dict[int, str]]:
-    """What a container gives back after its last model call, or how it failed, when no tool span shows it.
+def _find_observations(roots: list[Node]) -> tuple[dict[int, str], dict[int, str]]:
+    """The outputs and errors of containers that hold only model calls, by the last of these calls.
 
     Code agents run what the model wrote inside such a container: its log is the result of the model's step.
     """
     observed, failed = {}, {}
-    for node in walk(roots):
+    for node in walk_tree(roots):
         if node.role != "container" or not node.children:
             continue
         actions = [child for child in node.children if _is_step(child)]
@@ -103,7 +103,7 @@ def _step(node: Node, observed: str) -> Step:
     kind: Kind = "other" if node.role == "container" or node.role == "glue" else node.role
     error = node.error
     if error is None and kind in ("tool", "retrieval"):
-        error = failure_of(node.name, from_json(node.input), output)
+        error = find_failure(node.name, from_json(node.input), output)
     return Step(
         id=node.id,
         kind=kind,
@@ -127,37 +127,39 @@ def _reply(output: Any) -> Any:
             return output if not isinstance(output, list) or len(output) > 1 or isinstance(inner, dict) else inner
         name = next((key for key in ("choices", "generations", "message", "kwargs") if inner.get(key)), None)
         if name is None:
-            return text_of(inner["content"]) if inner.get("content") and inner.get("type") != "tool_use" else output
+            return (
+                extract_text(inner["content"]) if inner.get("content") and inner.get("type") != "tool_use" else output
+            )
         output = inner[name]
     return output
 
 
-def with_answer(roots: list[Node], steps: list[Step]) -> list[Step]:
-    """The steps with the final answer as the last one, where the agent's own span is all that holds it.
+def add_answer(roots: list[Node], steps: list[Step]) -> list[Step]:
+    """Adds the final answer as the last step if only the agent's own span holds it.
 
-    Then no words of a model follow the last tool: no span shows that call, or its span is without its words. In a list
-    of messages the answer is always there, and the same work must score the same.
+    Some exports have no span, or an empty one, for the last model call. A list of messages always has the answer, and
+    the same work must score the same in both.
     """
-    agent = closing_agent(roots)
-    said = _said(clean(from_json(agent.output), Album())).strip() if agent is not None else ""
+    agent = find_closing_agent(roots)
+    said = _extract_answer(clean(from_json(agent.output), Album())).strip() if agent is not None else ""
     if agent is None or not said or not steps:
         return steps
     last = steps[-1]
     if last.kind == "llm":
         return steps if dump(last.output) or last.error else [*steps[:-1], replace(last, output=said)]
-    if last.kind == "message" or _one_line(said) in _one_line(" ".join(_spoken(steps))):
+    if last.kind == "message" or _one_line(said) in _one_line(" ".join(_list_texts(steps))):
         return steps
     return [*steps, Step(agent.id, "message", "message", None, said)]
 
 
-def closing_agent(roots: list[Node]) -> Node | None:
+def find_closing_agent(roots: list[Node]) -> Node | None:
     """The outermost agent or chain that gave something back."""
-    holders = (node for node in walk(roots) if node.role == "container" and node.children)
+    holders = (node for node in walk_tree(roots) if node.role == "container" and node.children)
     return next((node for node in holders if node.output not in (None, "", {}, [])), None)
 
 
-def _spoken(steps: list[Step]) -> Iterator[str]:
-    """Where the answer may stand already: in a model's words, or in a last call that hands it over."""
+def _list_texts(steps: list[Step]) -> Iterator[str]:
+    """The texts that may hold the answer already: models' texts, or a last call that submits it."""
     for step in steps:
         if step.kind in ("llm", "message"):
             yield f"{dump(step.output)} {step.observed}"
@@ -168,31 +170,31 @@ def _one_line(text: str) -> str:
     return " ".join(text.split())
 
 
-def _said(value: Any, depth: int = 0) -> str:
-    """The words of an agent's output: a text, or those of the last message in it that has any; data has none."""
+def _extract_answer(value: Any, depth: int = 0) -> str:
+    """The text of an agent's output, or of the last message in it that has any; empty for data."""
     if isinstance(value, str):
         return value
     if isinstance(value, list) and depth < _MAX_DEPTH and all(isinstance(item, dict) for item in value):
         spoken = [item for item in value if item.get("role", item.get("type")) in ("assistant", "ai", None)]
-        return next((text for item in reversed(spoken) if (text := _said(item, depth + 1))), "")
+        return next((text for item in reversed(spoken) if (text := _extract_answer(item, depth + 1))), "")
     if isinstance(value, dict) and depth < _MAX_DEPTH:
         name = next((name for name in _ANSWER_FIELDS if value.get(name)), None)
         if name in ("content", "parts", "text"):
-            return text_of(value[name])
-        return _said(value[name], depth + 1) if name else ""
+            return extract_text(value[name])
+        return _extract_answer(value[name], depth + 1) if name else ""
     return ""
 
 
-def root_input(roots: list[Node]) -> str | None:
-    """The task, where the outermost span that has an input states it in words."""
-    for node in walk(roots):
+def find_task(roots: list[Node]) -> str | None:
+    """The task, if the outermost span with an input states it as text."""
+    for node in walk_tree(roots):
         if node.role in ("container", "other", "llm") and node.input not in (None, "", {}, []):
-            return task_text(node.input)
+            return extract_task(node.input)
     return None
 
 
-def task_text(value: Any, depth: int = 0) -> str | None:
-    """The words of an input: a text, the one field that is known to hold the question, or a user message."""
+def extract_task(value: Any, depth: int = 0) -> str | None:
+    """The text of an input: itself, the field that commonly holds the question, or a user message."""
     value = from_json(value)
     if isinstance(value, str):
         return value.strip() or None
@@ -201,12 +203,12 @@ def task_text(value: Any, depth: int = 0) -> str | None:
     if isinstance(value, list):
         users = [item for item in value if isinstance(item, dict) and item.get("role", item.get("type")) in _USERS]
         for item in users or value:
-            if isinstance(item, dict | list) and (found := task_text(item, depth + 1)):
+            if isinstance(item, dict | list) and (found := extract_task(item, depth + 1)):
                 return found
         return None
     if isinstance(value, dict):
         for name in _TASK_FIELDS:
-            if name in value and (found := task_text(value[name], depth + 1)):
+            if name in value and (found := extract_task(value[name], depth + 1)):
                 return found
         texts = [item for item in value.values() if isinstance(item, str) and item.strip()]
         return texts[0].strip() if len(texts) == 1 and len(value) == 1 else None

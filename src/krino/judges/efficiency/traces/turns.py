@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from krino.contract import Media
-from krino.judges.efficiency.traces.content import Album, clean, from_json, text_of
-from krino.judges.efficiency.traces.failure import failure_of
+from krino.judges.efficiency.traces.content import Album, clean, extract_text, from_json
+from krino.judges.efficiency.traces.failure import find_failure
 from krino.judges.efficiency.traces.steps import Step, Trace
 from krino.judges.efficiency.traces.text_actions import (
     Action,
-    actions_in,
     begins_with_action,
-    closing_words,
-    observations_in,
-    words_before_action,
+    find_actions,
+    find_final_answer,
+    find_observations,
+    text_before_action,
 )
 
 _LONGEST_ERROR = 400
@@ -24,7 +24,7 @@ _LONGEST_ERROR = 400
 
 @dataclass(frozen=True, slots=True)
 class CallMade:
-    """A call that a model asked for; `input` is None where its arguments were not found."""
+    """A call that a model requested; `input` is None if its arguments were not found."""
 
     id: str
     name: str
@@ -33,7 +33,7 @@ class CallMade:
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """What came back; `failed` where the format says so."""
+    """The result of a call; `failed` if the format says so."""
 
     id: str
     name: str
@@ -43,7 +43,7 @@ class CallResult:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One message, whatever its format: who spoke, what was said, which calls were made or answered."""
+    """One message of any format: its role, content, calls and results."""
 
     role: Literal["user", "assistant", "tool", "other"]
     content: Any = None
@@ -52,26 +52,26 @@ class Turn:
     results: tuple[CallResult, ...] = ()
 
 
-def trace_of(turns: Sequence[Turn], task: str | None = None) -> Trace:
-    """The trace of a conversation; the task is the first words of the user unless the format states it elsewhere."""
+def build_trace(turns: Sequence[Turn], task: str | None = None) -> Trace:
+    """The trace of a conversation; the task is the user's first message unless the format states it elsewhere."""
     turns, moved = _with_actions_of_users(turns)
     album = Album()
-    said = [text_of(clean(turn.content, album)).strip() for turn in turns if turn.role == "user"]
+    said = [extract_text(clean(turn.content, album)).strip() for turn in turns if turn.role == "user"]
     opening = next(filter(None, said), "")
     return Trace(
-        tuple(steps_of(turns)), task or opening or None, opening=opening, media=tuple(album.items), moved=moved
+        tuple(build_steps(turns)), task or opening or None, opening=opening, media=tuple(album.items), moved=moved
     )
 
 
 def _with_actions_of_users(turns: Sequence[Turn]) -> tuple[list[Turn], int]:
-    """Calls and actions under any other role become the agent's, who alone can take them; and how many do.
+    """Gives calls and actions under any other role to the agent, who alone can make them, and counts them.
 
-    The user's first words are the task, and may show the form of an action.
+    The user's first message is the task and may show the form of an action, so it is left alone.
     """
     read: list[Turn] = []
     spoke = False
     for turn in turns:
-        text = "" if turn.role == "assistant" else _words_of(turn, read)
+        text = "" if turn.role == "assistant" else _text_of_turn(turn, read)
         writes = spoke and begins_with_action(text)
         spoke = spoke or (turn.role == "user" and bool(text.strip()))
         if turn.role == "tool" and writes:
@@ -83,61 +83,63 @@ def _with_actions_of_users(turns: Sequence[Turn]) -> tuple[list[Turn], int]:
     return read, sum(one is not other for one, other in zip(turns, read, strict=True))
 
 
-def _words_of(turn: Turn, before: Sequence[Turn]) -> str:
-    """What a message says; the result of a call is no action, whatever it begins with."""
+def _text_of_turn(turn: Turn, before: Sequence[Turn]) -> str:
+    """The text of a message; empty for the result of a call, which is no action whatever it begins with."""
     if turn.role != "tool":
-        return text_of(turn.content)
+        return extract_text(turn.content)
     answers = any(result.id for result in turn.results) or (before and before[-1].role == "assistant")
-    return "" if answers else "\n".join(text_of(result.output) for result in turn.results)
+    return "" if answers else "\n".join(extract_text(result.output) for result in turn.results)
 
 
-def steps_of(turns: Sequence[Turn]) -> list[Step]:
+def build_steps(turns: Sequence[Turn]) -> list[Step]:
     results = _Results(turns)
     steps: list[Step] = []
     for place, turn in enumerate(turns):
         if turn.role != "assistant":
             continue
         if turn.calls:
-            made = [call_step(call, results.take(call, place)) for call in turn.calls]
-            steps += [replace(made[0], said=text_of(clean(turn.content, Album())).strip()), *made[1:]]
+            made = [build_call_step(call, results.take(call, place)) for call in turn.calls]
+            steps += [replace(made[0], said=extract_text(clean(turn.content, Album())).strip()), *made[1:]]
         else:
-            steps += _spoken(turn, turns[place + 1] if place + 1 < len(turns) else None)
+            steps += _read_words(turn, turns[place + 1] if place + 1 < len(turns) else None)
     return steps
 
 
-def call_step(call: CallMade, result: CallResult | None) -> Step:
+def build_call_step(call: CallMade, result: CallResult | None) -> Step:
     album = Album()
-    output = None if result is None else plain_result(clean(result.output, album))
+    output = None if result is None else flatten_result(clean(result.output, album))
     given = clean(from_json(call.input), album)
-    error = failure_of(call.name, given, from_json(output))
+    error = find_failure(call.name, given, from_json(output))
     if result is not None and result.failed:
-        error = (text_of(output) or "error")[:_LONGEST_ERROR]
+        error = (extract_text(output) or "error")[:_LONGEST_ERROR]
     return Step(call.id, "tool", call.name or "tool", given, output, error, media=tuple(album.items))
 
 
-def plain_result(output: Any) -> Any:
-    """The words of content blocks; data stays as it is."""
+def flatten_result(output: Any) -> Any:
+    """The text of content blocks; data stays as it is."""
     blocks = isinstance(output, list) and all(isinstance(block, dict) and "type" in block for block in output)
-    return text_of(output) if blocks else output
+    return extract_text(output) if blocks else output
 
 
-def _spoken(turn: Turn, following: Turn | None) -> list[Step]:
-    """The actions that the words hold, each with its observation; else the words themselves."""
+def _read_words(turn: Turn, following: Turn | None) -> list[Step]:
+    """The actions in a message's text, each with its observation; else the text as a message."""
     album = Album()
-    text = text_of(clean(turn.content, album)).strip()
+    text = extract_text(clean(turn.content, album)).strip()
     if not text:
         return []
-    reply = text_of(clean(following.content, Album())) if following and following.role in ("user", "tool") else None
+    reply = (
+        extract_text(clean(following.content, Album())) if following and following.role in ("user", "tool") else None
+    )
     if following and following.role == "tool" and not reply:
-        reply = "\n".join(text_of(result.output) for result in following.results)
-    actions = actions_in(text, reply)
+        reply = "\n".join(extract_text(result.output) for result in following.results)
+    actions = find_actions(text, reply)
     if not actions:
         said = reply.strip() if reply and following and following.role == "user" else ""
         return [Step(turn.id, "message", "message", None, text, observed=said, media=tuple(album.items))]
-    pairs = zip(actions, observations_in(reply or "", len(actions)), strict=True)
+    pairs = zip(actions, find_observations(reply or "", len(actions)), strict=True)
     steps = [_action_step(turn, action, seen, number) for number, (action, seen) in enumerate(pairs)]
-    steps[0] = replace(steps[0], said=words_before_action(text))
-    closing = closing_words(text)
+    steps[0] = replace(steps[0], said=text_before_action(text))
+    closing = find_final_answer(text)
     return [*steps, Step("", "message", "message", None, closing)] if closing else steps
 
 
@@ -145,11 +147,11 @@ def _action_step(turn: Turn, action: Action, observed: str | None, number: int) 
     result = action.observation if action.observation is not None else observed
     own = turn.id if number == 0 else ""
     given = from_json(action.input)
-    return Step(own, "tool", action.name, given, result, failure_of(action.name, given, from_json(result)))
+    return Step(own, "tool", action.name, given, result, find_failure(action.name, given, from_json(result)))
 
 
 class _Results:
-    """Finds the result of a call: by its id, else by its name or place among the results that follow."""
+    """Finds the result of a call: by id, else by name or position among the results that follow."""
 
     def __init__(self, turns: Sequence[Turn]) -> None:
         self._by_id: dict[str, list[CallResult]] = {}
@@ -176,8 +178,8 @@ class _Results:
         return found[1]
 
 
-def task_media(*contents: Any) -> tuple[Media, ...]:
-    """The media inside what states a task."""
+def find_task_media(*contents: Any) -> tuple[Media, ...]:
+    """The media inside the contents that state a task."""
     album = Album()
     for content in contents:
         clean(from_json(content), album)

@@ -1,15 +1,15 @@
-"""What was sent in batch files and what came back: a SQLite file beside the run, so that a crash costs nothing.
+"""Records in SQLite which batch files were sent and what came back, so that nothing is paid twice after a crash.
 
-A batch goes through these states, and each step is on disk before the next begins:
+A batch goes through these states. Each is on disk before the next step begins:
 
-    writing   its file grows; killed now, file and requests are forgotten: nothing was sent
-    ready     the file is whole
-    sending   it is being sent, or somebody was killed while it was: look for it at the provider before sending it again
-    sent      the provider has named it
-    done      every request of it has an outcome here, or counts as lost
+    writing   its file grows; after a crash, file and requests are discarded, since nothing was sent
+    ready     the file is complete
+    sending   it is being sent, or was when a crash happened: search for it at the provider before sending it again
+    sent      the provider has given it an id
+    done      each of its requests has an outcome or counts as lost
 
-A request is known by what it asks (the key of the reply cache) and by its turn in the conversation, so that the same
-request is never written twice, whatever the order of the cases, unless the one before is known to be lost.
+A request is identified by the key of the reply cache and its turn in the conversation. So it is never written twice,
+whatever the order of the cases, unless the earlier one is known to be lost.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from krino.writing import make_own_file, make_own_folder
 
 FOLDER = "batches"
 """In the folder of the run."""
-LOT = 1_000
-"""Changes between two commits where nothing hangs on a single one."""
+CHANGES_PER_COMMIT = 1_000
+"""Changes per commit, for changes that can be repeated."""
 LOST = 0
 """The status of a request that has no reply and was not billed: it may be sent again."""
 _TABLES = """
@@ -53,18 +53,18 @@ _NAME = re.compile(r"((?:[0-9a-f]{2})+)-([0-9]{1,9})")
 """Of a request, after the prefix: its key and its turn."""
 
 
-class Letter(NamedTuple):
-    """One request that was written, with its outcome if there is one."""
+class BatchRequest(NamedTuple):
+    """A request that was written, and its outcome if there is one."""
 
     batch: int
     form: bytes
-    """How it was asked: channel, parameters, limit of the reply."""
+    """Its settings as JSON: channel, parameters, reply limit."""
     estimate: int
     losses: int
     status: int | None
     reply: bytes | None
     used: int
-    """1 where a judgement has its cost on record."""
+    """1 if a judgement has recorded its cost."""
 
 
 class Batch(NamedTuple):
@@ -75,25 +75,27 @@ class Batch(NamedTuple):
     requests: int
     tokens: int
     cost: float
-    """What is set aside for it."""
+    """What the budget reserves for it."""
     tries: int
     begun: float
     remote: str | None
 
 
 class _Connection(sqlite3.Connection):
-    """A step that cannot be put on disk ends the run, before the next one is taken: it is no fault of a case."""
+    """Ends the run if a step cannot be written to disk: the case is not to blame, and the next step must not follow."""
 
     def execute(self, *query: Any) -> sqlite3.Cursor:
         try:
             return super().execute(*query)
         except sqlite3.Error as error:
-            told = f"the ledger of the batches cannot be written: {error}"
-            raise UsageProblem(f"{told}; make room in the run folder and give the same command again") from None
+            raise UsageProblem(
+                f"the ledger of the batches cannot be written: {error}; "
+                "make room in the run folder and give the same command again"
+            ) from None
 
 
 class Ledger:
-    """Opened by the one process that writes the run."""
+    """Used only by the process that writes the run."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -119,36 +121,36 @@ class Ledger:
             self._change("insert into about values (?)", (self._secret,))
             self.commit()
         self.prefix = f"{hashlib.blake2b(self._secret, digest_size=4).hexdigest()}-"
-        """With which the names of all requests of this run begin."""
+        """The prefix of the names of all requests of this run."""
 
     def tag(self, key: bytes) -> str:
-        """The random word of a conversation: the same each time it is gone through, and known to nobody else."""
+        """The random word of a conversation: the same each time it is repeated, and known to nobody else."""
         return hashlib.blake2b(key, key=self._secret, digest_size=4).hexdigest()
 
     def name(self, key: bytes, turn: int) -> str:
-        """How a request is called at the provider."""
+        """The name of a request at the provider."""
         return f"{self.prefix}{key.hex()}-{turn}"
 
-    def named(self, name: str) -> tuple[bytes, int] | None:
-        """The request of a name; None for what is none of ours."""
+    def parse_name(self, name: str) -> tuple[bytes, int] | None:
+        """Key and turn of a request from its name; None for a request that is not ours."""
         found = _NAME.fullmatch(name.removeprefix(self.prefix)) if name.startswith(self.prefix) else None
         return None if found is None else (bytes.fromhex(found[1]), int(found[2]))
 
     def path(self, number: int) -> Path:
-        """Of a request file."""
+        """The path of a request file."""
         return self.folder / f"{number:05d}.jsonl"
 
     # --- requests ----------------------------------------------------------------------------------
 
-    def letter(self, key: bytes, turn: int) -> Letter | None:
+    def find_request(self, key: bytes, turn: int) -> BatchRequest | None:
         found = self._db.execute(
             "select batch, form, estimate, losses, status, reply, used from requests where key = ? and turn = ?",
             (key, turn),
         ).fetchone()
-        return None if found is None else Letter(*found)
+        return None if found is None else BatchRequest(*found)
 
     def put(self, key: bytes, turn: int, batch: int, form: bytes, estimate: int) -> None:
-        """A request has been written into a file; one that was lost before is in this file now."""
+        """Record that a request was written into a file; one that was lost before is now in this file."""
         self._change(
             "insert into requests (key, turn, batch, form, estimate) values (?, ?, ?, ?, ?) on conflict (key, turn) "
             "do update set batch = excluded.batch, form = excluded.form, estimate = excluded.estimate, status = null, "
@@ -157,7 +159,7 @@ class Ledger:
         )
 
     def answer(self, number: int, key: bytes, turn: int, status: int, reply: bytes, usage: Usage) -> None:
-        """The outcome of a request. Only one that still waits in this batch takes it: the first of several counts."""
+        """Record the outcome of a request that waits in this batch; later outcomes are ignored."""
         taken = (status, reply, usage.input_tokens, usage.output_tokens, usage.cost, status == LOST)
         self._change(
             "update requests set status = ?, reply = ?, tokens_in = ?, tokens_out = ?, cost = ?, losses = losses + ? "
@@ -165,8 +167,8 @@ class Ledger:
             (*taken, key, turn, number),
         )
 
-    def waits(self, number: int, key: bytes, turn: int) -> int | None:
-        """The estimate of a request that waits in this batch."""
+    def waiting_estimate(self, number: int, key: bytes, turn: int) -> int | None:
+        """The estimated tokens of a request that waits in this batch; None if it does not."""
         found = self._db.execute(
             "select estimate from requests where key = ? and turn = ? and batch = ? and status is null",
             (key, turn, number),
@@ -179,34 +181,34 @@ class Ledger:
         return int(self._db.execute(query, (number,)).fetchone()[0])
 
     def use(self, key: bytes, turn: int) -> None:
-        """A judgement has it on record."""
+        """Note that a judgement has recorded the cost of this reply."""
         self._change("update requests set used = 1 where key = ? and turn = ?", (key, turn))
 
-    def ask_again(self, key: bytes, turn: int) -> None:
-        """A refusal that stopped the run: with another key or model the same request may be answered."""
+    def allow_again(self, key: bytes, turn: int) -> None:
+        """After a refusal that stopped the run: with another key or model the same request may be answered."""
         self._change(
             "update requests set status = ? where key = ? and turn = ? and status not in (?, 200)",
             (LOST, key, turn, LOST),
         )
 
-    def unrecorded(self, desk: str) -> Usage:
-        """What was paid and is in no judgement yet."""
+    def unrecorded(self, labeller_id: str) -> Usage:
+        """What was paid and is not recorded in a judgement yet."""
         found = self._db.execute(
             "select count(*), sum(tokens_in), sum(tokens_out), sum(requests.cost) from requests join batches on "
             "batch = number where desk = ? and status = 200 and used = 0",
-            (desk,),
+            (labeller_id,),
         ).fetchone()
         return Usage(calls=found[0], input_tokens=found[1] or 0, output_tokens=found[2] or 0, cost=found[3])
 
     # --- batches -----------------------------------------------------------------------------------
 
-    def begin(self, desk: str) -> int:
+    def begin(self, labeller_id: str) -> int:
         """The number of a new batch."""
-        self._change("insert into batches (desk, state) values (?, 'writing')", (desk,))
+        self._change("insert into batches (desk, state) values (?, 'writing')", (labeller_id,))
         return int(self._db.execute("select last_insert_rowid()").fetchone()[0])
 
     def close(self, number: int, requests: int, tokens: int, cost: float) -> None:
-        """Its file is whole and on disk; so much is set aside for it."""
+        """Note that its file is complete and on disk, and what is reserved for it."""
         self._change(
             "update batches set state = 'ready', requests = ?, tokens = ?, cost = ? where number = ?",
             (requests, tokens, cost, number),
@@ -222,13 +224,13 @@ class Ledger:
         self.commit()
 
     def send_again(self, number: int) -> None:
-        """The provider has done nothing of it. It gets another label, so that the failed one is not taken for it."""
+        """Send a batch again that the provider has failed. It gets a new label, to tell it from the failed one."""
         query = "update batches set state = 'ready', remote = null, tries = tries + 1 where number = ?"
         self._change(query, (number,))
         self.commit()
 
     def finish(self, number: int, why: str) -> None:
-        """What has no outcome by now has none."""
+        """Close a batch: requests without an outcome count as lost."""
         self._change(
             "update requests set status = ?, reply = ?, losses = losses + 1 where batch = ? and status is null",
             (LOST, why.encode(), number),
@@ -237,29 +239,29 @@ class Ledger:
         self.commit()
         self.path(number).unlink(missing_ok=True)
 
-    def outstanding(self, desk: str) -> list[Batch]:
-        """The batches that are not done, in order."""
+    def outstanding(self, labeller_id: str) -> list[Batch]:
+        """The batches of a labeller that are ready, being sent or sent, in order."""
         found = self._db.execute(
             "select number, state, requests, tokens, cost, tries, begun, remote from batches where desk = ? and state "
             "not in ('done', 'writing') order by number",
-            (desk,),
+            (labeller_id,),
         )
         return [Batch(*row) for row in found]
 
     def remotes(self) -> set[str]:
-        """Every batch that the provider has named."""
+        """The provider's ids of all batches."""
         return {row[0] for row in self._db.execute("select remote from batches where remote is not null")}
 
     # --- the file ----------------------------------------------------------------------------------
 
     def commit(self) -> None:
-        """All changes so far are on disk."""
+        """Write all changes so far to disk."""
         if self._db.in_transaction:
             self._db.execute("commit")
         self._changes = 0
 
     def end(self, *, keep: bool) -> None:
-        """Close it; where nothing is outstanding, nothing of it is needed again."""
+        """Close the ledger; without `keep`, delete it."""
         try:
             self.commit()
         finally:
@@ -268,11 +270,11 @@ class Ledger:
             shutil.rmtree(self.folder)
 
     def is_out(self) -> bool:
-        """Whether anything is, or may be, at the provider."""
+        """Whether any batch is, or may be, at the provider."""
         return self._db.execute("select 1 from batches where state not in ('done', 'writing')").fetchone() is not None
 
     def has_replies(self) -> bool:
-        """Whether anything came back, and was paid, that no judgement has on record."""
+        """Whether there are paid replies that no judgement has recorded."""
         return self._db.execute("select 1 from requests where status = 200 and used = 0").fetchone() is not None
 
     def _change(self, query: str, values: tuple[Any, ...]) -> None:
@@ -280,11 +282,11 @@ class Ledger:
             self._db.execute("begin immediate")
         self._db.execute(query, values)
         self._changes += 1
-        if self._changes >= LOT:
+        if self._changes >= CHANGES_PER_COMMIT:
             self.commit()
 
     def _forget_unfinished(self) -> None:
-        """Files that were not written to their end were not sent either; nor is what lies here for its cases needed."""
+        """Delete incomplete files, which were not sent, and lists of cases that wait for them."""
         for (number,) in self._db.execute("select number from batches where state = 'writing'").fetchall():
             self._change("delete from requests where batch = ?", (number,))
             self._change("delete from batches where number = ?", (number,))
@@ -296,6 +298,6 @@ class Ledger:
 
 
 def forget_answered(folder: Path) -> None:
-    """All cases are judged: replies that are kept here serve nobody. What is at the provider is remembered."""
+    """Delete the ledger of a finished run, unless a batch is still at the provider."""
     ledger = Ledger(folder)
     ledger.end(keep=ledger.is_out())

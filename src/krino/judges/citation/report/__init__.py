@@ -1,0 +1,1 @@
+"""A verdict in one word and by columns, and the tables of a whole run."""

@@ -1,0 +1,1 @@
+"""Computes the verdict from the facts: the decision meant, correctness, confidence, errors, quality."""

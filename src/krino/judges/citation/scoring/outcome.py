@@ -1,0 +1,277 @@
+"""Scores the answer: is it correct, which ceiling applies, does its confidence fit the evidence?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import NamedTuple
+
+from krino.judges.citation import table
+from krino.judges.citation.belgium.topics import Strength
+from krino.judges.citation.facts import CitationFacts
+from krino.judges.citation.labels import CitationLabels
+from krino.judges.citation.local import Answers, answers_of
+from krino.judges.citation.scoring.candidates import CandidateFacts, MatchFacts
+from krino.judges.citation.scoring.truth import USABLE, Truth, truth_with_context
+from krino.judges.citation.verdict import Calibration, MatchCorrectness
+
+
+class Outcome(NamedTuple):
+    """The final truth, the answers about the reasoning, and the correctness of the matcher's answer.
+
+    `percent` is the confidence of the top match; 0 where nothing was matched.
+    """
+
+    facts: CitationFacts
+    truth: Truth
+    answers: Answers
+    correctness: MatchCorrectness
+    rule: str
+    labelled: bool
+    top: MatchFacts | None
+    percent: float
+
+    @property
+    def other_type(self) -> bool:
+        return self.top is not None and self.top.candidate.alignment == "OTHER_TYPE"
+
+    @property
+    def other_jurisdiction(self) -> bool:
+        return self.top is not None and self.top.candidate.alignment == "OTHER_JURISDICTION"
+
+    @property
+    def right_candidate(self) -> CandidateFacts | None:
+        """The candidate that the top match should have been."""
+        return self.truth.candidate
+
+
+def weigh_answer(facts: CitationFacts, labels: CitationLabels | None) -> Outcome:
+    truth = truth_with_context(facts.truth, *_pointed(facts, labels))
+    correctness, rule = _correctness(facts, truth)
+    top = facts.answer.top
+    percent = top.percent if top is not None and top.percent is not None else 0.0
+    return Outcome(facts, truth, answers_of(facts, labels), correctness, rule, labels is not None, top, percent)
+
+
+def _pointed(facts: CitationFacts, labels: CitationLabels | None) -> tuple[CandidateFacts | None, Strength]:
+    if labels is None:
+        return None, "none"
+    place = labels.subject.candidate
+    if place is None or not 1 <= place <= len(facts.shown):
+        return None, "none"
+    return facts.shown[place - 1], labels.subject.strength
+
+
+def _correctness(facts: CitationFacts, truth: Truth) -> tuple[MatchCorrectness, str]:
+    if truth.undecided:
+        return _most_reasonable(facts, truth)
+    if truth.key is None:
+        return _against_none(facts, truth)
+    matched = [match.candidate.key for match in facts.answer.matches]
+    if matched and matched[0] == truth.key:
+        return "CORRECT", "CIT-M1"
+    if truth.key in matched:
+        return "PARTIALLY_CORRECT", "CIT-M2"
+    reachable = truth.candidate is not None or not facts.complete
+    if matched:
+        return ("INCORRECT", "CIT-M3") if reachable else ("FALSE_POSITIVE", "CIT-M4")
+    return ("FALSE_NEGATIVE", "CIT-M5") if reachable else ("CORRECT_NO_MATCH", "CIT-M6")
+
+
+def _against_none(facts: CitationFacts, truth: Truth) -> tuple[MatchCorrectness, str]:
+    top = facts.answer.top
+    if top is None:
+        return "CORRECT_NO_MATCH", "CIT-M6"
+    if top.candidate.alignment == "OTHER_JURISDICTION" and truth.signal != "given_none":
+        return "INCORRECT", "CIT-M7"
+    return "FALSE_POSITIVE", "CIT-M4"
+
+
+def _most_reasonable(facts: CitationFacts, truth: Truth) -> tuple[MatchCorrectness, str]:
+    """Nothing decides: a match to a contender, or none, is as good as can be said."""
+    top = facts.answer.top
+    if top is None:
+        return "CORRECT_NO_MATCH", "CIT-M8"
+    contenders = {contender.key for contender in truth.contenders if contender.relation != "DIFFERENT"}
+    return ("CORRECT", "CIT-M8") if top.candidate.key in contenders else ("INCORRECT", "CIT-M3")
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """A limit in percent; `tolerated` is the highest confidence that does not yet break it."""
+
+    name: str
+    cap: int
+    tolerated: int
+    text: str
+    rule: str
+
+
+@cache
+def ceiling(name: str) -> Ceiling:
+    row = table("ceilings")[name]
+    return Ceiling(name, row["cap"], row["tolerated"], row["text"], row["rule"])
+
+
+def ceiling_of(outcome: Outcome) -> Ceiling | None:
+    """The ceiling of what was matched; without a match only a court that fits nowhere is worth telling."""
+    top = outcome.top
+    if top is None:
+        return _ceiling_without_match(outcome)
+    return ceiling_for(top.candidate, outcome.facts)
+
+
+def ceiling_for(candidate: CandidateFacts, facts: CitationFacts) -> Ceiling | None:
+    if candidate.alignment == "OTHER_TYPE":
+        return ceiling("court_type")
+    if candidate.alignment == "OTHER_JURISDICTION":
+        return ceiling("jurisdiction")
+    cited = facts.cited
+    by_ecli = candidate.key == cited.key
+    found = []
+    if cited.classification == "GENERIC":
+        found.append(ceiling("generic"))
+    elif cited.number is None and not by_ecli:
+        found.append(ceiling("no_number"))
+    if cited.number is not None and not _number_confirmed(candidate, facts, by_ecli):
+        found.append(ceiling("number_unmatched"))
+    return min(found, key=lambda item: item.cap, default=None)
+
+
+def _number_confirmed(candidate: CandidateFacts, facts: CitationFacts, by_ecli: bool) -> bool:
+    """Whether the cited number is found among the decisions in play, or the ECLI makes up for a missing one."""
+    if candidate.carries_number or facts.number_carried:
+        return True
+    if not facts.complete and candidate.number is None and candidate.relation == "INCOMPARABLE":
+        return True  # a fast path kept no number to compare with
+    return by_ecli and candidate.relation != "DIFFERENT"
+
+
+def _ceiling_without_match(outcome: Outcome) -> Ceiling | None:
+    if outcome.correctness != "CORRECT_NO_MATCH" or outcome.truth.undecided or not outcome.facts.candidates:
+        return None
+    alignments = {candidate.alignment for candidate in outcome.facts.candidates}
+    if alignments == {"OTHER_TYPE"}:
+        return ceiling("court_type")
+    return ceiling("jurisdiction") if alignments <= {"OTHER_TYPE", "OTHER_JURISDICTION"} else None
+
+
+# A ceiling that falls below the range of the evidence leaves at least this much room under itself.
+_ROOM = 5
+_WITHHOLDABLE = frozenset({"context", "lone"})
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """A range in percent, the rule that gave it and what the rule saw."""
+
+    scenario: str
+    low: int
+    high: int
+    rule: str
+    says: str
+
+
+@cache
+def _scenario(name: str) -> Expected:
+    row = table("ranges")[name]
+    low, high = row["range"]
+    return Expected(name, low, high, row["rule"], row["says"])
+
+
+def expected_range(outcome: Outcome, ceiling: Ceiling | None) -> Expected:
+    name = _of_match(outcome) if outcome.top is not None else _of_no_match(outcome)
+    return _cut(_scenario(name), _cap(outcome, ceiling))
+
+
+def withheld_range(outcome: Outcome, ceiling: Ceiling | None, expected: Expected) -> Expected:
+    """The range for a matcher that withheld confidence for a wrong reason about the court."""
+    if expected.scenario not in _WITHHOLDABLE:
+        return expected
+    return _cut(_scenario("withheld"), _cap(outcome, ceiling))
+
+
+def calibrate(outcome: Outcome, expected: Expected, ceiling: Ceiling | None) -> tuple[Calibration, str]:
+    if outcome.correctness == "FALSE_NEGATIVE":
+        return "UNDERCONFIDENT", "CIT-B4"
+    if outcome.top is None:
+        return "WELL_CALIBRATED", "CIT-B5"
+    allowed = max(expected.high, ceiling.tolerated) if ceiling and ceiling.cap == expected.high else expected.high
+    if outcome.percent > allowed:
+        return "OVERCONFIDENT", "CIT-B2"
+    if outcome.percent < expected.low and outcome.correctness == "CORRECT":
+        return "UNDERCONFIDENT", "CIT-B3"
+    return "WELL_CALIBRATED", "CIT-B1"
+
+
+def _cap(outcome: Outcome, ceiling: Ceiling | None) -> int:
+    """What nobody may exceed; where nothing was scored, only the limit of a generic citation is left."""
+    if ceiling is not None:
+        return ceiling.cap
+    return 95 if outcome.top is None and outcome.facts.cited.classification == "GENERIC" else 100
+
+
+def _cut(expected: Expected, cap: int) -> Expected:
+    if expected.high <= cap:
+        return expected
+    return Expected(expected.scenario, min(expected.low, cap - _ROOM), cap, expected.rule, expected.says)
+
+
+def _of_match(outcome: Outcome) -> str:
+    top = outcome.top
+    assert top is not None
+    if outcome.other_type:
+        return "court_type"
+    if outcome.other_jurisdiction:
+        return "jurisdiction"
+    if outcome.correctness != "CORRECT":
+        return "wrong"
+    if outcome.truth.undecided:
+        return _undecided(outcome)
+    return _evidence(outcome, top.candidate)
+
+
+def _of_no_match(outcome: Outcome) -> str:
+    facts, truth = outcome.facts, outcome.truth
+    if outcome.correctness == "FALSE_NEGATIVE":
+        return _missed(outcome, truth.candidate)
+    if truth.undecided:
+        return _undecided(outcome)
+    if not facts.candidates:
+        return "no_candidates"
+    alignments = {candidate.alignment for candidate in facts.candidates}
+    if alignments == {"OTHER_TYPE"}:
+        return "court_type"
+    return "no_match_jurisdiction" if alignments <= {"OTHER_TYPE", "OTHER_JURISDICTION"} else "wrong"
+
+
+def _missed(outcome: Outcome, candidate: CandidateFacts | None) -> str:
+    """What would have been right, had the decision been matched."""
+    if candidate is None:
+        return "withheld"
+    if candidate.alignment == "OTHER_TYPE":
+        return "court_type"
+    if candidate.alignment == "OTHER_JURISDICTION":
+        return "jurisdiction"
+    name = _evidence(outcome, candidate)
+    return "withheld" if name in _WITHHOLDABLE else name
+
+
+def _undecided(outcome: Outcome) -> str:
+    if outcome.facts.cited.number is not None and len(outcome.truth.contenders) == 1:
+        return "unconfirmed"
+    court_only = outcome.facts.case.snippet_match_type == "COURT_ONLY"
+    return "undecided_court_only" if court_only else "undecided"
+
+
+def _evidence(outcome: Outcome, candidate: CandidateFacts) -> str:
+    cited, truth = outcome.facts.cited, outcome.truth
+    if candidate.key == cited.key:
+        return "ecli"
+    if candidate.carries_number:
+        return "number" if candidate.relation in ("EXACT", "NORMALISED") else "near_number"
+    if cited.number is not None:
+        return "number_unmatched" if truth.signal != "lone" or truth.strength in USABLE else "unconfirmed"
+    if truth.strength in USABLE:
+        return "context"
+    return "lone" if len(outcome.facts.in_play) < 2 else _undecided(outcome)

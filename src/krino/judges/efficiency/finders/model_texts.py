@@ -1,0 +1,115 @@
+"""Compares what models say with what was said before: echoes, rewordings, restated answers; and thinking aloud."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Collection, Iterator, Sequence
+
+from krino.judges.efficiency.finders.similarity import measure_similarity, read_wording
+from krino.judges.efficiency.finders.tokens import (
+    MAX_TEXT,
+    has_name_part,
+    inflect,
+    name_parts,
+    tokens_in,
+    tokens_of,
+    words_of,
+)
+from krino.judges.efficiency.tables import table, words
+from krino.judges.efficiency.traces.content import dump, extract_text
+from krino.judges.efficiency.traces.steps import Step
+
+_INSTRUCTION = 300
+_LEAST_WORDS = 8
+_NEARBY = 20
+
+
+def find_echoes(steps: Sequence[Step], set_aside: Collection[int]) -> list[int]:
+    """Model calls that returned their input unchanged."""
+    return [
+        place
+        for place, step in enumerate(steps)
+        if step.kind == "llm"
+        and place not in set_aside
+        and step.input not in (None, "")
+        and dump(step.output).strip() == dump(step.input).strip()
+    ]
+
+
+def find_rewordings(steps: Sequence[Step]) -> dict[int, int]:
+    """Model calls that were given an earlier model's text and returned it in nearly the same words."""
+    found: dict[int, int] = {}
+    previous: int | None = None
+    for place, step in enumerate(steps):
+        if step.kind != "llm":
+            continue
+        if previous is not None and _is_reworded(steps[previous], step):
+            found[place] = previous
+        else:
+            previous = place
+    return found
+
+
+def _is_reworded(earlier: Step, step: Step) -> bool:
+    before, said = extract_text(earlier.output)[:MAX_TEXT].strip(), extract_text(step.output)
+    if not before or before == said or not isinstance(step.input, str) or before not in step.input:
+        return False
+    one, other = read_wording(before), read_wording(said)
+    return one.count >= _LEAST_WORDS and measure_similarity(one, other) >= table("limits")["restyle"]
+
+
+def adds_nothing_new(steps: Sequence[Step], place: int) -> bool:
+    """Whether nearly all words of a model's text were in its input or in earlier models' texts: a restyling."""
+    step = steps[place]
+    if not step.talks:
+        return False
+    said = words_of(step.output)
+    if step.kind == "message":
+        said -= words("cues", "courtesy") | words("cues", "talk")
+    new = said - words_of(step.input)
+    for earlier in steps[max(0, place - _NEARBY) : place]:
+        if earlier.talks and new:
+            new -= words_of(earlier.output)
+    instruction = step.input[:_INSTRUCTION].lower() if isinstance(step.input, str) else ""
+    if not words("cues", "adding").isdisjoint({*name_parts(step.name), *tokens_in(instruction)}):
+        return not new
+    most: float = table("limits")["new_share"] * len(said)
+    return len(new) <= most
+
+
+def find_restated_answers(
+    steps: Sequence[Step], task: str, set_aside: Collection[int], user_turns: Collection[int]
+) -> Iterator[tuple[int, int]]:
+    """Messages that say nothing the message before them does not say, with the place of that one.
+
+    Only useless steps lie between the two, and no user spoke.
+    """
+    asked = inflect(tokens_in(task))
+    tool_words = {part for step in steps if not step.talks for part in name_parts(step.name)}
+    empty = words("cues", "talk") | words("cues", "courtesy")
+    spoken = [place for place, step in enumerate(steps) if step.talks and place not in set_aside]
+    for place in spoken:
+        before = bisect_left(spoken, place)
+        last = spoken[before - 1] if before else None
+        if last is None or {steps[place].kind, steps[last].kind} != {"message"} or last in user_turns:
+            continue
+        said = words_of(steps[place].output) - empty
+        idle = all(between in set_aside for between in range(last + 1, place))
+        if idle and said and not said - asked - tool_words - inflect(words_of(steps[last].output)):
+            yield place, last
+
+
+def find_thinking(steps: Sequence[Step], task: str, set_aside: Collection[int]) -> Iterator[int]:
+    """Tools that only think aloud ("plan"), unless the task mentions it or the answer reports their result."""
+    asked = inflect(tokens_in(task))
+    if not asked.isdisjoint(words("cues", "thinking")):
+        return
+    spoken = [place for place, step in enumerate(steps) if step.talks and place not in set_aside]
+    last = tokens_of(steps[spoken[-1]].output) if spoken else set()
+    for place, step in enumerate(steps):
+        if step.kind not in ("tool", "other") or place in set_aside or not has_name_part(step.name, "thinking"):
+            continue
+        before = (tokens_of(earlier.output) for earlier in steps[max(0, place - _NEARBY) : place])
+        new = tokens_of(step.output).difference(asked, tokens_of(step.input), *before)
+        if not any(word[0].isdigit() and word in last for word in new):
+            yield place

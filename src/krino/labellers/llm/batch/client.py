@@ -1,0 +1,189 @@
+"""HTTP calls for batch files. Calls that cost nothing are retried; a call that may have cost money raises `Unsure`."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any
+
+import aiohttp
+import orjson
+
+from krino.errors import RunStopped
+from krino.labellers.llm.endpoint import clean_address
+from krino.labellers.llm.http import (
+    CONNECT_SECONDS,
+    LOST,
+    backoff_seconds,
+    describe_fault,
+    describe_proxy_fault,
+    open_session,
+)
+from krino.labellers.llm.pace import LONGEST_WAIT
+from krino.labellers.llm.proxies import Proxy, proxy_for
+from krino.labellers.llm.transport import RETRIED, Transport
+from krino.labellers.llm.wire import ApiError, read_error, retry_after
+
+MOST_JSON = 32 * 1024 * 1024
+"""The longest JSON reply: a page of a list has a hundred entries of a few hundred bytes."""
+LONGEST_LINE = 8 * 1024 * 1024
+"""The longest line of a result file; a longer one is skipped, and its request counts as lost."""
+PIECE = 256 * 1024
+QUIET_SECONDS = 300.0
+"""How long a connection may be silent while a large file is transferred."""
+GONE = (
+    "the results of a batch are not at {}: providers keep them for some weeks. To ask, and pay, again for what is out, \
+delete the folder `batches` of the run"
+)
+STOPS = {401: "key", 403: "key", 404: "model"}
+
+
+class Unsure(Exception):
+    """A batch may have been created, but the answer that would confirm it was lost."""
+
+
+class Lost(Exception):
+    """A download broke off; repeating it costs nothing."""
+
+
+HasNewKey = Callable[[Mapping[str, str]], Awaitable[bool]]
+"""Whether there is a newer key than the one in these headers, which were refused."""
+Body = Callable[[], dict[str, Any]]
+"""Makes the request arguments that hold its body, anew for every try: a file is read from its start."""
+
+
+class BatchClient:
+    """Calls the provider with the address, key and retry settings of a transport."""
+
+    def __init__(self, transport: Transport, has_new_key: HasNewKey) -> None:
+        self._transport, self._has_new_key = transport, has_new_key
+        self._session: aiohttp.ClientSession | None = None
+        self._proxy: Proxy | None = None
+
+    async def get(self, url: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
+        return await self._until_answered("GET", url, lambda: {"params": query or {}})
+
+    async def upload(self, url: str, body: Body) -> dict[str, Any]:
+        """Upload a file. It costs nothing until a batch uses it, so it may be sent twice."""
+        return await self._until_answered("POST", url, body)
+
+    async def create(self, url: str, body: Body) -> dict[str, Any]:
+        """Create a batch, which costs money: never retried once it may exist; raises `Unsure` then."""
+        return await self._until_answered("POST", url, body, once=True)
+
+    async def lines(self, url: str) -> AsyncIterator[bytes]:
+        """The lines of a file, as they arrive; `Lost` if it breaks off."""
+        try:
+            async with self._request("GET", url, {}) as response:
+                if response.status == 404:
+                    raise RunStopped(GONE.format(clean_address(url)), kind="endpoint")
+                if response.status != 200:
+                    self._refuse_final(await self._error(response), url)
+                    raise Lost(f"HTTP {response.status}")
+                async for line in _split(response.content.iter_chunked(PIECE)):
+                    yield self._transport.secrets.redact(line)
+        except LOST as error:
+            raise Lost(self._describe(error)) from None
+
+    async def aclose(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.close()
+
+    async def _until_answered(self, method: str, url: str, body: Body, *, once: bool = False) -> dict[str, Any]:
+        trouble = ""
+        for tried in range(self._transport.retries + 1):
+            asked: float | None = None
+            key = self._transport.headers
+            try:
+                async with self._request(method, url, body()) as response:
+                    if response.status == 200:
+                        return _object(self._transport.secrets.redact(await _read_all(response)))
+                    error, asked = await self._error(response), retry_after(_lower(response.headers))
+                trouble = str(error)
+                if error.status == 401 and await self._has_new_key(key):
+                    continue
+                self._refuse_final(error, url)
+                if once and error.status != 429:
+                    raise Unsure(trouble)
+            except LOST as error:
+                trouble = self._describe(error)
+                if once and not isinstance(error, aiohttp.ClientConnectorError):  # otherwise nothing was sent
+                    raise Unsure(trouble) from None
+            except ValueError as error:  # a page of HTML instead of an object
+                trouble = str(error)
+                if once:
+                    raise Unsure(trouble) from None
+            await asyncio.sleep(min(LONGEST_WAIT, backoff_seconds(tried, self._transport.backoff, asked)))
+        raise RunStopped(f"no answer from {clean_address(url)}: {trouble}", kind="endpoint")
+
+    def _request(self, method: str, url: str, given: dict[str, Any]) -> Any:
+        """An aiohttp request through the environment's proxy. `trust_env` would also send what is in .netrc."""
+        if self._session is None:
+            self._session = open_session({})
+        self._proxy = proxy_for(url)
+        headers = {"Accept-Encoding": "identity", **self._transport.headers, **given.pop("headers", {})}
+        # No limit for the whole: a file may take long. A connection that is silent for minutes is dead.
+        limits = aiohttp.ClientTimeout(
+            sock_connect=CONNECT_SECONDS, sock_read=max(self._transport.timeout, QUIET_SECONDS)
+        )
+        through = self._proxy.settings() if self._proxy else {}
+        return self._session.request(
+            method, url, timeout=limits, allow_redirects=False, headers=headers, **through, **given
+        )
+
+    def _refuse_final(self, error: ApiError, url: str) -> None:
+        """Stop the run on a refusal that no retry would change."""
+        if "insufficient_quota" in (error.code, error.kind):
+            raise RunStopped(f"the endpoint says that the quota is used up: {error}", kind="quota")
+        if error.status in RETRIED or error.status >= 500:
+            return
+        refusal = "does not do batch files at this address" if error.status in {404, 405} else "refuses a batch"
+        raise RunStopped(
+            f"the endpoint {refusal}: {error} ({clean_address(url)})", kind=STOPS.get(error.status, "endpoint")
+        )
+
+    async def _error(self, response: aiohttp.ClientResponse) -> ApiError:
+        with contextlib.suppress(*LOST):
+            return read_error(response.status, self._transport.secrets.redact(await response.content.read(4_000)))
+        return ApiError(response.status, "no message")
+
+    def _describe(self, error: Exception) -> str:
+        fault = describe_proxy_fault(self._proxy, error) if self._proxy else describe_fault(error)
+        return self._transport.secrets.redact_text(fault[:1_000])
+
+
+def _lower(headers: Mapping[str, str]) -> dict[str, str]:
+    return {name.lower(): value for name, value in headers.items()}
+
+
+async def _read_all(response: aiohttp.ClientResponse) -> bytes:
+    kept = bytearray()
+    async for piece in response.content.iter_chunked(PIECE):
+        kept += piece
+        if len(kept) > MOST_JSON:
+            raise ValueError(f"the endpoint's answer is longer than {MOST_JSON:,} bytes")
+    return bytes(kept)
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    data = orjson.loads(body)
+    if not isinstance(data, dict):
+        raise ValueError("the endpoint's answer is not a JSON object")  # noqa: TRY004 - handled like invalid JSON
+    return data
+
+
+async def _split(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """Whole lines, holding one piece of the file in memory. The last line may lack its line break."""
+    rest, too_long = b"", False
+    async for piece in pieces:
+        *lines, rest = (rest + piece).split(b"\n")
+        for line in lines:
+            if line.strip() and not too_long:
+                yield line
+            too_long = False
+        if len(rest) > LONGEST_LINE:
+            rest, too_long = b"", True
+    if rest.strip() and not too_long:
+        yield rest

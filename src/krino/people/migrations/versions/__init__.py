@@ -1,1 +1,0 @@
-"""One module a step. A step that has been published is never edited."""

@@ -1,0 +1,188 @@
+"""The views of a run's cases (`views.jsonl`): one line a case, appended after its judgement is in the journal.
+
+Who shows a case reads its view from here: the report, `krino show` and the workbench. A line belongs to the content of
+its case, as in the journal; of several lines for one content the last counts. The file may come from anyone, so reading
+takes data from it and nothing else: each line within bounds, parsed and checked, and whatever is odd is no view.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+import orjson
+
+from krino.blocks import Block, from_data
+from krino.engine.views import FIRST_VIEWS, LONGEST_VIEW, ROOM_FOR_OK, ROOM_FOR_OTHERS, CaseView, broke_unlabelled
+from krino.errors import UsageProblem
+from krino.runs.contents import Contents
+from krino.runs.files import inside
+from krino.writing import open_own, unwritten
+
+VIEWS = "views.jsonl"
+MOST_BYTES = ROOM_FOR_OK + ROOM_FOR_OTHERS + 10_000_000
+"""Of the whole file. Sessions and workers each keep to a room of their own; what exceeds all of them is dropped."""
+MOST_LINES = 1_000_000
+"""More than of the shortest views have room in the file: what is made of blank lines is not gone through."""
+_DEEPEST_BLOCK = 16
+_LONGEST_REQUEST = 20_000
+_HASH = re.compile("[0-9a-f]{32}")
+_HEAD = re.compile(rb'\{"input_hash":"([0-9a-f]{32})",')
+
+
+class ViewFile:
+    """Appends views; used by the one process that writes a run. Nothing is created before the first view."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / VIEWS
+        self._file: IO[bytes] | None = None
+        self._size = 0
+
+    def append(self, line: bytes) -> None:
+        """Write one line, with one call to the operating system; dropped where the file would become too large."""
+        if self._file is None:
+            self._open()
+        assert self._file is not None
+        if self._size + len(line) > MOST_BYTES:
+            return
+        try:
+            self._file.write(line)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                self._file.truncate(self._size)
+            raise unwritten(self._path, error) from None
+        self._size += len(line)
+
+    def clear(self) -> None:
+        """The run is judged anew."""
+        self.close()
+        self._path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _open(self) -> None:
+        try:
+            self._file = open(inside(self._path), "ab", buffering=0, opener=open_own)  # noqa: SIM115 - see `close`
+            self._size = os.fstat(self._file.fileno()).st_size
+            self._end_torn_line()
+        except OSError as error:
+            raise unwritten(self._path, error) from None
+
+    def _end_torn_line(self) -> None:
+        """A process that was killed may have left half a line: the next one must not be written onto it."""
+        assert self._file is not None
+        if self._size == 0:
+            return
+        with self._path.open("rb") as written:
+            written.seek(self._size - 1)
+            if written.read(1) != b"\n":
+                self._size += self._file.write(b"\n")
+
+
+class StoredViews:
+    """Finds views by the content of their cases. Where each begins is found out once: some 24 bytes a view are held.
+
+    It may be shared by threads: each look opens the file anew, except inside a `with` block, for many of them.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / VIEWS
+        self._offsets = Contents()
+        self._held: IO[bytes] | None = None
+        with contextlib.suppress(OSError, UsageProblem):
+            if inside(self._path).stat().st_size <= MOST_BYTES:
+                self._note_offsets()
+
+    def __enter__(self) -> Self:
+        with contextlib.suppress(OSError, UsageProblem):
+            self._held = inside(self._path).open("rb")
+        return self
+
+    def __exit__(self, _: type[BaseException] | None, __: BaseException | None, ___: TracebackType | None) -> None:
+        if self._held is not None:
+            self._held.close()
+            self._held = None
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+    def line(self, input_hash: str) -> bytes | None:
+        """The line of a case as it is in the file; None where there is none, or one that is too long."""
+        if (offset := self._offset_of(input_hash)) is None:
+            return None
+        try:
+            if self._held is not None:
+                line = _line_at(self._held, offset)
+            else:
+                with inside(self._path).open("rb") as file:
+                    line = _line_at(file, offset)
+        except (OSError, UsageProblem):
+            return None
+        found = _HEAD.match(line)
+        is_same = found is not None and found[1].decode() == input_hash
+        return line if is_same and line.endswith(b"\n") and len(line) <= LONGEST_VIEW else None
+
+    def of(self, input_hash: str) -> CaseView | None:
+        """The view of a case as data that was checked; None where there is none that can be read."""
+        line = self.line(input_hash)
+        return None if line is None else _checked(line)
+
+    def blocks_of(self, input_hash: str) -> list[Block] | None:
+        """The same as blocks; None where there is no view."""
+        view = self.of(input_hash)
+        return None if view is None else from_data(view.blocks)
+
+    def _offset_of(self, input_hash: str) -> int | None:
+        return self._offsets.get(input_hash) if _HASH.fullmatch(input_hash) else None
+
+    def _note_offsets(self) -> None:
+        at, begins = 0, True
+        with self._path.open("rb") as file:
+            for _ in range(MOST_LINES):
+                if not (piece := file.readline(LONGEST_VIEW + 1)):
+                    return
+                ends = piece.endswith(b"\n")
+                if begins and ends and len(piece) <= LONGEST_VIEW and (found := _HEAD.match(piece)):
+                    self._offsets.set(found[1].decode(), at)
+                at, begins = at + len(piece), ends
+
+
+def why_no_view(judgement: Mapping[str, Any]) -> str:
+    """Of a case without a view, why there is none; empty where none was ever to be made."""
+    if broke_unlabelled(judgement["status"], judgement.get("labeller")):
+        return ""
+    return (
+        "The run keeps no view of this case, so only its judgement is shown. Views are kept of the first "
+        f"{FIRST_VIEWS:,} cases and of those that failed, as far as there is room; runs of earlier versions "
+        "have none. `krino serve` makes one where the file of the case is at hand."
+    )
+
+
+def _line_at(file: IO[bytes], offset: int) -> bytes:
+    file.seek(offset)
+    return file.readline(LONGEST_VIEW + 1)
+
+
+def _checked(line: bytes) -> CaseView | None:
+    try:
+        data = orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+    blocks, request = data.get("blocks"), data.get("request")
+    if not isinstance(blocks, list) or not isinstance(request, str | None) or _is_deeper(blocks, _DEEPEST_BLOCK):
+        return None
+    return CaseView(blocks, request if request is None else request[:_LONGEST_REQUEST])
+
+
+def _is_deeper(value: object, levels: int) -> bool:
+    """Whether lists and objects are nested deeper than any view that was cut to its bounds."""
+    items = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
+    return any(levels == 0 or _is_deeper(item, levels - 1) for item in items if isinstance(item, list | dict))

@@ -1,0 +1,143 @@
+"""Queries over the indexed cases of a run: pages of a filtered list, lookups, and neighbours of a case."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from krino.runs.files import inside
+from krino.runs.manifest import Counts
+from krino.runs.reading import StoredRun
+from krino.runs.roll import Entry
+from krino.text.clean import clean_name
+from krino.web.index.case_filter import CaseFilter, FilterSql
+from krino.web.index.run_index import RunIndex, State, count_by_status
+
+_MANY = 500  # values in one statement
+_FROM = "FROM entry JOIN line ON line.number = entry.line"
+_JUDGED = "entry.line IS NOT NULL"
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRow:
+    """A case: its position in the input (from 0), id, and where its judgement is in the journal."""
+
+    place: int
+    entry: Entry
+    offset: int
+    again: bool = False
+    """An earlier case has the same id, so its address needs the position."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    rows: list[CaseRow]
+    found: int
+    unknown: list[str]
+    """Requested fields that the run does not have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """The previous and next case within a filtered list."""
+
+    position: int
+    found: int
+    before: CaseRow | None
+    after: CaseRow | None
+
+
+class Cases:
+    """The indexed cases of a run."""
+
+    def __init__(self, index: RunIndex, run: StoredRun, state: State) -> None:
+        self._index, self._run, self._state = index, run, state
+
+    def counts(self) -> Counts:
+        """Number of cases by status; counted anew while the index grows."""
+        known = self._state.counts
+        if known is None:
+            with self._index.reading() as db:
+                known = count_by_status(db)
+        return Counts(**known)
+
+    def page(self, question: CaseFilter, first: int, most: int) -> Page:
+        with self._index.reading() as db:
+            sql = FilterSql(question, self._state)
+            where, values = sql.where()
+            order, way = sql.order(), "DESC" if question.down else "ASC"
+            limit = f"ORDER BY {order} {way}, entry.place LIMIT ? OFFSET ?"
+            rows = list(_rows(db, f"WHERE {where} {limit}", [*values, most, first]))
+            return Page(rows, self._found(db, question, where, values), sql.unknown)
+
+    def find(self, name: str, again: int = 0) -> CaseRow | None:
+        """The first case with this id, or a later one if `again` is above 0."""
+        with self._index.reading() as db:
+            rest = f"WHERE {_JUDGED} AND entry.id = ? ORDER BY entry.place LIMIT 1 OFFSET ?"
+            return next(_rows(db, rest, [name, again]), None) or next(_rows(db, rest, [clean_name(name), again]), None)
+
+    def at(self, place: int) -> CaseRow | None:
+        with self._index.reading() as db:
+            return next(_rows(db, f"WHERE {_JUDGED} AND entry.place = ?", [place]), None)
+
+    def find_by_hashes(self, hashes: Iterable[str]) -> dict[str, CaseRow]:
+        """The first case with each of these content hashes."""
+        found: dict[str, CaseRow] = {}
+        for row in self._among("entry.digest", map(bytes.fromhex, hashes)):
+            found.setdefault(row.entry.input_hash, row)
+        return found
+
+    def find_by_ids(self, ids: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """Content hash and id of every judged case with one of these ids."""
+        return ((row.entry.input_hash, row.entry.id) for row in self._among("entry.id", ids))
+
+    def _among(self, column: str, values: Iterable[Any]) -> Iterator[CaseRow]:
+        wanted = list(dict.fromkeys(values))
+        with self._index.reading() as db:
+            for start in range(0, len(wanted), _MANY):
+                some = wanted[start : start + _MANY]
+                among = f"{column} IN ({', '.join('?' * len(some))})"
+                yield from _rows(db, f"WHERE {_JUDGED} AND {among} ORDER BY entry.place", some)
+
+    def neighbours(self, question: CaseFilter, row: CaseRow) -> Neighbours | None:
+        """None if the filter does not match the case itself."""
+        with self._index.reading() as db:
+            sql = FilterSql(question, self._state)
+            where, values = sql.where()
+            order = sql.order()
+            own = db.execute(f"SELECT {order} {_FROM} WHERE {where} AND entry.place = ?", [*values, row.place])
+            if (key := own.fetchone()) is None:
+                return None
+            later, sooner, up, down = ("<", ">", "DESC", "ASC") if question.down else (">", "<", "ASC", "DESC")
+            behind = f"WHERE {where} AND ({order} {later} ? OR ({order} = ? AND entry.place > ?))"
+            ahead = f"WHERE {where} AND ({order} {sooner} ? OR ({order} = ? AND entry.place < ?))"
+            here = [*values, key[0], key[0], row.place]
+            after = next(_rows(db, f"{behind} ORDER BY {order} {up}, entry.place LIMIT 1", here), None)
+            before = next(_rows(db, f"{ahead} ORDER BY {order} {down}, entry.place DESC LIMIT 1", here), None)
+            position = db.execute(f"SELECT count(*) {_FROM} {ahead}", here).fetchone()[0] + 1
+            return Neighbours(position, self._found(db, question, where, values), before, after)
+
+    def _found(self, db: sqlite3.Connection, question: CaseFilter, where: str, values: list[Any]) -> int:
+        """Number of matching cases; the total is cached."""
+        if not question.narrows:
+            return self.counts().total
+        return int(db.execute(f"SELECT count(*) {_FROM} WHERE {where}", values).fetchone()[0])
+
+    def read_judgements(self, rows: Iterable[CaseRow]) -> Iterator[dict[str, Any]]:
+        """The judgements, read from the journal. They were checked when they were indexed."""
+        with inside(self._run.journal).open("rb") as journal:
+            for row in rows:
+                journal.seek(row.offset)
+                record = self._run.same_line(journal.readline(), row.entry)
+                yield {**record, "index": row.place, "id": row.entry.id, "source": row.entry.source}
+
+
+def _rows(db: sqlite3.Connection, rest: str, values: list[Any]) -> Iterator[CaseRow]:
+    before = "EXISTS (SELECT 1 FROM entry AS other WHERE other.id = entry.id AND other.place < entry.place)"
+    columns = f"SELECT entry.place, entry.id, entry.digest, entry.source, line.offset, {before} {_FROM}"
+    for place, name, digest, source, offset, again in db.execute(f"{columns} {rest}", values):
+        yield CaseRow(place, Entry(name, digest.hex(), orjson.loads(source)), offset, bool(again))

@@ -1,0 +1,78 @@
+"""Strict reading of requests: unknown query parameters are refused, and JSON is parsed as in case files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+import orjson
+from fastapi import Request, Response
+from fastapi.dependencies.models import Dependant
+from fastapi.routing import APIRoute
+
+from krino.cases.jsonl import explain
+from krino.cases.twice import KeyTwice, check_keys
+from krino.text.clean import clean_line
+from krino.text.guessing import guessed
+from krino.web.problems import Problem
+
+FILTERED_ROUTES = frozenset({"/runs/{run}", "/runs/{run}/cases/{case:path}", "/v1/runs/{run}/cases"})
+"""Routes whose parameters include names of a run's fields. They parse the query themselves
+(`web.index.case_filter`)."""
+
+
+async def refuse_unknown_parameters(request: Request) -> None:
+    """Raise for unknown query parameters: ignoring one silently would look as if it was applied.
+
+    Applies to all routes except monitoring, which probes may call with any parameter. It is a coroutine although it
+    awaits nothing, because FastAPI would run a plain function in a thread for every request.
+    """
+    route = request.scope["route"]
+    if route.path in FILTERED_ROUTES:
+        return
+    known = sorted(_parameter_names(route.dependant))
+    for name in request.query_params:
+        if name not in known:
+            shown = clean_line(name, 60)
+            accepted = f"the parameters are {', '.join(known)}" if known else "there are no parameters"
+            raise Problem(
+                422,
+                f"unknown parameter `{shown}`{guessed(shown, known)}",
+                where=f"query.{shown}",
+                remedy=f"leave it out or correct its name: {accepted}",
+            )
+
+
+def _parameter_names(dependant: Dependant) -> set[str]:
+    return {field.alias for field in dependant.query_params}.union(*map(_parameter_names, dependant.dependencies))
+
+
+class StrictRequest(Request):
+    """Parses JSON bodies as strictly as case files: no NaN, no lone surrogates, no duplicate keys."""
+
+    async def json(self) -> Any:
+        body = await self.body()
+        try:
+            value = orjson.loads(body)
+            check_keys(body, value)
+        except orjson.JSONDecodeError:
+            raise _invalid_body(f"the body is not valid JSON: {explain(body)}") from None
+        except KeyTwice as ambiguous:
+            raise _invalid_body(str(ambiguous)) from None
+        return value
+
+
+def _invalid_body(error: str) -> Problem:
+    return Problem(422, error, where="body", remedy="send one JSON object; GET /openapi.json shows examples")
+
+
+class StrictRoute(APIRoute):
+    """Route class for routers that take JSON: `APIRouter(route_class=StrictRoute)`."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+
+        async def strict(request: Request) -> Response:
+            return await handle(StrictRequest(request.scope, request.receive))
+
+        return strict
