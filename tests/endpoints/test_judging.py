@@ -81,7 +81,7 @@ async def test_every_case_is_judged_or_said_not_to_fit(way: Way, judge: str) -> 
 @pytest.mark.parametrize(
     ("name", "settings", "address"),
     [
-        ("ollama", {"context": 1024}, "url"),
+        ("ollama", {"context": 640}, "url"),
         ("ollama", {"context": 2048}, "url"),
         ("lmstudio", {"context": 2048, "overflow": "empty"}, "url"),
     ],
@@ -131,7 +131,7 @@ async def test_a_reply_is_given_what_is_left_of_a_minutes_tokens() -> None:
 
 
 async def test_a_reply_that_has_no_room_says_so() -> None:
-    with serve("vllm", context=3000) as server:
+    with serve("vllm", context=2700) as server:
         run = await ask_once(labeller_at(server, "vllm:q"), "rag", [*simple_cases(3), many_passages()])
         assert run.statuses == ["ok"] * 3 + ["error"], run.errors
         assert NO_ROOM.search(run.errors[0]), run.errors

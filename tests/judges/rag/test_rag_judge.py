@@ -107,9 +107,9 @@ def test_an_unknown_option_is_refused() -> None:
         RagJudge({"goals": "legal"})
 
 
-def test_the_prompt_is_short_and_says_that_data_is_data() -> None:
+def test_the_prompt_is_short_and_says_what_to_judge_by() -> None:
     assert len(JUDGE.default_prompt) < 4_200
-    assert "data block" in JUDGE.default_prompt
+    assert "Judge by the passages alone" in JUDGE.default_prompt
 
 
 def test_a_case_on_its_way_to_a_model_is_studied_in_well_under_a_millisecond() -> None:
