@@ -187,6 +187,8 @@ def _is_answered_so(facts: RagFacts, claim: Claim) -> bool:
 
 def _same_letters(text: str) -> str:
     """Claims that differ only in signs, spaces, case or accents, or in how letters are drawn, are one claim."""
+    if text.isascii():
+        return " ".join(_WORD.findall(canonical(clean_name(text))))
     plain = unicodedata.normalize("NFKD", plain_letters(clean_name(text)))
     return " ".join(_WORD.findall(canonical("".join(sign for sign in plain if not unicodedata.combining(sign)))))
 

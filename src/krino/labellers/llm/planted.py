@@ -45,6 +45,7 @@ SEAM = 300  # characters at the end of a passage where a name may begin that goe
 _NUMBER = re.compile(r"\[\d{1,4}\] ")
 """Judges put these before the sentences of a text; an answer that stands there must be found across them."""
 _PIECE = re.compile(r"[\W_]+")
+_LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
 
 @dataclass(slots=True)
@@ -242,7 +243,7 @@ def _collect(labels: Labels, name: str, value: Any, words: Collection[str], pare
             _collect(labels, name, item, words, parent)
     elif _is_label(value, words):
         labels.labels[name, parent].append(meaning_of(value))
-    elif isinstance(value, str) and squeeze(value):
+    elif isinstance(value, str) and _LETTER_OR_DIGIT.search(value):
         if len(value.split()) > 1:
             labels.texts[name].append(value)
         else:
