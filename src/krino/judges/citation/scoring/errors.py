@@ -118,8 +118,6 @@ def name_error(outcome: Outcome) -> ErrorType:
     missed = outcome.right_candidate
     if missed is None:
         missed = next(candidate for candidate in outcome.facts.candidates if candidate.alignment == "SAME")
-    if _is_of_one_language(cited, missed.named):
-        return "ABBREVIATION_MISSED"  # an old name or a variant: no other language misled it
     if objection is not None and objection.by_short_name:
         return "ABBREVIATION_MISSED"
     if (objection is not None and objection.by_language) or _spells_out(outcome, cited, missed.named):
@@ -130,13 +128,6 @@ def name_error(outcome: Outcome) -> ErrorType:
     # its own words alone, so that the French and the Dutch form of a citation are judged alike.
     spelled_out = outcome.facts.cues.writes_a_court_out and not _quoted_short(outcome, missed)
     return "FR_NL_CONFUSION" if spelled_out else "ABBREVIATION_MISSED"
-
-
-def _is_of_one_language(cited: CourtRef, listed: CourtRef) -> bool:
-    """Whether both names are written out, and in one language."""
-    if not (isinstance(cited, Court) and isinstance(listed, Court)) or cited.abbreviated or listed.abbreviated:
-        return False
-    return cited.name_language is not None and cited.name_language == listed.name_language
 
 
 def _spells_out(outcome: Outcome, cited: CourtRef, listed: CourtRef) -> bool:
