@@ -122,7 +122,7 @@ async def test_a_field_that_the_endpoint_does_not_know_fails_openly() -> None:
     ("name", "flags", "said"),
     [
         ("gemini", ("-l", "gemini:gemini-3-pro"), "usable: gemini-3-pro can judge, short cases and long ones"),
-        ("deepseek", ("-l", "deepseek:deepseek-v4"), "json_object: the endpoint holds replies to JSON of any form"),
+        ("deepseek", ("-l", "deepseek:deepseek-v4"), "json_object: the endpoint enforces JSON of any form"),
         ("xai", ("-l", "xai:grok-5", "--effort", "high"), "left out: the endpoint does not take reasoning_effort"),
         ("vllm", ("-l", "vllm:q"), "usable: q can judge, but no long cases: raise the context length"),
         ("ollama", ("-l", "ollama:q"), "usable: q can judge, but no long cases: raise the context length"),

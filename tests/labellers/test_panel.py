@@ -366,7 +366,7 @@ async def test_seats_at_one_address_keep_one_pace(server: FakeServer) -> None:
         (lambda: krino.jury(["ollama:m", "ollama:m"], cache="off"), "sits on the jury twice"),
         (lambda: krino.jury(["local"]), "two seats at least"),
         (lambda: krino.jury([]), "two seats at least"),
-        (lambda: krino.repeated("ollama:m", 1), "two askings at least"),
+        (lambda: krino.repeated("ollama:m", 1), "must be at least 2"),
         (lambda: krino.repeated(LocalLabeller(), 2, seed=1), "seed: settings are for members given by name"),
         (lambda: krino.jury(["local", "ollama:m"], quorum=3, cache="off"), "quorum must be 1 to 2"),
     ],

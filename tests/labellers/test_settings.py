@@ -9,7 +9,7 @@ import pytest
 from aiohttp import web
 
 import krino
-from krino.cli.judge import judge as judge_command
+from krino.cli.commands.judge import judge as judge_command
 from krino.labellers.settings import known_settings
 from odd_endpoint import OddEndpoint
 from toy_judge import ToyJudge

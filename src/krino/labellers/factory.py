@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Unpack, cast
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from krino.contract import Labeller
 from krino.errors import UsageProblem
@@ -14,7 +14,7 @@ from krino.labellers.settings import LlmSettings, complete, known_settings
 
 if TYPE_CHECKING:
     from krino.labellers.llm.labeller import LlmLabeller
-    from krino.labellers.llm.pace import Pace
+    from krino.labellers.llm.sending.pace import Pace
     from krino.labellers.panel import Panel
 
 Prices = Mapping[str, Mapping[str, float]]
@@ -36,7 +36,8 @@ def labeller_from(
 ) -> Labeller:
     """A ready labeller from its name: `local`, a model, or `a,b,c` for a jury. One that is ready is taken as it is.
 
-    `repeat` asks each model so often about a case. `prices` are those of models for which `settings` state none.
+    `repeat`: how many times each model is asked about a case. `prices` are those of models for which `settings` state
+    none.
     """
     if repeat < 1:
         raise UsageProblem(f"--repeat must be at least 1, not {repeat}")
@@ -62,7 +63,7 @@ def names_in(labeller: str) -> list[str]:
 def jury(
     members: Sequence[str | Labeller], *, repeat: int = 1, quorum: int | None = None, **settings: Unpack[LlmSettings]
 ) -> Panel:
-    """Several labellers, whose votes are joined label by label; `repeat` asks each of them so often.
+    """Several labellers, whose votes are joined label by label; `repeat` asks each of them N times.
 
     Members are names or labellers made before. `settings` are those of `krino.llm`, for the members that are named:
     they share one budget (`max_cost` holds for their sum) and one pace at each address. `quorum`: how many seats must
@@ -88,15 +89,12 @@ def repeated(
 ) -> Panel:
     """One labeller asked `times` times about each case, to see how stable it is. `settings` as in `krino.jury`."""
     if times < 2:
-        raise UsageProblem(f"a repeat needs two askings at least, not {times}")
+        raise UsageProblem(f"`times` must be at least 2, not {times}")
     return jury([labeller], repeat=times, quorum=quorum, **settings)
 
 
 def llm(model: str, **settings: Unpack[LlmSettings]) -> LlmLabeller:
-    """A labeller that asks `model` (`gpt-…`, `claude-…`, `provider:model`); keys come from the environment.
-
-    `krino.labellers.settings.LlmSettings` says what each setting means.
-    """
+    """A labeller that asks `model` (`gpt-…`, `claude-…`, `provider:model`); keys come from the environment."""
     from krino.labellers.llm.cache import open_cache
     from krino.labellers.llm.endpoint import find_endpoint
     from krino.labellers.llm.labeller import LlmLabeller
@@ -116,14 +114,21 @@ def llm(model: str, **settings: Unpack[LlmSettings]) -> LlmLabeller:
     return LlmLabeller(endpoint, chosen, cache=open_cache(chosen["cache"]))
 
 
-llm.__signature__ = inspect.Signature(  # type: ignore[attr-defined]  # so that help() and editors list the settings
-    [
-        inspect.Parameter("model", inspect.Parameter.POSITIONAL_OR_KEYWORD, annotation=str),
-        *(
-            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=setting.default)
-            for name, setting in known_settings().items()
-        ),
-    ]
+def _list_settings(function: Callable[..., Any]) -> None:
+    """Show each setting of a model in the signature of `function`, for `help()` and editors."""
+    own = inspect.signature(function).parameters.values()
+    settings = (
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=setting.default)
+        for name, setting in known_settings().items()
+    )
+    named = [parameter for parameter in own if parameter.kind is not inspect.Parameter.VAR_KEYWORD]
+    function.__signature__ = inspect.Signature([*named, *settings])  # type: ignore[attr-defined]
+
+
+for _function in (llm, jury, repeated):
+    _list_settings(_function)
+llm.__doc__ = "\n".join(
+    [f"{llm.__doc__}\n    Settings:", *(f"        {name}: {known.help}" for name, known in known_settings().items())]
 )
 
 

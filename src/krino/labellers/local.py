@@ -76,7 +76,7 @@ def _label_batch(tasks: list[Task[Any, Any, Any]]) -> list[Any]:
     """Labels, or for a case that cannot be labelled its exception: one bad case never spoils its batch."""
     refused = [_refused(task) for task in tasks]
     readable = [task for task, problem in zip(tasks, refused, strict=True) if problem is None]
-    labels = iter(_label_readable(readable) if readable else ())
+    labels = iter(_label_together(readable) if readable else ())
     return [next(labels) if problem is None else problem for problem in refused]
 
 
@@ -89,7 +89,11 @@ def _refused(task: Task[Any, Any, Any]) -> Exception | None:
     return None if reason is None else CannotJudge(reason)
 
 
-def _label_readable(tasks: list[Task[Any, Any, Any]]) -> list[Any]:
+def _label_together(tasks: list[Task[Any, Any, Any]]) -> list[Any]:
+    """The labels of each task, from one call of the judge; after an exception, from one call per task.
+
+    A task that fails by itself gets its exception instead of labels. So do tasks of different judges.
+    """
     judge: AnyJudge = tasks[0].judge
     if all(task.judge is judge for task in tasks):
         try:
@@ -99,7 +103,7 @@ def _label_readable(tasks: list[Task[Any, Any, Any]]) -> list[Any]:
         except Exception as error:
             if len(tasks) == 1:
                 return [error]
-    return [result for task in tasks for result in _label_readable([task])]
+    return [result for task in tasks for result in _label_together([task])]
 
 
 def _checked(task: Task[Any, Any, Any], labels: Any) -> Any:

@@ -29,7 +29,7 @@ from krino.contract import (
     Usage,
 )
 from krino.contract.joining import canonical
-from krino.contract.return_checks import settle_case, verdict_of
+from krino.contract.judge_checks import settle_case, verdict_of
 from krino.errors import CannotJudge, LabelFailed, RunStopped, Undecided, UsageProblem, Waiting
 from krino.labellers.local import LocalLabeller
 from krino.text.faults import named
@@ -92,7 +92,8 @@ class Panel(Labeller):
         self.workers = max(member.workers for member in self.members.values())
         self.reads_questions = any(member.reads_questions for member in self.members.values())
         self._described = {name: member.describe() for name, member in self.members.items()}
-        if twice := [name for name, told in self._described.items() if list(self._described.values()).count(told) > 1]:
+        descriptions = list(self._described.values())
+        if twice := [name for name, own in self._described.items() if descriptions.count(own) > 1]:
             raise UsageProblem(f"`{twice[0]}` sits on the jury twice: to ask it more than once, repeat it (--repeat N)")
         self._resting: dict[str, tuple[RunStopped, float]] = {}
 
@@ -106,7 +107,7 @@ class Panel(Labeller):
         return conclude(task, votes, self.quorum, self.describe())
 
     def _cut_short(self, stop: RunStopped, votes: Sequence[Vote[LabelsT]]) -> RunStopped | LabelFailed:
-        """A case that is paid for in part goes on record with its cost; the run stops after it."""
+        """Record a case that is paid for in part with its cost; the run stops after it."""
         usage = _usage(votes)
         if not usage.calls:
             return stop
@@ -122,15 +123,17 @@ class Panel(Labeller):
             member.already_spent(usage)
 
     def waiting_for(self) -> str | None:
-        told = dict.fromkeys(filter(None, (member.waiting_for() for member in self.members.values())))
-        return "; ".join(told) or None
+        reasons = dict.fromkeys(filter(None, (member.waiting_for() for member in self.members.values())))
+        return "; ".join(reasons) or None
 
     def so_far(self) -> SoFar | None:
-        told = [done for member in self.members.values() if (done := member.so_far()) is not None]
+        known = [done for member in self.members.values() if (done := member.so_far()) is not None]
         usage = Usage()
-        for done in told:
+        for done in known:
             usage.add(done.usage)
-        return SoFar(usage, sum(done.retries for done in told), sum(done.timeouts for done in told)) if told else None
+        if not known:
+            return None
+        return SoFar(usage, sum(done.retries for done in known), sum(done.timeouts for done in known))
 
     def stop(self) -> None:
         for member in self.members.values():
@@ -153,7 +156,7 @@ class Panel(Labeller):
         try:
             labelled = await seat.member.label(shown)
             given = labelled.labels if restored is None else restored.restore(labelled.labels)
-            labels = task.accept(given.model_dump(mode="json"))  # whoever sits there, as strictly as a reply
+            labels = task.accept(given.model_dump(mode="json"))  # any member, as strictly as a reply
         except LabelFailed as failure:
             ballot.problem, ballot.usage = str(failure), failure.usage or Usage()
             return Vote(ballot, raw_reply=failure.raw_reply, stopped=self._noted(seat, failure.stopped))
@@ -218,9 +221,9 @@ def conclude(
     ballots, usage = tuple(vote.ballot for vote in votes), _usage(votes)
     absent = [vote for vote in votes if vote.labels is None]
     if len(given) < quorum:
-        told = "; ".join(f"{vote.ballot.member}: {vote.ballot.problem}" for vote in absent)
+        problems = "; ".join(f"{vote.ballot.member}: {vote.ballot.problem}" for vote in absent)
         raw = next((vote.raw_reply for vote in absent if vote.raw_reply is not None), None)
-        message = f"{len(given)} of {len(votes)} seats gave valid labels, and {quorum} must: {told}"
+        message = f"{len(given)} of {len(votes)} seats gave valid labels, and {quorum} must: {problems}"
         raise LabelFailed(message, raw_reply=raw, usage=usage, ballots=ballots)
     try:
         joined = join(task, [vote.labels for vote in given if vote.labels is not None])

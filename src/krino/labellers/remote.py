@@ -18,8 +18,8 @@ from krino.labellers.local import LocalLabeller
 
 if TYPE_CHECKING:
     from krino.labellers.llm.endpoint import Endpoint
-    from krino.labellers.llm.gateway import Gateway, ModelRequest, SendResult
     from krino.labellers.llm.labeller import LlmLabeller
+    from krino.labellers.llm.sending.gateway import Gateway, ModelRequest, SendResult
     from krino.labellers.settings import LlmSettings
 
 STAYS_BEHIND = ("api_key", "env", "base_url", "max_cost", "max_tokens", "rpm", "tpm", "cache")

@@ -30,9 +30,9 @@ class Setting:
     flag: Any = None
     """The type of its flag on the command line; None: it can be set in Python only."""
     option: str | None = None
-    """How the flag is called, where not by the setting's name."""
-    panel: Literal["model", "pace"] = "model"
-    """Under which heading of `krino judge --help` the flag stands."""
+    """The name of the flag, if not that of the setting."""
+    rare: bool = False
+    """Whether `krino judge --help` lists the flag under the rarely needed ones."""
     recorded: bool = False
     """Whether it can change an answer: then it is part of the labeller's description and of every cache key."""
     least: float | None = None
@@ -47,38 +47,40 @@ class LlmSettings(TypedDict, total=False):
     api_key: Annotated[
         str | Callable[[], str] | None,
         Setting(
-            help="The key, or a function that gets it (from a secret manager); by default the provider's variable."
+            help="The key, or a function that returns it (from a secret manager); by default the provider's variable."
         ),
     ]
-    api_version: Annotated[str | None, Setting(help="API version (Azure).", flag=str, recorded=True)]
+    api_version: Annotated[str | None, Setting(help="API version (Azure).", flag=str, rare=True, recorded=True)]
     extra_body: Annotated[
         Mapping[str, Any] | None,
         Setting(
-            help="Fields for the body of every request, as a JSON object, which is merged into it: "
-            """'{"service_tier": "flex"}'.""",
+            help="""JSON to merge into the body of every request: '{"service_tier": "flex"}'.""",
             flag=str,
+            rare=True,
         ),
     ]
     extra_headers: Annotated[
         Mapping[str, str] | None,
         Setting(
-            help="A header for every request, as NAME=VALUE; may be given several times. Its value is not recorded.",
+            help="A header for every request, as NAME=VALUE (values are not recorded).",
             flag=list[str],
+            rare=True,
             option="--extra-header",
         ),
     ]
     channel: Annotated[
         Channel | None,
         Setting(
-            help="How the reply comes: json_schema, tool, json_object or text; by default the best that works.",
+            help="Form of the reply: json_schema, tool, json_object or text.",
             flag=str,
+            rare=True,
             recorded=True,
         ),
     ]
     temperature: Annotated[
         float | Literal["usual"] | None,
         Setting(
-            help="Sampling temperature (0, where it is taken).",
+            help="Sampling temperature (0, if the model accepts it).",
             default="usual",
             flag=float,
             recorded=True,
@@ -88,8 +90,9 @@ class LlmSettings(TypedDict, total=False):
     reply_tokens: Annotated[
         int | None,
         Setting(
-            help="Most tokens in one reply; by default what the longest useful answer to the case takes.",
+            help="Most tokens in one reply (what the longest useful answer needs).",
             flag=int,
+            rare=True,
             recorded=True,
             above=0,
         ),
@@ -97,10 +100,17 @@ class LlmSettings(TypedDict, total=False):
     effort: Annotated[str | None, Setting(help="Reasoning effort (low, medium, high, …).", flag=str, recorded=True)]
     media: Annotated[
         Sequence[str],
-        Setting(help="A kind of media the model takes, as `image`.", default=(), flag=list[str], recorded=True),
+        Setting(
+            help="A kind of media that the model accepts, such as `image`.",
+            default=(),
+            flag=list[str],
+            rare=True,
+            recorded=True,
+        ),
     ]
     reasks: Annotated[
-        int, Setting(help="Times an unusable reply is asked again with what was wrong.", default=2, flag=int, least=0)
+        int,
+        Setting(help="Times an unusable reply is asked again.", default=2, flag=int, rare=True, least=0),
     ]
     insist: Annotated[
         Sequence[str],
@@ -113,21 +123,20 @@ class LlmSettings(TypedDict, total=False):
     concurrency: Annotated[
         int,
         Setting(
-            help="Most requests in flight; how many are useful is found out below that.",
+            help="Most requests at a time.",
             default=32,
             flag=int,
-            panel="pace",
             least=1,
         ),
     ]
-    rpm: Annotated[float | None, Setting(help="Most requests a minute.", flag=float, panel="pace", above=0)]
-    tpm: Annotated[float | None, Setting(help="Most tokens a minute.", flag=float, panel="pace", above=0)]
+    rpm: Annotated[float | None, Setting(help="Most requests a minute.", flag=float, above=0)]
+    tpm: Annotated[float | None, Setting(help="Most tokens a minute.", flag=float, above=0)]
     timeout: Annotated[
-        float, Setting(help="Seconds to wait for one reply.", default=600.0, flag=float, panel="pace", above=0)
+        float, Setting(help="Seconds to wait for one reply.", default=600.0, flag=float, rare=True, above=0)
     ]
     retries: Annotated[
         int,
-        Setting(help="Tries after 429, 5xx or a lost connection.", default=6, flag=int, panel="pace", least=0),
+        Setting(help="Retries after 429, 5xx or a lost connection.", default=6, flag=int, rare=True, least=0),
     ]
     backoff: Annotated[
         float, Setting(help="Seconds before the first retry; each next one doubles.", default=0.5, least=0)
@@ -135,55 +144,47 @@ class LlmSettings(TypedDict, total=False):
     patience: Annotated[
         float | None,
         Setting(
-            help="Stop when nothing has got through for so many seconds (290; 50 over --timeout where tries time out).",
+            help="Stop after this many seconds without any reply (290).",
             flag=float,
-            panel="pace",
+            rare=True,
             above=0,
         ),
     ]
-    max_cost: Annotated[
-        float | None, Setting(help="Stop before the run costs more.", flag=float, panel="pace", least=0)
-    ]
-    max_tokens: Annotated[int | None, Setting(help="Stop before the run takes more.", flag=int, panel="pace", least=0)]
-    price_in: Annotated[
-        float | None, Setting(help="Money per million input tokens.", flag=float, panel="pace", least=0)
-    ]
-    price_out: Annotated[
-        float | None, Setting(help="Money per million output tokens.", flag=float, panel="pace", least=0)
-    ]
+    max_cost: Annotated[float | None, Setting(help="Stop before the run costs more.", flag=float, least=0)]
+    max_tokens: Annotated[int | None, Setting(help="Stop before the run takes more tokens.", flag=int, least=0)]
+    price_in: Annotated[float | None, Setting(help="Price of a million input tokens.", flag=float, least=0)]
+    price_out: Annotated[float | None, Setting(help="Price of a million output tokens.", flag=float, least=0)]
     price_cached: Annotated[
         float | None,
         Setting(
-            help="Money per million input tokens that the provider's cache held; by default --price-in.",
+            help="Price of a million input tokens read from the cache.",
             flag=float,
-            panel="pace",
+            rare=True,
             least=0,
         ),
     ]
     price_cache_write: Annotated[
         float | None,
         Setting(
-            help="Money per million input tokens that are written to the provider's cache; by default --price-in.",
+            help="Price of a million input tokens written to the cache.",
             flag=float,
-            panel="pace",
+            rare=True,
             least=0,
         ),
     ]
     batch_price: Annotated[
         float,
         Setting(
-            help="What a request in a batch file costs (--engine batch), as a part of the stated prices.",
+            help="Share of the prices that a batch request costs.",
             default=0.5,
             flag=float,
-            panel="pace",
+            rare=True,
             least=0,
         ),
     ]
-    cache: Annotated[
-        Path | str | None, Setting(help="File for replies already paid for, or `off`.", flag=str, panel="pace")
-    ]
+    cache: Annotated[Path | str | None, Setting(help="File that keeps replies already paid for, or `off`.", flag=str)]
     env: Annotated[
-        Mapping[str, str] | None, Setting(help="Where keys and addresses are looked up, instead of the environment.")
+        Mapping[str, str] | None, Setting(help="Where to look up keys and addresses, instead of the environment.")
     ]
 
 
@@ -213,7 +214,7 @@ def complete(given: LlmSettings) -> LlmSettings:
 
 
 def _check_number(name: str, setting: Setting, value: Any) -> None:
-    """A limit that is no amount would switch off what it limits without a word."""
+    """Refuse a limit that is not a number: it would silently limit nothing."""
     if value is None or value == setting.default or (setting.flag not in (int, float) and setting.least is None):
         return
     number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -42,7 +42,7 @@ async def label_in_parts(
         except RunStopped as reason:
             if not usage.calls:
                 raise
-            # Earlier parts are paid for: their cost goes on record with this case, and the next one stops the run.
+            # Earlier parts are paid for: their cost is recorded with this case, and the next one stops the run.
             message = f"the run was stopped before {where}: {reason}"
             raise LabelFailed(message, usage=usage, stopped=reason) from None
         usage.add(labelled.usage)

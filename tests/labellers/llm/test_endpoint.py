@@ -7,8 +7,8 @@ import pytest
 from krino.errors import UsageProblem
 from krino.labellers.llm.endpoint import DIALECTS, clean_address, find_endpoint, is_loopback, masked, providers
 from krino.labellers.llm.labeller import LlmLabeller
-from krino.labellers.llm.pace import Pace
-from krino.labellers.llm.transport import Transport
+from krino.labellers.llm.sending.pace import Pace
+from krino.labellers.llm.sending.transport import Transport
 from krino.labellers.settings import complete
 
 SECRET = "sk-very-secret"

@@ -18,8 +18,8 @@ from aiohttp import web
 import krino
 from fake_llm import FakeServer, Faults, ReceivedRequest
 from krino.contract import Passage, Questions
+from krino.labellers.llm.dialects.openai import OpenAIDialect
 from krino.labellers.llm.labeller import PLANTED, LlmLabeller
-from krino.labellers.llm.openai import OpenAIDialect
 from krino.labellers.llm.reply import READING
 from krino.labellers.llm.wire import Reply
 from odd_endpoint import OddEndpoint

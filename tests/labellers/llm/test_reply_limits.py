@@ -17,7 +17,7 @@ from krino.cli.progress import Display
 from krino.contract import Bound
 from krino.labellers.llm.conversation import REASONING_TOKENS
 from krino.labellers.llm.labeller import LlmLabeller
-from krino.runs.session import Tally
+from krino.runs.session import SessionProgress
 from odd_endpoint import OddEndpoint
 from toy_judge import ToyCase, ToyJudge
 
@@ -283,12 +283,12 @@ async def test_a_case_cannot_talk_a_schema_down_that_has_worked() -> None:
 async def test_the_progress_line_tells_of_the_first_case_while_it_runs(server: FakeServer) -> None:
     server.configure(faults=Faults(schedule=["500", "hang", "hang"]))
     async with model(server.url, timeout=1.5, price_in=1000.0, price_out=1000.0) as labeller:
-        display = Display(Tally(), 10, Console(), labeller)
+        display = Display(SessionProgress(), 10, Console(), labeller)
         told: list[str] = []
 
         async def watch() -> None:
             while True:
-                told.append(display.note())
+                told.append(display.describe_progress())
                 await asyncio.sleep(0.02)
 
         watching = asyncio.create_task(watch())

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import krino
 from command_line import environment, ran
-from krino.labellers.llm.secrets import REDACTED, SHORTEST, Secrets, secrets_of
+from krino.labellers.llm.sending.secrets import REDACTED, SHORTEST, Secrets, secrets_of
 from odd_endpoint import OddEndpoint
 from toy_judge import ToyJudge
 

@@ -135,7 +135,7 @@ class Abilities:
             "most_reply_tokens": self.most_reply_tokens,
             "context": self.context,
             "reasoning_tokens": self.reasoning_tokens,
-            "dropped": self.dropped,
+            "dropped": list(self.dropped),
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:

@@ -87,9 +87,7 @@ class ReplyCache:
         if not self._writable:
             return
         try:
-            with self._db:
-                self._db.execute("begin immediate")
-                self._db.execute(statement, values)
+            self._db.execute(statement, values)  # a transaction of its own: `isolation_level` is None
         except sqlite3.Error as error:
             self._writable = False  # waiting for the lock with every reply would take longer than the calls
             warnings.warn(f"reply cache {self.path}: {error}; no more replies are kept in it", stacklevel=3)

@@ -14,10 +14,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from krino.errors import UsageProblem
-from krino.labellers.llm.anthropic import AnthropicDialect, AnthropicGatewayDialect
+from krino.labellers.llm.dialects.anthropic import AnthropicDialect, AnthropicGatewayDialect
+from krino.labellers.llm.dialects.ollama import OllamaDialect
+from krino.labellers.llm.dialects.openai import AzureDialect, OpenAIDialect
 from krino.labellers.llm.extras import ExtrasDialect, with_extras
-from krino.labellers.llm.ollama import OllamaDialect
-from krino.labellers.llm.openai import AzureDialect, OpenAIDialect
 from krino.labellers.llm.wire import Dialect, Strength
 from krino.text.guessing import guessed
 
@@ -59,7 +59,7 @@ class Endpoint:
     strongest: Strength = "exact"
     """How closely they are ever bound."""
     explicit_cache: bool = False
-    """Whether its prompt cache must be told which part of the prompt to keep."""
+    """Whether a request must mark the part of the prompt that its prompt cache should keep."""
     cached_from: int | None = None
     """The shortest prefix in tokens that the provider's prompt cache keeps; None: no cache is known."""
     reasoning_tokens: int = 0

@@ -32,11 +32,11 @@ HOW_TO_ANSWER: dict[Channel, str] = {
     ),
 }
 
-# Control tokens of the chat templates in use (ChatML, Llama, Mistral, Gemma, Phi, DeepSeek, Claude's text form).
-CONTROL_TOKEN = re.compile(
-    r"<(?=[|｜])|\[(?=/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS)\])"
-    r"|<(?=</?SYS>>)|<(?=/?s>)|<(?=[be]os>)|<(?=(?:start|end)_of_turn>)|(?<![^\n])(?=(?:Human|Assistant):)"
-)
+# Control tokens of the chat templates in use (ChatML, Llama, Mistral, Gemma, Phi, DeepSeek, Claude's text form). Three
+# patterns, each beginning with one sign: together they take ten times as long.
+ANGLED = re.compile(r"<(?=[|｜]|</?SYS>>|/?s>|[be]os>|(?:start|end)_of_turn>)")
+BRACKETED = re.compile(r"\[(?=/?(?:INST|SYSTEM_PROMPT|TOOL_CALLS|TOOL_RESULTS|AVAILABLE_TOOLS)\])")
+SPEAKER = re.compile(r"^(?=(?:Human|Assistant):)", re.MULTILINE)
 # Control characters, bidirectional overrides and invisible tag characters have no meaning worth judging; a lone
 # surrogate is half a character and cannot be encoded in a request.
 INVISIBLE = re.compile(
@@ -47,7 +47,10 @@ SEPARATOR = "\u200b"
 
 def neutralise(text: str) -> str:
     """The text without invisible characters, and with control tokens broken up, so that it cannot end a message."""
-    return CONTROL_TOKEN.sub(lambda match: match.group(0) + SEPARATOR, INVISIBLE.sub("", text))
+    text = BRACKETED.sub(f"[{SEPARATOR}", ANGLED.sub(f"<{SEPARATOR}", INVISIBLE.sub("", text)))
+    if "Human:" in text or "Assistant:" in text:
+        text = SPEAKER.sub(SEPARATOR, text)
+    return text
 
 
 def system_text(judge_prompt: str, channel: Channel, schema: dict[str, object]) -> str:
@@ -77,7 +80,8 @@ def user_text(questions: Questions, shown: Sequence[str], media_kinds: Collectio
 
 def _one_line(text: str) -> str:
     """Names and media types are outside the fences and may come from the case, so they must not break their line."""
-    return text if text.isalnum() else " ".join(neutralise(text).split())
+    words = text.split(" ")
+    return text if all(map(str.isalnum, words)) else " ".join(neutralise(text).split())
 
 
 def tag_of(secret: bytes, case: str, repeat: int = 0, tries: int = 0) -> str:

@@ -16,9 +16,9 @@ from krino.labellers.llm import prompt
 from krino.labellers.llm.abilities import SCHEMA_CHANNELS, Abilities
 from krino.labellers.llm.conversation import Conversation
 from krino.labellers.llm.endpoint import Endpoint
-from krino.labellers.llm.gateway import CHARS_PER_TOKEN
 from krino.labellers.llm.reply import READING
 from krino.labellers.llm.schema import STRENGTHS, AnswerCheck, bind, reply_tokens, strict_schema
+from krino.labellers.llm.sending.gateway import CHARS_PER_TOKEN
 from krino.labellers.llm.wire import Channel, ChatRequest, Strength
 
 MOST_SCHEMAS = 1_000  # bound schemas kept in memory

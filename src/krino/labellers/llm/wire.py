@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 
 import orjson
 
-from krino.cases.twice import KeyTwice, check_keys
+from krino.cases.strict_json import DuplicateKey, check_keys
 from krino.contract import Media
 from krino.labellers.settings import Channel as Channel
 
@@ -255,7 +255,7 @@ def parse_body(body: bytes) -> dict[str, Any]:
     try:
         data = orjson.loads(body)
         check_keys(body, data)  # orjson silently takes the last of two equal keys
-    except KeyTwice as doubled:
+    except DuplicateKey as doubled:
         raise UnreadableReply(f"the endpoint's reply has the key {doubled.key} twice in one object") from None
     except orjson.JSONDecodeError as error:
         raise UnreadableReply(f"the endpoint's reply is not JSON: {error}") from None

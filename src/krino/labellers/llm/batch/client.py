@@ -12,17 +12,18 @@ import orjson
 
 from krino.errors import RunStopped
 from krino.labellers.llm.endpoint import clean_address
-from krino.labellers.llm.http import (
+from krino.labellers.llm.sending.http import (
     CONNECT_SECONDS,
     LOST,
+    Proxy,
     backoff_seconds,
     describe_fault,
     describe_proxy_fault,
     open_session,
+    proxy_for,
 )
-from krino.labellers.llm.pace import LONGEST_WAIT
-from krino.labellers.llm.proxies import Proxy, proxy_for
-from krino.labellers.llm.transport import RETRIED, Transport
+from krino.labellers.llm.sending.pace import LONGEST_WAIT
+from krino.labellers.llm.sending.transport import RETRIED, Transport
 from krino.labellers.llm.wire import ApiError, read_error, retry_after
 
 MOST_JSON = 32 * 1024 * 1024

@@ -17,7 +17,7 @@ import orjson
 from krino.errors import UsageProblem
 from krino.labellers.llm.batch.client import BatchClient, Unsure
 from krino.labellers.llm.endpoint import Endpoint
-from krino.labellers.llm.transport import RETRIED
+from krino.labellers.llm.sending.transport import RETRIED
 from krino.labellers.llm.wire import UnreadableReply, as_object, count_or_zero, parse_body, text_or_none
 
 State = Literal["going", "ended", "cut", "failed"]

@@ -20,10 +20,10 @@ from krino.contract import Usage
 from krino.errors import LabelFailed, UsageProblem, Waiting
 from krino.labellers.llm.batch.ledger import LOST, BatchRequest, Ledger
 from krino.labellers.llm.batch.providers import Provider
-from krino.labellers.llm.budget import Amount
 from krino.labellers.llm.conversation import Conversation
-from krino.labellers.llm.gateway import CHARS_PER_TOKEN
 from krino.labellers.llm.labeller import LlmLabeller
+from krino.labellers.llm.sending.budget import Amount
+from krino.labellers.llm.sending.gateway import CHARS_PER_TOKEN
 from krino.labellers.llm.wire import ChatRequest, HttpReply, Params, Reply, read_error
 from krino.writing import open_own, unwritten
 

@@ -15,7 +15,8 @@ import pytest
 import krino
 from fake_llm import FakeServer, Faults
 from krino.labellers.factory import labeller_from
-from krino.labellers.llm.budget import (
+from krino.labellers.llm.dialects.openai import OpenAIDialect
+from krino.labellers.llm.sending.budget import (
     FINAL_PART,
     FIRST_REPLY,
     MARGIN,
@@ -25,7 +26,6 @@ from krino.labellers.llm.budget import (
     SharedBudget,
     plausible_count,
 )
-from krino.labellers.llm.openai import OpenAIDialect
 from krino.labellers.llm.wire import Reply
 from toy_judge import ToyJudge
 

@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 import aiohttp
 import pytest
 
-from krino.labellers.llm.http import HttpClient
+from krino.labellers.llm.sending.http import HttpClient
 
 REPLY = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from krino.labellers.llm.anthropic import AnthropicDialect
-from krino.labellers.llm.openai import AzureDialect, OpenAIDialect
+from krino.labellers.llm.dialects.anthropic import AnthropicDialect
+from krino.labellers.llm.dialects.openai import AzureDialect, OpenAIDialect
 from krino.labellers.llm.wire import Dialect, Reply, UnreadableReply, read_error
 
 OPENAI, ANTHROPIC = OpenAIDialect(), AnthropicDialect()

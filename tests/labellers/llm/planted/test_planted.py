@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from krino.labellers.llm.planted import PlantedAnswers, squeeze
+from krino.labellers.llm.planted.answers import PlantedAnswers, squeeze
 from planted_dresses import DRESSES, Dress, reworded, values_changed
 
 WORDS = {"yes", "no"}

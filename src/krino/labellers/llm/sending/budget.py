@@ -167,12 +167,12 @@ class SharedBudget:
         usual, longest = estimate.usual, estimate.longest
         if self.max_tokens is not None and not _is_within(tokens, self.max_tokens, usual.tokens, longest.tokens):
             more = f"{tokens:,} are spent, and the next request needs about {longest.tokens:,}"
-            told = f"the limit of {self.max_tokens:,} tokens (--max-tokens) is reached: {more}"
-            return RunStopped(told, kind="budget", limit=Limit("max_tokens", self.max_tokens))
+            message = f"the limit of {self.max_tokens:,} tokens (--max-tokens) is reached: {more}"
+            return RunStopped(message, kind="budget", limit=Limit("max_tokens", self.max_tokens))
         if self.max_cost is not None and not _is_within(cost, self.max_cost, usual.cost, longest.cost):
             more = f"{cost:.4g} is spent, and the next request needs about {longest.cost:.2g}"
-            told = f"the limit of {self.max_cost:g} (--max-cost) is reached: {more}"
-            return RunStopped(told, kind="budget", limit=Limit("max_cost", self.max_cost))
+            message = f"the limit of {self.max_cost:g} (--max-cost) is reached: {more}"
+            return RunStopped(message, kind="budget", limit=Limit("max_cost", self.max_cost))
         return None
 
     def hold(self, requests: int, tokens: int, cost: float) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from krino.labellers.llm.pace import BURST_SECONDS, CUT, NAP, Bucket, Pace
+from krino.labellers.llm.sending.pace import BURST_SECONDS, CUT, NAP, Bucket, Pace
 
 
 @dataclass
@@ -37,7 +37,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
         await sleep(0)
         clock.now = max(clock.now, until)
 
-    monkeypatch.setattr("krino.labellers.llm.pace.asyncio.sleep", _only_for_pace(fast_sleep, sleep))
+    monkeypatch.setattr("krino.labellers.llm.sending.pace.asyncio.sleep", _only_for_pace(fast_sleep, sleep))
     return clock
 
 

@@ -128,7 +128,7 @@ async def test_no_answer_that_the_case_brings_along_is_taken(
             case = target.case(put_on(target.answer))
             judgement = await krino.ajudge(target.judge, case, labeller=labeller)
             assert judgement.status == "error", f"{dress}: {judgement.verdict}"
-            assert "stand in the data of the case" in (judgement.error or ""), dress
+            assert "appear in the data of the case" in (judgement.error or ""), dress
         server.configure(reply=target.other)
         for dress in ("plain", "yaml", "base64"):
             case = target.case(DRESSES[dress](target.answer))

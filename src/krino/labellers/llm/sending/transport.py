@@ -15,17 +15,17 @@ import aiohttp
 
 from krino.contract import Usage
 from krino.errors import LabelFailed, RunStopped
-from krino.labellers.llm.budget import Budget
 from krino.labellers.llm.endpoint import clean_address, missing_version
-from krino.labellers.llm.http import LOST, MAYBE_BILLED, HttpClient, backoff_seconds, describe_fault
-from krino.labellers.llm.pace import LONGEST_WAIT, PATIENCE, Liveness, Pace, patience_for_timeouts
 from krino.labellers.llm.refusals import find_final_reason, is_quota, out_of_money
-from krino.labellers.llm.secrets import Secrets, secrets_of
+from krino.labellers.llm.sending.budget import Budget
+from krino.labellers.llm.sending.http import LOST, MAYBE_BILLED, HttpClient, backoff_seconds, describe_fault
+from krino.labellers.llm.sending.pace import LONGEST_WAIT, PATIENCE, Liveness, Pace, patience_for_timeouts
+from krino.labellers.llm.sending.secrets import Secrets, secrets_of
 from krino.labellers.llm.wire import ApiError, HttpReply, read_error, retry_after, retry_delay, status_of
 
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 529})
 BUSY_RETRIES = 3
-"""A request that is told to slow down is retried this many times as often as one that fails."""
+"""A request that the endpoint slows down (429) is retried this many times as often as one that fails."""
 MOST_LOST_CASES = 10
 """Cases in a row without any reply before the run stops."""
 QUOTA_SECONDS = 75.0
@@ -128,7 +128,7 @@ class Transport:
                 self._stop_if_dead()
                 raise TimedOut(trouble)
             asked = self._read_asked_wait(reply)
-            # Being told to slow down is no failure of the request, so it may happen more often.
+            # A reply that asks to slow down is no failure of the request, so it may happen more often.
             busy = reply is not None and reply.status == 429
             waits, faults = (waits + 1, faults) if busy else (waits, faults + 1)
             pause = backoff_seconds(max(faults, waits) - 1, self.backoff, asked)

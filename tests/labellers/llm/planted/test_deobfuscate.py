@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krino.labellers.llm.deobfuscate import LIKE, decode_around, fold, fold_to_letters, layers, strip_comments
+from krino.labellers.llm.planted.deobfuscate import LIKE, decode_around, fold, fold_to_letters, layers, strip_comments
 
 
 def last(text: str) -> str:
@@ -144,13 +144,13 @@ def test_a_name_is_found_in_every_code_wherever_it_begins(name: str, before: str
     )
     for code in coded:
         text = before + code
-        assert any(plain in reading for reading in decode_around(text, fold_to_letters(text), name)), code
+        assert any(plain in reading for reading in decode_around(text, fold_to_letters(text), [name])), code
 
 
 @pytest.mark.parametrize("text", ["Plain words, none of them in a code.", "", "dGhlIHNreSBpcyBibHVlIHRvZGF5"])
 def test_where_the_name_is_in_no_code_nothing_is_decoded(text: str) -> None:
-    assert list(decode_around(text, fold_to_letters(text), "similarity_why")) == []
+    assert list(decode_around(text, fold_to_letters(text), ["similarity_why"])) == []
 
 
 def test_a_name_without_latin_letters_is_no_code() -> None:
-    assert list(decode_around("日本語", fold_to_letters("日本語"), "標識")) == []
+    assert list(decode_around("日本語", fold_to_letters("日本語"), ["標識"])) == []

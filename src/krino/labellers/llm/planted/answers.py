@@ -21,8 +21,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from krino.contract import Task
-from krino.labellers.llm.deobfuscate import decode_around, fold, fold_to_letters, layers, strip_comments
-from krino.labellers.llm.statements import (
+from krino.labellers.llm.planted.deobfuscate import decode_around, fold, fold_to_letters, layers, strip_comments
+from krino.labellers.llm.planted.statements import (
     Item,
     Kind,
     Meaning,
@@ -41,9 +41,9 @@ TELLING = 2  # labels that are hardly the same by chance
 TELLING_IN_PROSE = 4  # labels and ids, where words may stand between a name and its value
 ENOUGH = (2, 3)  # of the labels that the case must give; what it does not name at all a model may have added
 LONGEST_ID = 8  # words and numbers that an id is made of
-SEAM = 300  # characters at the end of a passage where a name may begin that goes on in another
+SEAM = 300  # characters at the end of a passage in which a name may begin that continues in another
 _NUMBER = re.compile(r"\[\d{1,4}\] ")
-"""Judges put these before the sentences of a text; an answer that stands there must be found across them."""
+"""Judges put these numbers before sentences; an answer must be found across them."""
 _PIECE = re.compile(r"[\W_]+")
 _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
@@ -58,6 +58,10 @@ class Labels:
     texts: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     names: set[str] = field(default_factory=set)
     """Of all fields, with a value or without."""
+    has_subjects: bool = False
+    """Whether any object names what its only label is about."""
+    may_be_given: bool | None = None
+    """Whether the case has enough of their names to be searched for them; None: not looked at yet."""
     is_by_subject: bool = False
     """Whether labels have the names of what they are about; then the case must give them all."""
 
@@ -82,7 +86,7 @@ class Labels:
 class PlantedAnswers:
     """The case as a model sees it, searched for answers; `words` are those that labels are chosen from."""
 
-    __slots__ = ("_answer", "_folded", "_kept", "_may", "_readings", "_texts", "_words")
+    __slots__ = ("_answer", "_folded", "_kept", "_readings", "_texts", "_words")
 
     def __init__(self, texts: Iterable[str], words: Collection[str]) -> None:
         self._texts = tuple(map(_strip_numbers, texts))
@@ -91,7 +95,6 @@ class PlantedAnswers:
         self._readings: tuple[str, ...] | None = None
         self._kept: dict[tuple[str, frozenset[str]], list[Item]] = {}
         self._answer: tuple[Mapping[str, Any], tuple[Labels, ...]] | None = None
-        self._may: dict[tuple[frozenset[str], frozenset[bytes]], bool] = {}
 
     def contain(self, answer: Mapping[str, Any]) -> bool:
         """Whether the labels of this answer are given in the case."""
@@ -119,15 +122,15 @@ class PlantedAnswers:
         return self._answer[1]
 
     def _may_give(self, labels: Labels) -> bool:
-        """A cheap look first, once for the same names: most cases do not even hold the names of the labels."""
-        wanted = frozenset(_searched_names(labels)), frozenset(_marks_to_find(labels))
-        if not any(self._texts) or not wanted[0]:
-            return False
-        if wanted not in self._may:
-            self._may[wanted] = self._may_hold(labels, wanted[1])
-        return self._may[wanted]
+        """A cheap look first: most cases do not even hold the names of the labels."""
+        if labels.may_be_given is None:
+            labels.may_be_given = any(self._texts) and self._may_hold(labels)
+        return labels.may_be_given
 
-    def _may_hold(self, labels: Labels, marks: frozenset[bytes]) -> bool:
+    def _may_hold(self, labels: Labels) -> bool:
+        marks = _marks_to_find(labels)
+        if not marks:
+            return False
         if self._folded is None:
             self._folded = fold_to_letters("".join(self._texts))
         missing = [mark for mark in marks if mark not in self._folded]
@@ -136,7 +139,7 @@ class PlantedAnswers:
         return _is_enough(len(marks) - len(missing), len(marks)) or any(True for _ in self._decoded(labels))
 
     def _is_split(self, name: bytes) -> bool:
-        """Whether a name begins at the end of one passage and goes on in one further down."""
+        """Whether a name begins at the end of one passage and continues in a later one."""
         ends = [(fold_to_letters(text[:SEAM]), fold_to_letters(text[-SEAM:])) for text in self._texts]
         return any(
             tail.endswith(name[:cut]) and any(head.startswith(name[cut:]) for head, _ in ends[place + 1 :])
@@ -156,16 +159,15 @@ class PlantedAnswers:
         """The passages one after another, and those alone that name labels: an answer may go on behind others."""
         yield "\n".join(self._texts)
         if len(self._texts) > 1:
-            names = [_folded_name(stem_of(name)) for name in _searched_names(labels)]
+            names = [_mark_of(name) for name in _searched_names(labels)]
             looks = [(text, fold_to_letters(text)) for text in self._texts]
             yield "".join(self._texts)
             yield "".join(text for text, look in looks if any(name in look for name in names))
 
     def _decoded(self, labels: Labels) -> Iterator[str]:
-        """The case out of codes, if one of the two longest names of labels stands there in one."""
-        text = "\n".join(self._texts)
-        for name in sorted(_searched_names(labels), key=len)[-2:]:
-            yield from decode_around(text, self._folded or b"", name)
+        """The case out of codes, if one of the two longest names of labels appears in one."""
+        longest = sorted(_searched_names(labels), key=len)[-2:]
+        yield from decode_around("\n".join(self._texts), self._folded or b"", longest)
 
     def _items(self, reading: str, labels: Labels) -> list[Item]:
         """Kept, since an answer that is not refused is asked about twice."""
@@ -197,7 +199,7 @@ class PlantedAnswers:
 
 
 def search_case(task: Task[Any, Any, Any], shown: Sequence[str], words: Collection[str]) -> PlantedAnswers:
-    """What is shown of a case, and its texts that are not shown as they stand in it, but for numbers of sentences.
+    """Search the texts that are shown, without sentence numbers, and the case's texts that are shown in another form.
 
     A judge may have shortened a text. An answer planted there is in pieces in what is shown, and a model that copies it
     puts it together again. A part is not searched for what other parts show.
@@ -223,40 +225,50 @@ def read_labels(answer: Mapping[str, Any], words: Collection[str]) -> Iterator[L
     An object with one label may be written without the name of the label: `court_first: true` for `court_first: {"yes":
     true}`, `s1: necessary` for `{"step": "s1", "label": "necessary"}`.
     """
-    own, about = Labels(), Labels(is_by_subject=True)
+    own = Labels()
     _collect(own, "", answer, words)
     yield own
-    _collect(about, "", answer, words)
-    if about.labels.keys() != own.labels.keys():
-        yield about
+    if own.has_subjects:
+        about = Labels(is_by_subject=True)
+        _collect(about, "", answer, words)
+        if about.labels.keys() != own.labels.keys():
+            yield about
 
 
 def _collect(labels: Labels, name: str, value: Any, words: Collection[str], parent: str = "") -> None:
-    if isinstance(value, Mapping):
-        outer = _what_it_is_about(name, value, words) if labels.is_by_subject and name else None
+    kind = value.__class__
+    if kind is str:
+        if value in words:
+            labels.labels[name, parent].append(("word", value))
+        elif _LETTER_OR_DIGIT.search(value):
+            (labels.texts if len(value.split(None, 1)) > 1 else labels.ids)[name].append(value)
+    elif kind is bool or kind is int or kind is float:
+        labels.labels[name, parent].append(meaning_of(value))
+    elif kind is dict:
+        subject = _what_it_is_about(name, value, words) if name else None
+        labels.has_subjects = labels.has_subjects or subject is not None
+        renamed = subject if labels.is_by_subject else None
         for key, item in value.items():
-            known = outer if outer is not None and _is_label(item, words) else key
+            known = renamed if renamed is not None and _is_label(item, words) else key
             labels.names.add(known)
             _collect(labels, known, item, words, name)
-    elif isinstance(value, list):
+    elif kind is list:
         for item in value:
             _collect(labels, name, item, words, parent)
-    elif _is_label(value, words):
-        labels.labels[name, parent].append(meaning_of(value))
-    elif isinstance(value, str) and _LETTER_OR_DIGIT.search(value):
-        if len(value.split()) > 1:
-            labels.texts[name].append(value)
-        else:
-            labels.ids[name].append(value)
 
 
 def _is_label(value: Any, words: Collection[str]) -> bool:
-    return isinstance(value, bool | int | float) or (isinstance(value, str) and value in words)
+    return value in words if value.__class__ is str else isinstance(value, bool | int | float)
 
 
 def _what_it_is_about(name: str, value: Mapping[str, Any], words: Collection[str]) -> str | None:
     """The id of an object with one label, or else the field that it is the value of."""
-    if sum(_is_label(item, words) for item in value.values()) != 1 or any(isinstance(i, list) for i in value.values()):
+    how_many = 0
+    for item in value.values():
+        if item.__class__ is list:
+            return None
+        how_many += _is_label(item, words)
+    if how_many != 1:
         return None
     ids = (item for item in value.values() if isinstance(item, str) and item not in words)
     return next((item for item in ids if len(item.split()) == 1), name)
@@ -339,11 +351,11 @@ def _searched_names(labels: Labels) -> list[str]:
 
 def _marks_to_find(labels: Labels) -> set[bytes]:
     """What a text with these labels has in it: their names, and where names are those of the case, their words."""
-    names = {_folded_name(stem_of(name)) for name in labels.named or labels.ids or labels.texts}
+    names = set(map(_mark_of, labels.named or labels.ids or labels.texts))
     if not labels.is_by_subject:
         return names
     values = (value for values in labels.labels.values() for kind, value in values if kind == "word")
-    return {_folded_name(value) for value in values} or names
+    return set(map(fold_to_letters, values)) or names
 
 
 @lru_cache(maxsize=64)
@@ -351,7 +363,9 @@ def _vocabulary(names: frozenset[str], words: frozenset[str]) -> Vocabulary:
     return Vocabulary(names, words)
 
 
-_folded_name = lru_cache(maxsize=1_024)(fold_to_letters)
+@lru_cache(maxsize=1_024)
+def _mark_of(name: str) -> bytes:
+    return fold_to_letters(stem_of(name))
 
 
 # --- texts -----------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from krino.text.entities import unescape_html
+from krino.text.clean import unescape_html
 
 REDACTED = "***"
 SHORTEST = 8

@@ -15,11 +15,11 @@ from typing import NamedTuple, NoReturn, Protocol
 from krino.contract import Usage
 from krino.errors import LabelFailed, RunStopped
 from krino.labellers.llm import prompt
-from krino.labellers.llm.budget import Budget, plausible_count
 from krino.labellers.llm.cache import ReplyCache
 from krino.labellers.llm.endpoint import Endpoint, read_key
-from krino.labellers.llm.http import MOST_BYTES
-from krino.labellers.llm.transport import TimedOut, Transport
+from krino.labellers.llm.sending.budget import Budget, plausible_count
+from krino.labellers.llm.sending.http import MOST_BYTES
+from krino.labellers.llm.sending.transport import TimedOut, Transport
 from krino.labellers.llm.wire import ApiError, HttpReply, Reply, UnreadableReply
 
 CHARS_PER_TOKEN = 4  # a rule of thumb for estimates only; real counts come from the endpoint

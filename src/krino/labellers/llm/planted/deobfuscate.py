@@ -10,18 +10,18 @@ import base64
 import codecs
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from krino.text.entities import unescape_html
+from krino.text.clean import unescape_html
 
 MOST_LAYERS = 6  # escapes inside escapes; deeper ones no model reads through
 BACKSLASH = re.compile(
     r"\\(?:u([0-9a-fA-F]{4})|u\{([0-9a-fA-F]{1,6})\}|U([0-9a-fA-F]{8})|x([0-9a-fA-F]{2})|([0-7]{3})|([\s\S]))"
 )
 PERCENT = re.compile(r"(?:%[0-9a-fA-F]{2})+")
-# Escapes that stand for a letter. All others leave the letters around them as they are, for a first look at least.
+# Escapes that may encode a letter. All others do not change the letters around them, which is enough at first.
 LETTER_ESCAPE = re.compile(r"\\(?:[uU][0-9a-fA-F{]|x[0-9a-fA-F]|[0-7]{3})|&(?:#|amp;|AMP;)|%[0-9a-fA-F]{2}")
 WHITESPACE = frozenset("nrtbfv")
 LINE_COMMENT = re.compile(r"(?://|#)[^\n]*")
@@ -82,6 +82,9 @@ FILLERS = frozenset("\u115f\u1160\u3164\uffa0")  # letters by their class, blank
 _ASCII, _OTHERS = bytes(range(128)), "".join(others for latin, others in LIKE.items() if latin.isalpha())
 ONE_BYTE = codecs.charmap_build(_ASCII.decode() + _OTHERS.ljust(128, "\ufffe"))
 LOWER = _ASCII.lower() + "".join(LOOK_ALIKES[ord(other)] for other in _OTHERS).ljust(128).encode()
+NOT_RARE = bytes(
+    code for code in range(256) if not (chr(code).isascii() and (chr(code).isupper() or chr(code).isdigit()))
+)
 NO_CONTENT = bytes(code for code in range(128) if not chr(code).isalnum())
 
 
@@ -156,6 +159,9 @@ def strip_comments(text: str) -> str:
 
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
+ALPHABET = LETTERS.encode()
+FEWEST_DIGITS = 8
+"""A text with fewer digits has no name in hexadecimal or as the numbers of its letters."""
 LEET = str.maketrans("0134578", "oieastb")
 LEET_BYTES = bytes.maketrans(b"0134578", b"oieastb")
 # Ciphers that put one letter for another: the alphabet shifted (rot13 is one of them) or turned round.
@@ -173,9 +179,8 @@ class Code(NamedTuple):
     numbers: tuple[tuple[int, bytes], ...]
     """By the base that the numbers of the characters are written in."""
     base64: tuple[bytes, ...]
-    base64_letters: tuple[str, ...]
-    """Of each of them the letters and digits, those that are rare in prose first: without one of them in a text, the
-    code is not in it either."""
+    base64_rare: tuple[frozenset[int], ...]
+    """The capitals and digits of each of them: without all of these in a text, the code is not in it either."""
 
 
 @lru_cache(maxsize=256)
@@ -184,7 +189,6 @@ def _encode_name(name: str) -> Code:
     ciphers = tuple(plain.translate(str.maketrans(LETTERS, cipher)).encode() for cipher in CIPHERS) if plain else ()
     raw, wide = name.encode(), name.encode("utf-16-le")
     marks = (*_in_base64(raw), *_in_base64(wide))
-    letters = tuple("".join(sorted(filter(str.isalnum, set(mark.decode())))) for mark in marks)
     hexadecimal = (raw.hex(), wide.hex(), "".join(f"0x{byte:02x}" for byte in raw))
     numbers = {10: "d", 8: "03o", 2: "08b"}
     return Code(
@@ -194,7 +198,7 @@ def _encode_name(name: str) -> Code:
         hexadecimal=tuple(mark.encode() for mark in hexadecimal),
         numbers=tuple((base, "".join(format(byte, form) for byte in raw).encode()) for base, form in numbers.items()),
         base64=marks,
-        base64_letters=letters,
+        base64_rare=tuple(frozenset(mark.translate(None, NOT_RARE)) for mark in marks),
     )
 
 
@@ -205,18 +209,25 @@ def _in_base64(name: bytes) -> Iterator[bytes]:
         yield code[-(-before * 8 // 6) : (before + len(name)) * 8 // 6]
 
 
-def decode_around(text: str, seen: bytes, name: str) -> Iterator[str]:
-    """The text out of every simple code in which this name stands there; `seen` is the fold_to_letters at the text."""
-    code = _encode_name(name)
-    for mark, out_of in zip(code.ciphers, OUT_OF_CIPHERS, strict=False):
-        if mark in seen:
-            yield text.translate(out_of)
-    if code.plain and code.plain not in seen and code.plain in seen.translate(LEET_BYTES):
-        yield MIXED_WORD.sub(lambda word: word[0].translate(LEET), text)
-    if code.backwards and code.backwards in seen:
-        yield from _reverse(text)
-    yield from _from_numbers(text, seen, code)
-    yield from _from_base64(text, code)
+def decode_around(text: str, seen: bytes, names: Collection[str]) -> Iterator[str]:
+    """The text out of every simple code in which it has one of these names; `seen` is `fold_to_letters(text)`."""
+    codes = [_encode_name(name) for name in names]
+    leet = seen.translate(LEET_BYTES)
+    has_numbers = len(seen.translate(None, ALPHABET)) >= FEWEST_DIGITS
+    rare = frozenset(text.encode("utf-8", "replace").translate(None, NOT_RARE))
+    for code in codes:
+        for place in [place for place, mark in enumerate(code.ciphers) if mark in seen]:
+            yield text.translate(OUT_OF_CIPHERS[place])
+        if code.plain and code.plain not in seen and code.plain in leet:
+            yield MIXED_WORD.sub(lambda word: word[0].translate(LEET), text)
+        if code.backwards and code.backwards in seen:
+            yield from _reverse(text)
+        if has_numbers:
+            yield from _from_numbers(text, seen, code)
+        if any(letters <= rare for letters in code.base64_rare):
+            yield from _from_base64(text, code)
+    if _has_long_word(text):
+        yield from _from_long_runs(text)
     if not text.isascii():
         for hidden in HIDDEN_BYTES.findall(text):
             yield bytes(map(_hidden_byte, hidden)).decode("utf-8", "replace")
@@ -243,10 +254,6 @@ def _from_numbers(text: str, seen: bytes, code: Code) -> Iterator[str]:
 
 
 def _from_base64(text: str, code: Code) -> Iterator[str]:
-    if _LONG_WORD.search(text):
-        yield from _from_long_runs(text)
-    if not any(all(map(text.__contains__, letters)) for letters in code.base64_letters):
-        return
     tight = text.encode("utf-8", "replace").translate(URL_SAFE, LAYOUT)
     if marks := [mark for mark in code.base64 if mark in tight]:
         for run in BASE64_RUN.findall(tight):
@@ -255,8 +262,15 @@ def _from_base64(text: str, code: Code) -> Iterator[str]:
                     yield _as_text(_bytes_of(run[start:]))
 
 
+def _has_long_word(text: str) -> bool:
+    """A word of `LONG_RUN` characters covers one whole stretch of half its length: most texts have a blank in each."""
+    half = LONG_RUN // 2
+    stretches = (text[at : at + half] for at in range(0, len(text), half))
+    return any(" " not in stretch for stretch in stretches) and _LONG_WORD.search(text) is not None
+
+
 def _from_long_runs(text: str) -> Iterator[str]:
-    """What is in base64 twice, or backwards in base64: there no name can be looked for beforehand."""
+    """Text that is in base64 twice, or backwards in base64: no name can be searched for before it is decoded."""
     for run in BASE64_RUN.findall(text.encode("utf-8", "replace").translate(URL_SAFE)):
         if len(run) >= LONG_RUN and (inner := _bytes_of(run)).isascii():
             whole = BASE64_RUN.fullmatch(inner.rstrip(b"=\n"))
@@ -264,7 +278,7 @@ def _from_long_runs(text: str) -> Iterator[str]:
 
 
 def _bytes_of(run: bytes) -> bytes:
-    run = run[: len(run) - (len(run) % 4 == 1)]  # one letter alone is no byte
+    run = run[: len(run) - (len(run) % 4 == 1)]  # a single letter encodes no byte
     return base64.b64decode(run + b"=" * (-len(run) % 4))
 
 

@@ -20,7 +20,7 @@ from krino.engine.pool import LocalPool
 from krino.engine.protocol import Assignment, opened
 from krino.labellers.factory import labeller_from
 from krino.labellers.llm.labeller import LlmLabeller
-from krino.labellers.llm.pace import (
+from krino.labellers.llm.sending.pace import (
     IDLE,
     LONGEST_WAIT,
     ONLY_FAILING_PART,
@@ -29,7 +29,7 @@ from krino.labellers.llm.pace import (
     Liveness,
     patience_for_timeouts,
 )
-from krino.labellers.llm.transport import Transport
+from krino.labellers.llm.sending.transport import Transport
 from krino.labellers.llm.wire import HttpReply
 from receiving import one_by_one
 from toy_judge import ToyJudge

@@ -18,11 +18,11 @@ from openai.types.chat import ChatCompletion
 from fake_llm import FakeServer, Faults, ReceivedRequest
 from krino.contract import Media
 from krino.errors import RunStopped
+from krino.labellers.llm.dialects.openai import AZURE_VERSION, AzureDialect, OpenAIDialect
 from krino.labellers.llm.endpoint import Endpoint
-from krino.labellers.llm.http import backoff_seconds
-from krino.labellers.llm.openai import AZURE_VERSION, AzureDialect, OpenAIDialect
-from krino.labellers.llm.pace import Pace
-from krino.labellers.llm.transport import Transport
+from krino.labellers.llm.sending.http import backoff_seconds
+from krino.labellers.llm.sending.pace import Pace
+from krino.labellers.llm.sending.transport import Transport
 from krino.labellers.llm.wire import TOOL_NAME, Channel, ChatRequest, HttpReply, Params, Turn, read_error, retry_after
 
 KEY = "sk-test"

@@ -16,7 +16,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
-from krino.labellers.llm.deobfuscate import fold
+from krino.labellers.llm.planted.deobfuscate import fold
 
 Kind = Literal["number", "truth", "word", "nothing"]
 Meaning = tuple[Kind, Any]
@@ -178,7 +178,7 @@ def _values_behind(items: Iterator[Item], kinds: Collection[Kind], loose: bool) 
 
 
 def names_with_values(items: Sequence[Item]) -> Iterator[str]:
-    """The names behind which stands what separates a name from its value."""
+    """The names that are followed by a sign that separates a name from its value."""
     for item, after in itertools.pairwise(items):
         if item.name is not None and _KEY_SIGN.search(after.gap):
             yield item.name

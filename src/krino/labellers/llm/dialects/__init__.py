@@ -1,0 +1,1 @@
+"""The request and reply formats of the endpoints: OpenAI, Anthropic and Ollama."""
