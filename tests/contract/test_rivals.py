@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import krino
-from krino.contract.rivals import RIVALS, find_rivals
+from krino.contract.record_fields import RIVALS, find_rivals
 
 CASE: dict[str, Any] = {"question": "When does it open?", "context": ["It opens at 9."], "answer": "It opens at 9."}
 

@@ -67,7 +67,8 @@ def run_until(steps: int, url: str, dialect: Dialect, folder: Path, records: lis
 @pytest.fixture
 def killed_after(monkeypatch: pytest.MonkeyPatch) -> Callable[..., bool]:
     """Judges in a process that is killed at a step; False where it came to its end before."""
-    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))  # so that modules of tests are loaded once
+    tests = str(Path(__file__).parents[1])  # so that modules of tests are loaded once
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, (tests, os.environ.get("PYTHONPATH")))))
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload(["batch_runs", "pytest", "krino.labellers.factory"])
 

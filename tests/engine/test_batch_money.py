@@ -18,7 +18,7 @@ from command_line import environment
 from fake_llm import FakeServer, ReceivedRequest
 from krino.api.running import estimate
 from krino.cases.item import CaseItem
-from krino.engine.batch import at_batch_price
+from krino.engine.batch import use_batch_prices
 from krino.engine.protocol import Assignment, opened
 from krino.labellers.factory import jury, repeated
 from krino.labellers.llm.batch.jobs import BatchJobs
@@ -47,7 +47,7 @@ def test_the_part_of_the_price_is_a_setting_and_an_estimate_goes_by_it() -> None
     with batch_server() as server:
         labeller = model(server.anthropic_url, "openai", batch_price=0.25)
         full = estimate(ToyJudge(), cases(), labeller=labeller).input_cost
-        at_batch_price(labeller)
+        use_batch_prices(labeller)
         assert full is not None
         assert estimate(ToyJudge(), cases(), labeller=labeller).input_cost == pytest.approx(full / 4)
 

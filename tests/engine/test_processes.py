@@ -22,10 +22,10 @@ from krino.cases.item import CaseItem
 from krino.contract import Judgement
 from krino.engine import processes
 from krino.engine.case import Written
-from krino.engine.crew import Crew
-from krino.engine.desk import Kit
+from krino.engine.messages import WorkerSetup
 from krino.engine.processes import AllCores, ProcessLink
 from krino.engine.protocol import Assignment, Finished, opened
+from krino.engine.worker_pool import WorkerPool
 from krino.errors import RunStopped, UsageProblem
 from krino.judges.reference import JudgeReference
 from krino.judges.registry import load_judge
@@ -89,7 +89,7 @@ def test_several_processes_judge_every_case_once(deadly: Any) -> None:
 
 @pytest.mark.parametrize("cases", [3, 4])
 def test_a_small_run_starts_no_process(deadly: Any, monkeypatch: pytest.MonkeyPatch, cases: int) -> None:
-    monkeypatch.setattr(ProcessLink, "hire", None)
+    monkeypatch.setattr(ProcessLink, "start", None)
     monkeypatch.setattr(processes, "FEW", 5)
     assert processes_of(judged(deadly, ["x"] * cases, AllCores(2))) == {os.getpid()}
 
@@ -146,7 +146,7 @@ def test_a_worker_forgets_the_keys_that_it_has_inherited(deadly: Any, monkeypatc
     labeller = krino.llm("m", base_url="http://127.0.0.1:9", api_key="another one", cache="off")
     items = (CaseItem(place, str(place), {"text": text}) for place, text in enumerate(texts))
     cases = opened(items, lambda item, digest: True)
-    asyncio.run(Crew(2, ProcessLink.hire).run(Assignment(deadly, labeller), cases, one_by_one(receive)))
+    asyncio.run(WorkerPool(2, ProcessLink.start).run(Assignment(deadly, labeller), cases, one_by_one(receive)))
     assert {name: found[name] for name in kept} == {"OPENAI_API_KEY": {0}, "MY_OWN": {0}, "ORDINARY": {5}}
     assert os.environ["OPENAI_API_KEY"] == "a secret"
 
@@ -157,10 +157,10 @@ async def test_a_worker_is_started_without_the_keys(deadly: Any, monkeypatch: py
     monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-mine")
     monkeypatch.setenv("ORDINARY", "stays-there")
     labeller = LocalLabeller()
-    kit = Kit(JudgeReference.of(deadly), pack_labeller(labeller)[0], key_variables_of(labeller))
-    link = await ProcessLink.hire(kit)
+    setup = WorkerSetup(JudgeReference.of(deadly), pack_labeller(labeller)[0], key_variables_of(labeller))
+    link = await ProcessLink.start(setup)
     try:
-        environment = Path(f"/proc/{link._process.pid}/environ")
+        environment = Path(f"/proc/{link._child.pid}/environ")
         for _ in range(500):  # until the process has become another program it shows nothing
             if held := environment.read_bytes():
                 break
@@ -229,7 +229,7 @@ def test_a_judge_that_cannot_be_built_there_is_told(deadly: Any, tmp_path: Path)
         judged(Broken(), ["x"] * 20, AllCores(2))
 
 
-TIMES = re.compile(rb'"time":"[^"]+"|"seconds":[0-9.e-]+')
+TIMES = re.compile(rb'"time":"[^"]+"|"seconds":[0-9.e-]+|"seal":"[0-9a-f]+"')  # a seal covers the time
 
 
 def test_workers_write_the_very_lines_that_one_process_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

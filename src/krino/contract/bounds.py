@@ -1,4 +1,4 @@
-"""What an answer about one case may hold, as far as it is known beforehand: ids to choose from, lengths, ranges."""
+"""What labels about one case may hold, as far as the case decides it: ids to choose from, lengths, ranges."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ Choice = str | int | bool | None
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Bounds one place of the labels. Endpoints that hold replies to a schema are told; nothing is checked by it.
+    """A bound on one place of the labels, for endpoints that enforce a schema.
 
-    Whether labels fit the case is for `Judge.check` to say, whoever gave them.
+    Krino itself checks nothing by it: whether labels fit the case is decided by `Judge.check`.
     """
 
     choices: tuple[Choice, ...] | None = None
-    """The only values there are; None among them where the place may be null."""
+    """The only allowed values; None is among them if the place may be null."""
     least: int | None = None
     most: int | None = None
-    """Of the items of a list, of the characters of a text, or of a number itself."""
+    """The number of items of a list or of characters of a text, or the value of a number."""
     fields: tuple[tuple[str, Bound], ...] = ()
-    """Of an object: the bounds of its fields, those without one left out."""
+    """For an object: the bounds of its fields; fields without one are left out."""
     item: Bound | None = None
-    """Of a list: what holds for every item."""
+    """For a list: the bound of every item."""
     items: tuple[Bound, ...] | None = None
-    """Of a list: one bound for each item, in order, and so many items."""
+    """For a list of fixed length: one bound for each item, in order."""
     any_of: tuple[Bound, ...] = ()
-    """One of these holds: for what fields may hold together."""
+    """One of these must hold: for fields that depend on each other."""
 
     @classmethod
     def one_of(cls, choices: Iterable[Choice]) -> Bound:
@@ -39,7 +39,7 @@ class Bound:
 
     @classmethod
     def text(cls, most: int) -> Bound:
-        """A text of at most so many characters."""
+        """A text of at most `most` characters."""
         return cls(most=most)
 
     @classmethod
@@ -49,7 +49,7 @@ class Bound:
 
     @classmethod
     def many(cls, item: Bound | None = None, *, least: int = 0, most: int) -> Bound:
-        """A list of so many items, each within the same bound."""
+        """A list of `least` to `most` items, each within the same bound."""
         return cls(item=item, least=least, most=most)
 
     @classmethod

@@ -1,12 +1,13 @@
-"""Runs a judge's code so that it can neither end the process nor run for ever: both are faults of its case.
+"""Runs a judge's code so that it can neither end the process nor run for ever: both become errors of its case.
 
-`sys.exit()` in a library that a judge calls raises `SystemExit`, which no `except Exception` sees; it would end the run
-and not the case. An endless loop would hold everything up. So each step of a judge is run inside a `CodeLimit`, which
+`sys.exit()` in a library that a judge calls raises `SystemExit`, which `except Exception` does not catch; it would end
+the run and not the case. An endless loop would block everything. So a judge's code runs inside a `CodeLimit`, which
 turns what would end the process, and what takes too long, into a `CodeBroke`.
 
-How a step is broken off depends on the thread. On the main thread an alarm of the system does it, also while a library
-waits or a regular expression runs. On other threads only Python's own steps can be broken off. Where even the alarm is
-of no use (a library that never returns, a judge that catches everything), a worker ends its process (`end_if_stuck`).
+How code is interrupted depends on the thread. On the main thread an alarm of the system does it, also while a library
+waits or a regular expression runs. On other threads only Python's own steps can be interrupted. Where even the alarm
+does not help (a library that never returns, a judge that catches everything), a worker ends its process
+(`end_if_stuck`).
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from krino.errors import UsageProblem, UserInterrupt
 from krino.text.faults import named
 
 CASE_SECONDS = 300.0
-"""What the code of one case may take, the wait for a model not counted, unless the user says otherwise."""
+"""How long the code of one case may take by default, without the wait for a model."""
 AGAIN = 1.0
-"""Seconds between two attempts to break off a step that goes on."""
+"""Seconds between two attempts to interrupt code that goes on."""
 GRACE = 5.0
-"""Seconds after the limit, at most as many as the limit has, in which a step can end before its process is ended."""
+"""Seconds after the limit (never more than the limit itself) before the process is ended."""
 
 
 def seconds_of(given: float) -> float:
@@ -42,7 +43,7 @@ def seconds_of(given: float) -> float:
 
 
 def longest_silence(seconds: float) -> float:
-    """Seconds after which a process that keeps to this limit has said something or is ended."""
+    """Seconds within which a process with this limit shows a sign of life or is ended."""
     return seconds + min(GRACE, seconds) + 1.0
 
 
@@ -55,17 +56,18 @@ class TookTooLong(CodeBroke):
 
 
 class _TimeIsUp(BaseException):
-    """Raised inside the judge's code. No `Exception`: judges catch those."""
+    """Raised inside the judge's code. It is no `Exception`, since judges catch those."""
 
 
 class CodeLimit:
-    """The time that the code of one case may take in all its steps; `with` it around each of them. 0: no limit."""
+    """The time that the code of one case may take in all its steps; each runs `with` it. 0: no limit."""
 
     __slots__ = ("_begun", "_left", "_process", "_seconds", "_uses_alarm")
 
     def __init__(self, seconds: float = CASE_SECONDS) -> None:
         self._seconds = self._left = seconds
-        self._uses_alarm = False
+        self._uses_alarm: bool | None = None
+        """None before the first step: looking costs more than the rest of a step's limit."""
         self._begun = 0.0
         self._process = 0
 
@@ -74,7 +76,8 @@ class CodeLimit:
         self._begun = time.monotonic()
         if self._seconds:
             _hard_end.put_off(self._begun)
-            self._uses_alarm = _can_use_alarm()
+            if self._uses_alarm is None:
+                self._uses_alarm = _can_use_alarm()
             left = max(self._left, 0.001)
             if self._uses_alarm:
                 _alarm.begin(left)
@@ -87,7 +90,7 @@ class CodeLimit:
             (_alarm if self._uses_alarm else _watcher).end()
 
     def __exit__(self, kind: type[BaseException] | None, fault: BaseException | None, _: TracebackType | None) -> None:
-        if os.getpid() != self._process:  # the judge has forked, and this is its copy of Krino: one writes the run
+        if os.getpid() != self._process:  # the judge has forked, and only the original may write the run
             os._exit(1)
         self.stop()
         self._left -= time.monotonic() - self._begun
@@ -101,8 +104,8 @@ class CodeLimit:
 
 
 def _is_users_interrupt(fault: BaseException) -> bool:
-    """Whether somebody wants the program to end. Where Python's own handler is in charge of Ctrl-C, on the main thread,
-    nobody can tell it from what a judge raises."""
+    """Whether the user wants the program to end. If Python's own handler is in charge of Ctrl-C, on the main thread,
+    that cannot be distinguished from an exception of the judge."""
     if not isinstance(fault, KeyboardInterrupt):
         return False
     ambiguous = _is_main() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -117,7 +120,7 @@ def _is_main() -> bool:
 
 
 class _Alarm:
-    """The system's alarm clock. Its handler runs on the main thread, in the middle of the code that it breaks off."""
+    """The system's alarm clock. Its handler runs on the main thread, in the middle of the code that it interrupts."""
 
     def __init__(self) -> None:
         self._is_on = False
@@ -131,7 +134,7 @@ class _Alarm:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
     def ring(self, number: int, frame: FrameType | None) -> None:
-        at_work = frame is None or frame.f_code.co_filename != __file__  # else the step is just beginning or ending
+        at_work = frame is None or frame.f_code.co_filename != __file__  # else the step is beginning or ending
         if self._is_on and at_work:
             raise _TimeIsUp
 
@@ -140,7 +143,7 @@ _alarm = _Alarm()
 
 
 def _can_use_alarm() -> bool:
-    """Not where somebody else has set it (a test runner that limits its tests)."""
+    """Whether the alarm is free: a test runner that limits its tests may have set it."""
     if not hasattr(signal, "setitimer") or not _is_main():
         return False
     handler = signal.getsignal(signal.SIGALRM)
@@ -177,8 +180,8 @@ class _Watcher:
                     self._deadlines.pop(own, None)
                     if own in self._rung:
                         self._rung.discard(own)
-                        _raise_in(own, None)  # what has not been raised yet must not be raised elsewhere
-            except _TimeIsUp:  # it came at the last moment, in here: the step is done
+                        _raise_in(own, None)  # a pending exception must not be raised in later code
+            except _TimeIsUp:  # raised at the last moment, in here: the step is done
                 continue
             return
 
@@ -200,7 +203,7 @@ class _Watcher:
 
 
 def _raise_in(ident: int, fault: type[BaseException] | None) -> None:
-    """Python raises it there between two of its own steps; None takes back what was not raised yet."""
+    """Raise an exception in another thread, between two of Python's own steps; None cancels a pending one."""
     ctypes.pythonapi.PyThreadState_SetAsyncExc(
         ctypes.c_ulong(ident), None if fault is None else ctypes.py_object(fault)
     )
@@ -213,8 +216,8 @@ _watcher = _Watcher()
 
 
 class _HardEnd:
-    """Ends this process where a step goes on long after its time, whatever it does: by a thread that needs no leave of
-    Python's. It is put off about once a second, since that costs more than a step of a quick judge."""
+    """Ends this process if a step goes on long after its time, by a thread that does not need Python's lock. It is put
+    off about once a second, since that costs more than a step of a quick judge."""
 
     def __init__(self) -> None:
         self._seconds = 0.0
@@ -238,13 +241,13 @@ _hard_end = _HardEnd()
 
 
 def end_if_stuck(seconds: float, show_life: Callable[[], None] = lambda: None) -> None:
-    """From now on this process ends if a step goes on for longer than these seconds and a grace, or if nobody calls
-    `is_alive` for as long. `show_life` is called whenever that is put off: for whoever watches from outside, since a
-    process that was stopped cannot end itself."""
+    """From now on this process ends if a step takes longer than these seconds and a grace, or if `is_alive` is not
+    called for as long. `show_life` is called whenever that is put off, for a watcher outside: a stopped process cannot
+    end itself."""
     if seconds:
         _hard_end.begin(seconds, show_life)
 
 
 def is_alive() -> None:
-    """This process waits for something and is not stuck."""
+    """Show that this process waits for something and is not stuck."""
     _hard_end.put_off(time.monotonic())

@@ -32,9 +32,9 @@ KRINO = Path(__file__).resolve().parents[1]
 OF_KRINO = (
     *(
         f"contract/{name}.py"
-        for name in ("__init__", "bounds", "hooks", "judge", "judgement", "labeller", "joining", "reads", "rivals")
+        for name in ("__init__", "bounds", "hooks", "judge", "judgement", "labeller", "joining", "record_fields")
     ),
-    *("errors.py", "cases/row.py", "judges/lazy.py", "judges/shuffling.py", "text"),
+    *("errors.py", "cases/item.py", "judges/copies.py", "judges/lazy.py", "judges/shuffling.py", "text"),
 )
 """What every judge computes with, besides its own files. Models are data of the judges that use them."""
 _FOR_PEOPLE = frozenset({"card.md", "view.py", "overview.py", "exhibits.py", "explain.py", "field_words.py"})
@@ -45,7 +45,7 @@ _WEIGHTS = "model.onnx"
 _INSTALLED = frozenset({"site-packages", "dist-packages"})
 
 Hashes = dict[str, str]
-"""From a name that is the same on every machine to the hash of what stands there."""
+"""From a name that is the same on every machine to the hash of the content."""
 
 
 def of_source(judge: type[AnyJudge]) -> str:
@@ -69,7 +69,7 @@ def of_data(judge: type[AnyJudge]) -> str:
 
 
 def schema_of(model: type[BaseModel]) -> dict[str, Any]:
-    """Of what goes on record; empty for a model of which pydantic cannot write one."""
+    """The schema of what is recorded; empty if pydantic cannot write one for this model."""
     try:
         return model.model_json_schema(by_alias=False, mode="serialization")
     except Exception:

@@ -1,6 +1,6 @@
 """What a judge may have beside `study`, `ask` and `settle`. `Judge` inherits it; a judge overrides what it needs.
 
-Each class below is one capability, with what happens where a judge has not got it; `docs/own_judge.md` lists them all.
+Each class below is one capability, with what happens if a judge does not have it; `docs/own_judge.md` lists them all.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from krino.blocks import Block
 from krino.contract.bounds import Bound
 from krino.contract.judgement import Judgement, RollUp, Settlement, Status
 from krino.contract.labeller import CaseT, FactsT, LabelsT, Questions
-from krino.contract.reads import Reads
+from krino.contract.record_fields import Reads
 from krino.errors import UsageProblem
 
 if TYPE_CHECKING:
@@ -27,17 +27,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RecordFields:
-    """Under which names records hold the fields of a case, and which of the fields people know a case by."""
+    """The names that the fields of a case have in records, and the fields by which people recognise a case."""
 
     main: Sequence[str] = ()
     """The fields by which a person recognises a case; empty: its first few text fields."""
     names: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """The names that a field may have in a record, the best first, where they are not its own."""
+    """For fields that have other names in records: those names, the best first."""
     ambiguous_names: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Those of `names` that may mean something else in a record that has another name of the field as well."""
+    """Those of `names` that may mean something else if the record also has another name of the field."""
     needed: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """Fields that are needed though the model has a default for them (so that `study` can say what is missing), each
-    with the fields of the verdict that need it; none: the whole verdict does. Shown by `krino judges`."""
+    """Fields that are needed although the model has a default for them (so that `study` can say what is missing), each
+    with the fields of the verdict that need it; none means the whole verdict. Shown by `krino judges`."""
     inner_names: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     """For `krino map`, of fields that are lists of objects: the names that each field of the objects may have."""
     words: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class RecordHooks:
 
 
 class LabellingHooks(Generic[CaseT, FactsT, LabelsT]):
-    """The embedded labeller, and help for models."""
+    """The embedded labeller, and bounds for models."""
 
     languages: ClassVar[Sequence[str]] = ()
     """The languages that the embedded labeller reads, by name; empty: it does not depend on the language."""
@@ -80,7 +80,7 @@ class LabellingHooks(Generic[CaseT, FactsT, LabelsT]):
         return None
 
     def bounds(self, case: CaseT, facts: FactsT, asked: Questions, exact: bool) -> Bound | None:
-        """What the labels of this case may hold (ids to choose from, lengths), for endpoints that enforce a schema.
+        """The bounds of the labels of this case (ids to choose from, lengths), for endpoints that enforce a schema.
 
         `asked` are the questions of the case, or of one part. `exact`: with conditions between fields and with texts to
         choose from, for small models; otherwise the same for all cases of one shape, so that schemas repeat.
@@ -104,7 +104,7 @@ class Reordered(Generic[CaseT, FactsT, LabelsT]):
 
 @dataclass(frozen=True, slots=True)
 class Joined(Generic[LabelsT]):
-    """Labels made of several ballots; `ties` says on what the seats were evenly split, and what was taken then."""
+    """Labels joined from several ballots; `ties` says where the votes were even, and what was taken then."""
 
     labels: LabelsT
     ties: tuple[str, ...] = ()
@@ -114,11 +114,11 @@ class VotingHooks(Generic[CaseT, FactsT, LabelsT]):
     """Juries and repeats."""
 
     def reorder(self, case: CaseT, facts: FactsT, draw: Random) -> Reordered[CaseT, FactsT, LabelsT] | None:
-        """For repeats: the case with parts whose order must not matter in another order; None if it has no such."""
+        """For repeats: the case with its exchangeable parts in another order; None if it has none."""
         return None
 
     def join_votes(self, case: CaseT, facts: FactsT, ballots: Sequence[LabelsT]) -> Joined[LabelsT]:
-        """One set of labels from those of several seats, label by label; raises `CannotJudge` on a hopeless tie.
+        """One set of labels from several ballots, label by label; raises `CannotJudge` on a tie without a way out.
 
         Pure, and independent of the order of the ballots. By default the majority decides each field.
         """
@@ -131,22 +131,22 @@ class VotingHooks(Generic[CaseT, FactsT, LabelsT]):
 
 
 class NoFigures(BaseModel):
-    """For judges that give nothing but their verdict."""
+    """For judges without figures."""
 
 
 class ResultHooks(Generic[CaseT, FactsT]):
     """What reports, tables and gates take beside the fields of the verdict."""
 
     figures_model: ClassVar[type[BaseModel]] = NoFigures
-    """Numbers beside the verdict, which are no part of the rubric: every field may be null, and has another name than
-    the fields of the verdict. Reports, exports and gates take them like fields of the verdict."""
+    """Numbers beside the verdict that are not part of the rubric. Every field may be null, and none has the name of a
+    field of the verdict. Reports, exports and gates treat them like fields of the verdict."""
 
     def roll_up(self, verdict: Mapping[str, Any], rules: Mapping[str, str]) -> RollUp | None:
-        """An ok verdict in one word, from its fields and the rules that gave them; None: there is no such word."""
+        """An ok verdict in one word, from its fields and their rules; None: the judge has no such word."""
         return None
 
     def failed_form(self, status: Status, message: str) -> dict[str, Any] | None:
-        """The verdict that the rubric defines for what could not be judged; None: it defines none."""
+        """The verdict that the rubric defines for cases that could not be judged; None: it defines none."""
         return None
 
     def metadata(self, case: CaseT) -> dict[str, Any]:
@@ -163,27 +163,27 @@ class ResultHooks(Generic[CaseT, FactsT]):
 
 @dataclass(frozen=True, slots=True)
 class Exhibit:
-    """One piece of a case under a title, as a person is shown it who labels the case."""
+    """One piece of a case under a title, as it is shown to a person who labels the case."""
 
     title: str
     text: str = ""
-    """As it was written: Markdown, line breaks and greetings included."""
+    """The text as it was written, with Markdown, line breaks and greetings."""
     sentences: tuple[str, ...] = ()
-    """The same in pieces, numbered from 1, where labels refer to them; shown only to who gives labels."""
+    """The same in sentences, numbered from 1, if labels refer to them; shown only to people who label."""
     number: str = ""
-    """What labels call it (`candidate 2`), where that differs from its title; shown only to who gives labels."""
+    """What labels call it (`candidate 2`), if that differs from its title; shown only to people who label."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exhibits:
-    """A case for a person who labels it: what is judged, and beside it what it is judged by."""
+    """A case for a person who labels it: what is judged, and what it is judged by."""
 
     work: tuple[Exhibit, ...]
     sources: tuple[Exhibit, ...]
     request: str = ""
-    """What is asked of who gives labels, without hints."""
+    """What the person is asked, without hints."""
     start: Mapping[str, Any] = field(default_factory=dict)
-    """Labels that the form begins with, where the bounds leave one choice only and filling that in would be a hint."""
+    """Labels that are filled in at first because the bounds leave only one choice."""
 
 
 class Overview(Protocol):
@@ -202,17 +202,17 @@ class DisplayHooks(Generic[CaseT, FactsT]):
     """How people are shown a case and a run."""
 
     def main_inputs(self, case: CaseT) -> dict[str, str]:
-        """What a person recognises the case by, in tables and lists: name to text, the first eight of them are kept.
+        """What a person recognises the case by, in tables and lists: name to text; the first eight are kept.
 
         By default the main `fields`.
         """
-        from krino.contract.case_fields import inputs_of_case
+        from krino.contract.record_fields import inputs_of_case
 
         return inputs_of_case(cast("AnyJudge", self), case)
 
     def raw_inputs(self, record: Mapping[str, Any]) -> dict[str, str]:
         """The same of a record that could not be read as a case, as far as it holds them."""
-        from krino.contract.case_fields import inputs_of_record
+        from krino.contract.record_fields import inputs_of_record
 
         return inputs_of_record(cast("AnyJudge", self), record)
 
@@ -224,12 +224,12 @@ class DisplayHooks(Generic[CaseT, FactsT]):
         """The case as a person sees it who labels it: what was given, never what code found in it or thinks of it.
 
         None: the fields of the record, as they are. `ask` may give models hints that code computed; a person who labels
-        is to be independent of them, so pages show exhibits and never what `ask` writes.
+        must be independent of them, so pages show exhibits and never what `ask` writes.
         """
         return None
 
     def overview(self) -> Overview | None:
-        """Collects what the report says of all cases together beside scores and categories; None: nothing more."""
+        """Collects what the report says about all cases together, beside scores and categories; None: nothing."""
         return None
 
     def explainers(self) -> Mapping[str, Explainer]:

@@ -1,10 +1,10 @@
-"""Joins the labels of several seats into one set: the majority decides each label, and a tie abstains.
+"""Joins the labels of several ballots into one set: the majority decides each label, and a tie abstains.
 
 A closed value (a word of a list, yes or no, a whole number) is voted on: most votes win. A measured number is the
 median. Objects are joined field by field, lists of objects by the field that their class names as `vote_key`. Free
-text is never voted on nor mixed: it is copied, all of it, from a seat that agrees with what was decided around it.
-Where the leaders are level the label becomes null, or a word for "unknown", if it can be that; otherwise the case
-cannot be judged. A judge that knows better what its labels mean joins them itself (`Judge.join_votes`).
+text is never voted on or mixed: it is copied as a whole from a ballot that agrees with what was decided around it. In
+a tie the label becomes null, or a word for "unknown", if it may be that; otherwise the case cannot be judged. A judge
+that knows better what its labels mean joins them itself (`Judge.join_votes`).
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from krino.errors import CannotJudge
 T = TypeVar("T", bound=Hashable)
 ModelT = TypeVar("ModelT", bound=BaseModel)
 UNKNOWN = ("unknown", "unclear", "undecided", "abstain", "cannot_tell", "not_sure")
-"""Words by which labels may say that nothing is said, the first that a label has."""
+"""Words by which a label may abstain; the first of them that the label allows is used."""
 
 
 def join_labels(ballots: Sequence[LabelsT]) -> Joined[LabelsT]:
-    """The generic way; raises `CannotJudge` where a tie leaves a label with no value at all."""
+    """Join labels by majority; raises `CannotJudge` if a tie leaves a label without any value."""
     joining = _Joining()
     labels = joining.objects(sorted(ballots, key=canonical), "")
     if joining.hopeless:
@@ -53,7 +53,7 @@ def spell(votes: Iterable[Hashable]) -> str:
 
 
 def canonical(labels: BaseModel) -> bytes:
-    """The same bytes for the same labels: what is chosen must not hang on who sits where."""
+    """The same bytes for the same labels: the result must not depend on the order of the ballots."""
     return orjson.dumps(labels.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS)
 
 
@@ -63,7 +63,7 @@ class _Joining:
     hopeless: list[str] = field(default_factory=list)
 
     def objects(self, given: Sequence[ModelT], where: str) -> ModelT:
-        """Field by field; what is free text then comes from the one seat that fits the decided fields best."""
+        """Join field by field; free text is copied from the ballot that fits the decided fields best."""
         kinds = {name: _Kind(info.annotation) for name, info in type(given[0]).model_fields.items()}
         decided = {
             name: self.values([getattr(item, name) for item in given], kind, f"{where}.{name}" if where else name)
@@ -86,20 +86,20 @@ class _Joining:
         return self.keyed(given, kind.key, where) if kind.key else self.members(given, where)
 
     def closed(self, votes: Sequence[Any], kind: _Kind, where: str) -> Any:
-        """The value with most votes; of several the abstention, where the label has one."""
+        """The value with the most votes; in a tie the abstention, if the label has one."""
         best = leaders(votes)
         if len(best) == 1:
             return best[0]
-        told = f"{where}: {spell(votes)}"
+        tie = f"{where}: {spell(votes)}"
         if kind.nullable or kind.unknown is not None:
             taken = None if kind.nullable else kind.unknown
-            self.ties.append(f"{told}; taken as {as_word(taken)}")
+            self.ties.append(f"{tie}; taken as {as_word(taken)}")
             return taken
-        self.hopeless.append(f"{told}, and the label has no value for that")
+        self.hopeless.append(f"{tie}, and the label has no value for that")
         return None
 
     def keyed(self, lists: Sequence[Sequence[BaseModel]], name: str, where: str) -> list[BaseModel]:
-        """Objects with the same key are one object; one that half of the seats or fewer name is left out."""
+        """Join objects with the same key; one that at most half of the ballots name is left out."""
         tables = [{getattr(item, name): item for item in items} for items in lists]
         joined = []
         for key in _in_order([list(table) for table in tables]):
@@ -109,7 +109,7 @@ class _Joining:
         return joined
 
     def members(self, lists: Sequence[Sequence[Any]], where: str) -> list[Any]:
-        """Plain values: those that more than half of the seats list."""
+        """The plain values that more than half of the ballots list."""
         counts = Counter(value for items in lists for value in set(items))
         order = _in_order(lists)
         return [value for value in order if self.is_in(counts[value], len(lists), f"{where}[{as_word(value)}]")]
@@ -140,7 +140,7 @@ class _Kind:
         self.listed = bool(lists)
         self.key: str | None = next((key for item in items if (key := getattr(item, "vote_key", None))), None)
         unkeyed = any(isinstance(item, type) and issubclass(item, BaseModel | str | dict) for item in items)
-        # Text, mappings and lists without keys cannot be told to be "the same" in two replies.
+        # Whether text, mappings and lists without keys are "the same" in two replies cannot be decided.
         self.copied = self.model is None and not self.key and (unkeyed or str in parts or not _is_votable(parts, items))
 
 
@@ -153,7 +153,7 @@ def _is_votable(parts: Sequence[Any], items: Sequence[Any]) -> bool:
 
 
 def _parts(annotation: Any) -> Iterable[Any]:
-    """The members of a union, without what is only said about them."""
+    """The members of a union, without annotations."""
     origin = get_origin(annotation)
     if origin is Annotated:
         yield from _parts(get_args(annotation)[0])
@@ -165,7 +165,7 @@ def _parts(annotation: Any) -> Iterable[Any]:
 
 
 def _in_order(lists: Sequence[Sequence[Any]]) -> list[Any]:
-    """Every value once, by where it stands on average in the lists that hold it."""
+    """Every value once, by its average position in the lists that hold it."""
     places: dict[Any, list[int]] = {}
     for items in lists:
         for place, value in enumerate(dict.fromkeys(items)):

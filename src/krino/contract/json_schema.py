@@ -1,7 +1,7 @@
-"""Makes a check of a JSON Schema, as far as pydantic writes it for models of plain values; nothing is converted.
+"""Makes a validator from a JSON Schema, as far as pydantic writes such schemas for models of plain values.
 
-What it does not know it lets pass, a regular expression above all: a schema may come from a file, and one made on
-purpose could keep a reader busy for ever.
+It converts nothing and ignores keywords that it does not know. Regular expressions are among them on purpose: a schema
+may come from a stranger's file, and a malicious expression could take for ever.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ _SIZES = {"minItems": "min_length", "maxItems": "max_length"}
 
 
 def compiled(schema: Schema) -> tuple[CoreSchema, list[CoreSchema]]:
-    """The check, and the definitions that it refers to.
+    """The validator as a core schema, and the definitions that it refers to.
 
-    Raises some exception where the schema makes no sense; the caller knows the file that it stands in.
+    Raises some exception if the schema makes no sense; the caller knows the file that it comes from.
     """
     definitions = schema.get("$defs", {})
     for name in definitions:
@@ -88,7 +88,7 @@ def _object(schema: Schema) -> CoreSchema:
 
 
 def _any_of(branches: list[Any]) -> CoreSchema:
-    """Null apart, so that what is told about a value is what its own kind wants."""
+    """Handle null separately, so that messages about a value name only the type it should have."""
     others = [_core(branch) for branch in branches if branch != {"type": "null"}]
     if len(others) == len(branches):
         return _union(others)
@@ -96,7 +96,7 @@ def _any_of(branches: list[Any]) -> CoreSchema:
 
 
 def _one_of(values: list[Any]) -> CoreSchema:
-    """Of plain values only. A literal takes True for 1, so that what is no text is held to its kind first."""
+    """A choice of plain values. A literal accepts True for 1, so the type of other values than text is checked too."""
     kinds = dict.fromkeys(map(type, values))
     if not kinds.keys() <= _KINDS.keys():
         return core_schema.any_schema()
@@ -122,12 +122,12 @@ def _renamed(names: Mapping[str, str], schema: Schema) -> dict[str, Any]:
 def _target(schema: Schema) -> str:
     reference = schema["$ref"]
     if not reference.startswith(_REFERENCE):
-        raise ValueError(f"{reference} points out of the schema")
+        raise ValueError(f"{reference} points outside the schema")
     return str(reference[len(_REFERENCE) :])
 
 
 def _refuse_circle(name: str, definitions: Mapping[str, Schema]) -> None:
-    """A definition that is only a reference to itself, by whatever way round, says nothing and never ends."""
+    """Refuse a definition that only refers to itself, directly or through others: resolving it would never end."""
     seen = {name}
     while "$ref" in (schema := definitions[name]):
         name = _target(schema)

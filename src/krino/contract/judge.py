@@ -20,7 +20,7 @@ from krino.text.guessing import guessed
 
 OptionsT = TypeVar("OptionsT", bound=BaseModel, default=BaseModel, covariant=True)
 _MODELS = ("case_model", None, "labels_model", "verdict_model", "options_model")
-"""What the parameters of `Judge[...]` stand for; facts need no model."""
+"""The attributes that the parameters of `Judge[...]` set; facts need no model."""
 
 
 class NoOptions(BaseModel):
@@ -48,24 +48,24 @@ class Judge(
     version: ClassVar[str] = "1"
     summary: ClassVar[str]
     default_prompt: ClassVar[str]
-    """What a labeller is told, the same for every case: it comes first, so that prompt caches hit."""
+    """The instructions for a labeller. They are the same for every case and come first, so that prompt caches hit."""
     rules: ClassVar[Mapping[str, str]] = {}
     """Rule id to what the rule says. Every `Ruling` names one of these; a verdict that `settle` returns needs none."""
     options_model: ClassVar[type[BaseModel]] = NoOptions
     data_files: ClassVar[Sequence[str | PathLike[str]]] = ()
     """Files and folders that `study`, `settle` or `label_locally` read (tables, models), as paths from the folder of
-    the class. When one changes, the judge is another judge: verdicts of before are not used again."""
+    the class. When one changes, the judge counts as another: earlier verdicts are not used again."""
     case_model: type[CaseT]
     labels_model: type[LabelsT]
     verdict_model: type[VerdictT]
     options: OptionsT
     _open_models: ClassVar[Mapping[Any, str]] = {}
-    """Of a class that is generic itself: which of its parameters stands for which model."""
+    """For a class that is generic itself: the model that each of its parameters means."""
     _stated: ClassVar[frozenset[str]] = frozenset()
-    """Which of `name` and `summary` a class states itself, here or in a base."""
+    """Which of `name` and `summary` the class or a base of it states."""
 
     def __init_subclass__(cls, **more: Any) -> None:
-        """Take the models from the brackets, and the name and summary from the class where it states none."""
+        """Take the models from the brackets, and name and summary from the class if it states none."""
         super().__init_subclass__(**more)
         opened: dict[Any, str] = {}
         for base in vars(cls).get("__orig_bases__", ()):
@@ -96,7 +96,7 @@ class Judge(
         self.prompt = self.default_prompt if prompt is None else prompt
 
     def _refuse_unknown(self, values: Mapping[str, Any]) -> None:
-        """A misspelt option must not be passed over, whatever the model does with names that it does not know."""
+        """Refuse misspelt options, whatever the model does with unknown names."""
         fields = self.options_model.model_fields
         known = [name for field, info in fields.items() for name in (field, info.alias, info.validation_alias) if name]
         unknown = [str(name) for name in values if name not in known]
@@ -124,11 +124,11 @@ class Judge(
         """What the facts leave open, or None: then no labeller is called and nothing is spent."""
 
     def leaves_open(self, case: CaseT, facts: FactsT) -> bool:
-        """Whether `ask` asks anything. Override it where that is known without writing the questions."""
+        """Whether `ask` asks anything. Override it if that is known without writing the questions."""
         return self.ask(case, facts) is not None
 
     def check(self, case: CaseT, facts: FactsT, labels: LabelsT) -> list[str]:
-        """What is wrong with labels when held against the case (a quote that is not there, an unknown id)."""
+        """What is wrong with labels about this case (a quote that is not there, an unknown id)."""
         return []
 
     @abstractmethod
@@ -139,7 +139,7 @@ class Judge(
         """
 
     def fingerprint(self) -> dict[str, Any]:
-        """Everything of this judge that can change a verdict: what a run must share to be gone on with."""
+        """Everything of this judge that can change a verdict: a run can only be continued with the same."""
         from krino.contract import fingerprint
 
         return {
@@ -158,12 +158,12 @@ AnyJudge = Judge[Any, Any, Any]
 
 
 def _is_model(value: Any) -> bool:
-    """A model of one's own: `BaseModel` itself only stands for a parameter that was left out."""
+    """Whether this is a model of the author's own: `BaseModel` itself means a parameter that was left out."""
     return isinstance(value, type) and issubclass(value, BaseModel) and value is not BaseModel
 
 
 def _stated_models(base: Any) -> list[tuple[str, Any]]:
-    """What a base such as `Judge[Case, Facts, Labels]` says of the models."""
+    """The models that a base such as `Judge[Case, Facts, Labels]` names."""
     origin = get_origin(base)
     if not (isinstance(origin, type) and issubclass(origin, Judge)):
         return []
@@ -180,33 +180,33 @@ def _stated_models(base: Any) -> list[tuple[str, Any]]:
 
 
 class ReadsRecords:
-    """For a judge whose records may be more than one case each, or lists (traces, say). Beside `Judge` as a base."""
+    """For a judge whose records may hold several cases or be lists (traces, for example). A base beside `Judge`."""
 
     def list_field(self, first: Any) -> str | None:
-        """The field that a JSON list is the value of, where a list that begins with `first` is one case as a whole.
+        """The field that a JSON list belongs to, if a list that begins with `first` is one case as a whole.
 
         None: the list is a list of cases.
         """
         return None
 
     def is_case(self, record: Mapping[str, Any]) -> bool:
-        """Whether an object whose only field is a list is a case, and no wrapping around a list of cases."""
+        """Whether an object whose only field is a list is a case, and not a wrapper around a list of cases."""
         return False
 
     def split(self, record: Mapping[str, Any]) -> Iterable[tuple[str | None, Mapping[str, Any]]]:
-        """The cases of one record, each with the id it has by itself: more than one where a record may hold several."""
+        """The cases of one record, each with an id of its own if it has one."""
         return ((None, record),)
 
 
 class AsksInParts(ABC, Generic[CaseT, FactsT, LabelsT]):
-    """For a judge whose questions may be too long for one call (`Questions.parts`). Beside `Judge` as a base."""
+    """For a judge whose questions may be too long for one call (`Questions.parts`). A base beside `Judge`."""
 
     @abstractmethod
     def check_part(self, case: CaseT, facts: FactsT, part: Questions, labels: LabelsT) -> list[str]:
-        """What is wrong with the labels of one part; joined, they have to pass `check` as well."""
+        """What is wrong with the labels of one part; the joined labels must pass `check` as well."""
 
     @abstractmethod
     def join_parts(
         self, case: CaseT, facts: FactsT, labelled: Sequence[tuple[Questions, LabelsT]]
     ) -> tuple[LabelsT, tuple[Finding, ...]]:
-        """The labels of the whole case from those of its parts, and what is worth knowing about the joining."""
+        """The labels of the whole case from those of its parts, with findings about the joining."""

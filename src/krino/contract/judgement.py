@@ -52,7 +52,7 @@ class Ruling(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something worth a reader's eye that is no field of the verdict (a warning, a suspicious text).
+    """Something a reader should know that is no field of the verdict (a warning, a suspicious text).
 
     `where` names a part of the case, or a field of the verdict: then it is shown above the value of that field.
     """
@@ -66,8 +66,8 @@ class Finding:
 class Unread:
     """Text of a case that did not count towards its verdict because nobody read it as content.
 
-    Either no labeller was shown it (cut to fit a prompt), or the labeller set it aside. `where` names the part of the
-    case ("answer", "step 12"), `why` says who left it out and for what reason.
+    Either no labeller was shown it (it was cut to fit a prompt), or the labeller set it aside. `where` names the part
+    of the case ("answer", "step 12"), `why` says who left it out and for what reason.
     """
 
     where: str
@@ -77,10 +77,10 @@ class Unread:
 
 @dataclass(frozen=True, slots=True)
 class Settlement:
-    """What `settle` returns: one ruling for each field of the verdict, and what stands beside the verdict.
+    """What `settle` returns: one ruling for each field of the verdict, and what is recorded beside the verdict.
 
-    `figures` are numbers that the rubric does not have and a reader wants all the same (see `Judge.figures_model`); of
-    those that the judge declares, only the ones that this case has. `unread` lists the text that was left out.
+    `figures` are numbers that are not in the rubric but useful to a reader (see `Judge.figures_model`); only those that
+    this case has. `unread` lists the text that was left out.
     """
 
     rulings: Mapping[str, Ruling]
@@ -91,9 +91,8 @@ class Settlement:
 
 @dataclass(slots=True)
 class Usage:
-    """What one judgement cost; `cost` is null when no price is known, `cached` counts replies had for free.
-
-    Of calls some of which have a price, `cost` is what those cost, and `unpriced` counts the others.
+    """What one judgement cost. `cached` counts replies from the cache, which cost nothing. `cost` covers the calls that
+    have a price and is null if there are none; `unpriced` counts the others.
     """
 
     calls: int = 0
@@ -104,11 +103,11 @@ class Usage:
     seconds: float = 0.0
     unpriced: int = 0
     cache_read_tokens: int = 0
-    """Part of `input_tokens`: what the provider's prompt cache held."""
+    """Part of `input_tokens`: read from the provider's prompt cache."""
     cache_write_tokens: int = 0
-    """Part of `input_tokens`: what was written to that cache."""
+    """Part of `input_tokens`: written to that cache."""
     cache_saved: float | None = None
-    """What that cache saved, where its prices are known; below 0 where writing cost more than reading saved."""
+    """What that cache saved, if its prices are known; negative if writing cost more than reading saved."""
 
     def __post_init__(self) -> None:
         if self.cost is None and not self.unpriced:
@@ -130,7 +129,7 @@ class Usage:
 
     @classmethod
     def of(cls, recorded: Mapping[str, Any]) -> Usage:
-        """As it stands on record; what a later version has added is passed over."""
+        """From a recorded usage; fields that a later version has added are ignored."""
         return cls(**{name: recorded[name] for name in cls.__slots__ if name in recorded})
 
     @property
@@ -151,20 +150,20 @@ class Source:
 
 @dataclass(slots=True)
 class Ballot:
-    """What one seat of a panel said: its labels, and the verdict that they alone would have given."""
+    """What one member of a panel answered: its labels, and the verdict that they alone would have given."""
 
     member: str
     repeat: int = 1
-    """Which asking of this member it was, from 1."""
+    """The number of this repeat, from 1."""
     order: list[int] | None = None
-    """The order in which exchangeable parts were shown, by their numbers in the case; null: as they stand there."""
+    """The order in which exchangeable parts were shown, by their numbers in the case; null: as in the case."""
     labels: dict[str, Any] | None = None
     verdict: dict[str, Any] | None = None
     roll_up: RollUp | None = None
     problem: str | None = None
     """Why there are no labels, or no verdict from them."""
     labeller: dict[str, Any] = field(default_factory=dict)
-    """What the member did otherwise than the panel's description of it says (the reply channel that was used)."""
+    """How the member differed from its description in the panel, for example in the reply channel."""
     usage: Usage = field(default_factory=Usage)
 
 

@@ -1,4 +1,4 @@
-"""What a labeller is: it is shown the questions of one case and answers with labels, never with a score."""
+"""What a labeller is: it answers the questions of one case with labels, never with a score."""
 
 from __future__ import annotations
 
@@ -47,19 +47,19 @@ class Media:
 
 @dataclass(frozen=True, slots=True)
 class Questions:
-    """What the facts leave open in one case: the data to look at and what is asked about it."""
+    """What the facts leave open in one case: the data, and what is asked about it."""
 
     passages: tuple[Passage, ...]
     request: str
     media: tuple[Media, ...] = ()
     parts: tuple[Questions, ...] = ()
-    """Where one call cannot hold it all: pieces that are whole questions, asked instead of this and joined after."""
+    """If one call cannot hold it all: complete questions that are asked instead of this, and joined afterwards."""
     covers: tuple[str, ...] = ()
-    """Of a part: the ids of what it wants labels for."""
+    """For a part: the ids that it asks labels for."""
 
 
 def _as_json(answer: Any) -> bytes:
-    """`ValueError` for what JSON cannot say, endless numbers among it."""
+    """Serialise an answer; raises `ValueError` for what JSON cannot hold, such as infinite numbers."""
     try:
         written = to_json(answer, fallback=dict, inf_nan_mode="constants")
         endless = (b"NaN" in written or b"Infinity" in written) and not is_finite(answer)
@@ -72,7 +72,7 @@ def _as_json(answer: Any) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Task(Generic[CaseT, FactsT, LabelsT]):
-    """One case on a labeller's desk."""
+    """One case that a labeller is asked about."""
 
     judge: Judge[CaseT, FactsT, LabelsT]
     case: CaseT
@@ -82,23 +82,23 @@ class Task(Generic[CaseT, FactsT, LabelsT]):
     input_hash: str = ""
     is_part: bool = False
     repeat: int = 0
-    """0: asked once. On a panel, which asking of this labeller it is: each from the second on is a call of its own."""
+    """0: asked once. On a panel, the number of this repeat; from the second on each is a call of its own."""
     seconds: float = CASE_SECONDS
-    """What the judge's own code may take where a labeller calls it."""
+    """How long the judge's own code may take when a labeller calls it."""
 
     def pieces(self) -> list[Task[CaseT, FactsT, LabelsT]]:
-        """What is asked one by one: the task itself, or a task for each part of its questions."""
+        """The tasks that are asked one by one: this one, or one for each part of its questions."""
         return [replace(self, questions=part, is_part=True) for part in self.questions.parts] or [self]
 
     def accept(self, answer: Any) -> LabelsT:
-        """Labels from a parsed reply, or `ValueError` whose text says exactly what is wrong with it.
+        """Labels from a parsed reply, or a `ValueError` that says exactly what is wrong with it.
 
-        Read as JSON and strictly, whoever says it: no text becomes a number, no number a yes, and none is endless.
+        They are validated strictly, as JSON: no text becomes a number, no number a yes, and none is infinite.
         """
         return self.accept_json(_as_json(answer))
 
     def accept_json(self, written: bytes) -> LabelsT:
-        """The same of a reply that is written as JSON."""
+        """The same for a reply that is serialised already."""
         try:
             labels = self.judge.labels_model.model_validate_json(written, strict=True)
         except ValidationError as error:
@@ -115,13 +115,13 @@ class Task(Generic[CaseT, FactsT, LabelsT]):
 
 
 def in_parts(judge: Judge[CaseT, FactsT, LabelsT]) -> AsksInParts[CaseT, FactsT, LabelsT]:
-    """A judge that has asked in parts: no other one may (`contract.return_checks`)."""
+    """The judge as one that asks in parts; `contract.judge_checks` has made sure of that."""
     return cast("AsksInParts[CaseT, FactsT, LabelsT]", judge)
 
 
 @dataclass(frozen=True, slots=True)
 class Labelled(Generic[LabelsT]):
-    """Accepted labels with what they cost and how they were had."""
+    """Accepted labels, what they cost, and how they were given."""
 
     labels: LabelsT
     info: dict[str, Any]
@@ -132,8 +132,8 @@ class Labelled(Generic[LabelsT]):
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """What asking about one case would take, before anybody is asked; `input_cost` is null without prices, and that of
-    the others where some calls, `unpriced`, have none."""
+    """An estimate of what asking about one case takes. `input_cost` covers the calls that have a price; `unpriced`
+    counts the others."""
 
     calls: int = 0
     cached: int = 0
@@ -141,13 +141,13 @@ class Forecast:
     input_cost: float | None = None
     unpriced: int = 0
     repeated_tokens: int = 0
-    """Part of `input_tokens`: the beginning that every call of the run has, where the provider caches it."""
+    """Part of `input_tokens`: the beginning that is the same in every call, if the provider caches it."""
     repeated_saving: float | None = None
-    """What is saved if that part is read from the provider's cache; null where its prices are not known."""
+    """What is saved if that part is read from the provider's cache; null if its prices are not known."""
 
     @classmethod
     def total(cls, forecasts: Iterable[Forecast]) -> Forecast:
-        """Several askings as one."""
+        """The sum of several forecasts."""
         several = list(forecasts)
         costs = [forecast.input_cost for forecast in several if forecast.input_cost is not None]
         savings = [forecast.repeated_saving for forecast in several if forecast.repeated_saving is not None]
@@ -164,7 +164,7 @@ class Forecast:
 
 @dataclass(frozen=True, slots=True)
 class SoFar:
-    """What a labeller has done in this run, cases under way included: for the progress display."""
+    """What a labeller has done in this run so far, for the progress display."""
 
     usage: Usage
     retries: int = 0
@@ -175,9 +175,9 @@ class Labeller(ABC):
     """Answers questions with labels: the embedded one, an LLM, a jury or a recording."""
 
     workers: int = 64
-    """How many cases may wait for it at the same time."""
+    """How many cases may be under way at the same time."""
     reads_questions: bool = True
-    """False for one that goes by case and facts alone: then no questions are written for it."""
+    """False if it needs only case and facts: then no questions are written for it."""
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
@@ -187,24 +187,24 @@ class Labeller(ABC):
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
         """Labels that `task.accept` has accepted; raises `LabelFailed` when there are none.
 
-        `RunStopped` stops the whole run at once. Where this case has cost something already, raise `LabelFailed` with
-        `stopped=RunStopped(...)` instead: then the cost goes on record before the run stops.
+        `RunStopped` stops the whole run at once. If this case has cost something already, raise `LabelFailed` with
+        `stopped=RunStopped(...)` instead: then the cost is recorded before the run stops.
         """
 
     def forecast(self, task: Task[Any, Any, Any]) -> Forecast:
-        """What `label` would take for this task. Nobody is asked."""
+        """An estimate of what `label` takes for this task, without a call."""
         return Forecast()
 
     def already_spent(self, usage: Usage) -> None:
-        """Told at the start of a session what earlier sessions of the run have spent."""
+        """Called at the start of a session with what earlier sessions of the run have spent."""
         return
 
     def waiting_for(self) -> str | None:
-        """What keeps it from answering at the moment, in a few words for the progress display; None: nothing."""
+        """Why no answers come at the moment, in a few words for the progress display; None: they come."""
         return None
 
     def so_far(self) -> SoFar | None:
-        """What it has spent and gone through; None for one that spends nothing."""
+        """What it has spent so far; None for one that spends nothing."""
         return None
 
     def stop(self) -> None:
@@ -212,7 +212,7 @@ class Labeller(ABC):
         return
 
     async def aclose(self) -> None:
-        """Give back what it holds (connections, files)."""
+        """Close its connections and files."""
         return
 
     async def __aenter__(self) -> Self:
@@ -223,11 +223,11 @@ class Labeller(ABC):
 
 
 def describe_validation(error: ValidationError) -> str:
-    """A pydantic error as one line a field: which field, what is wrong, what stood there."""
+    """A pydantic error in words: for each field its name, what is wrong, and the value."""
     lines = []
     for item in error.errors(include_url=False):
         where = ".".join(str(part) for part in item["loc"])
-        if not where and item["type"] == "value_error":  # a rule of the model's own, which says all that is to be said
+        if not where and item["type"] == "value_error":  # a rule of the model itself, whose message is enough
             lines.append(item["msg"].removeprefix("Value error, "))
             continue
         where = where or "the whole object"

@@ -1,24 +1,23 @@
-"""The engine of batch files: asks models by the file, waits for the replies, and asks again what came to nothing.
+"""The engine of batch files: sends requests in files, waits for the replies, and asks again what was not answered.
 
-Every case is carried through the judge as far as it goes. Where its labeller has to wait for a file, the case is laid
-aside (on disk, one pile a file), and carried again from its start when the file is back: what was asked before is
-found in the ledger of the run, so the conversation goes on where it was. Killed at any moment, the same command does
-the same again with the cases that are not judged, and comes to the same place.
+Every case is judged as far as possible. Where its labeller has to wait for a file, the case is set aside on disk and
+judged again from its start when the file is back: earlier replies are found in the ledger of the run, so the
+conversation goes on where it was. After a kill at any moment, the same command judges the remaining cases in the same
+way and reaches the same state.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
+import pickle
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Iterator
 from pathlib import Path
 
 from krino.contract import Labeller
 from krino.engine.case import Judged, carry
-from krino.engine.desk import bare_case, case_of
-from krino.engine.protocol import BREATH, Assignment, OpenCase, Receive
+from krino.engine.protocol import YIELD_EVERY, Assignment, OpenCase, Receive
 from krino.errors import RunStopped, UsageProblem, Waiting
 from krino.labellers.llm.batch.jobs import BatchJobs
 from krino.labellers.llm.batch.ledger import FOLDER, Ledger
@@ -29,12 +28,12 @@ from krino.labellers.panel import Panel
 from krino.writing import unwritten
 
 PILOT = 3
-"""Cases of a new run that are asked by a call, at the full price, before files are written: what the endpoint does not
-take, how long replies are, and a judge that breaks, are then known in seconds and not after a day."""
+"""Cases of a new run that are asked one by one, at the full price, before files are written. So what the endpoint
+refuses, how long replies are, and whether the judge breaks is known in seconds and not after a day."""
 FIRST_LOOK, LONGEST_PAUSE = 0.25, 30.0
-"""Seconds between two looks at the batches: few at first, more as time goes by."""
+"""Seconds between two looks at the batches, at first and at most."""
 SETTLE = 120.0
-"""Seconds that a batch is looked for which may have been made, before it is made again."""
+"""How long to look for a batch that may have been created, before it is created again."""
 GROWTH, MOST_GROWTH = 1.3, 50
 
 
@@ -52,7 +51,7 @@ class BatchFiles:
             raise UsageProblem("batch files need a run folder: the state of what is out is kept there")
         self._labeller = assignment.labeller
         ledger = Ledger(assignment.folder / FOLDER)
-        piles = _Piles(ledger.folder)
+        waiting = _WaitingCases(ledger.folder)
         try:
             if ledger.is_new:
                 await self._ask_first(assignment, cases, receive)
@@ -60,21 +59,21 @@ class BatchFiles:
             settle = min(SETTLE, 4 * self._longest_pause)
             batch_jobs = [BatchJobs(model, ledger, self._sizes, pause, settle) for model in models]
             try:
-                await _Round(self, assignment, batch_jobs, piles, receive).run(cases)
+                await _Round(self, assignment, batch_jobs, waiting, receive).run(cases)
             finally:
                 for jobs in batch_jobs:
                     await jobs.aclose()
         finally:
             try:
-                for case in piles.all():
+                for case in waiting.all():
                     await receive([(case, None)])
             finally:
                 self._end(ledger)
 
     @staticmethod
     def _end(ledger: Ledger) -> None:
-        """A reply that nobody has used may be for a case that only the next pass takes up; a run that is finished
-        forgets them (`forget_answered`)."""
+        """Keep replies that no case has used: the next pass may need them. A finished run drops them
+        (`forget_answered`)."""
         ledger.end(keep=ledger.is_out() or ledger.has_replies())
 
     def stop(self) -> None:
@@ -87,7 +86,7 @@ class BatchFiles:
         return self._stopping.is_set()
 
     async def pause(self, looks: int) -> None:
-        """Until the next look; a stop ends it."""
+        """Wait for the next look, or until the run is stopped."""
         seconds = min(self._longest_pause, FIRST_LOOK * GROWTH ** min(looks, MOST_GROWTH))
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), seconds)
@@ -98,7 +97,7 @@ class BatchFiles:
             if case is None:
                 return
             try:
-                judged = await _carried(assignment, case)
+                judged = await _start_case(assignment, case)
             except RunStopped:
                 await receive([(case, None)])
                 raise
@@ -112,10 +111,15 @@ class _Round:
     """The work of one session."""
 
     def __init__(
-        self, engine: BatchFiles, assignment: Assignment, batch_jobs: list[BatchJobs], piles: _Piles, receive: Receive
+        self,
+        engine: BatchFiles,
+        assignment: Assignment,
+        batch_jobs: list[BatchJobs],
+        waiting: _WaitingCases,
+        receive: Receive,
     ) -> None:
         self._engine, self._assignment, self._receive = engine, assignment, receive
-        self._jobs, self._piles = batch_jobs, piles
+        self._jobs, self._waiting = batch_jobs, waiting
         self._ledger = batch_jobs[0].ledger
 
     async def run(self, cases: AsyncIterator[OpenCase]) -> None:
@@ -124,8 +128,8 @@ class _Round:
         number = 0
         async for case in cases:
             number += 1
-            await self._carry(case)
-            if number % BREATH == 0:
+            await self._judge(case)
+            if number % YIELD_EVERY == 0:
                 await asyncio.sleep(0)
             if self._engine.stopping:
                 self._stop()
@@ -133,7 +137,7 @@ class _Round:
 
     async def _until_all_are_back(self) -> None:
         looks = 0
-        while self._piles.numbers():
+        while self._waiting.numbers():
             if self._engine.stopping:
                 self._stop()
             await self._send(whole=False)
@@ -141,24 +145,24 @@ class _Round:
             looks = 0 if back else looks + 1
             out = any(jobs.outstanding() for jobs in self._jobs)
             for number in [*back, *([LATER] if back or not out else [])]:
-                for case in self._piles.take(number):
-                    await self._carry(case)
-            if self._piles.numbers() and not back and out:
+                for case in self._waiting.take(number):
+                    await self._judge(case)
+            if self._waiting.numbers() and not back and out:
                 await self._engine.pause(looks)
 
-    async def _carry(self, case: OpenCase) -> None:
-        """As far as the case goes: to its judgement, or onto the pile of the file that it waits for."""
+    async def _judge(self, case: OpenCase) -> None:
+        """Judge a case, or set it aside if its labeller waits for a file."""
         assignment = self._assignment
         for jobs in self._jobs:
             jobs.queue.used_replies.clear()
         try:
-            judged = await _carried(assignment, case)
+            judged = await _start_case(assignment, case)
         except Waiting as waiting:
-            self._piles.add(waiting.batch, case)
+            self._waiting.add(waiting.batch, case)
             await self._send(whole=True)
             return
         except RunStopped:
-            for key, turn in self._read():
+            for key, turn in self._used_replies():
                 self._ledger.allow_again(key, turn)
             await self._receive([(case, None)])
             raise
@@ -168,14 +172,14 @@ class _Round:
         except RunStopped as reason:  # the judgement is on record all the same
             stop = reason
         judged.keep_view(assignment.judge, assignment.views, assignment.case_seconds)
-        for key, turn in self._read():
+        for key, turn in self._used_replies():
             self._ledger.use(key, turn)
         if stop is not None:
             raise stop
 
-    def _read(self) -> Iterator[tuple[bytes, int]]:
-        """The replies that the case at hand was carried by."""
-        return (letter for jobs in self._jobs for letter in jobs.queue.used_replies)
+    def _used_replies(self) -> Iterator[tuple[bytes, int]]:
+        """The replies that the current case has used."""
+        return (reply for jobs in self._jobs for reply in jobs.queue.used_replies)
 
     async def _send(self, *, whole: bool) -> None:
         """Send the files that are written; `whole`: only those that are full."""
@@ -190,31 +194,31 @@ class _Round:
         out = [batch for jobs in self._jobs for batch in jobs.outstanding() if batch.state != "ready"]
         requests = sum(batch.requests for batch in out)
         files = "1 batch" if len(out) == 1 else f"{len(out)} batches"
-        told = f"; {requests:,} requests in {files} are at the provider, and this command collects them"
-        raise RunStopped(f"stopped by the user{told if out else ''}", kind="interrupt")
+        collected = f"; {requests:,} requests in {files} are at the provider, and this command collects them"
+        raise RunStopped(f"stopped by the user{collected if out else ''}", kind="interrupt")
 
 
-def _carried(assignment: Assignment, case: OpenCase) -> Awaitable[Judged]:
+def _start_case(assignment: Assignment, case: OpenCase) -> Awaitable[Judged]:
     seconds = assignment.case_seconds
     return carry(assignment.judge, assignment.labeller, case.item, case.digest, seconds=seconds)
 
 
-class _Piles:
-    """Cases that wait, one pile a batch, on disk: they are needed again in this session only.
+class _WaitingCases:
+    """Waiting cases by batch, on disk. They are needed in this session only.
 
-    The files have no name, so nobody else can write to them, and they hold JSON: reading it back runs no code.
+    The files have no name, so nobody else can write to them.
     """
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._open: dict[int, _Pile] = {}
+        self._open: dict[int, _CaseFile] = {}
         self._begun: Iterator[OpenCase] = iter(())
-        """The rest of a pile of which not all have been taken yet."""
+        """The remaining cases of the batch that is being taken."""
 
     def add(self, number: int, case: OpenCase) -> None:
         try:
             if number not in self._open:
-                self._open[number] = _Pile(self._folder)
+                self._open[number] = _CaseFile(self._folder)
             self._open[number].add(case)
         except OSError as error:
             raise unwritten(self._folder, error) from None
@@ -223,35 +227,35 @@ class _Piles:
         return sorted(self._open)
 
     def take(self, number: int) -> Iterator[OpenCase]:
-        """The cases of a pile, which is gone then; new ones may be laid on one of the same number meanwhile."""
+        """Take the cases of a batch; others may be added under the same number meanwhile."""
         if number in self._open:
             self._begun = self._open.pop(number).take()
-            for case in self._begun:  # noqa: UP028 - `yield from` would end the pile when its reader stops early
+            for case in self._begun:  # noqa: UP028 - `yield from` would close the inner iterator when its reader stops early
                 yield case
 
     def all(self) -> Iterator[OpenCase]:
-        """Whatever waits, and first of all the rest of a pile that somebody stopped taking from."""
+        """All waiting cases, beginning with the rest of a batch that was not taken to its end."""
         yield from self._begun
         for number in self.numbers():
             yield from self.take(number)
 
 
-class _Pile:
-    """One pile."""
+class _CaseFile:
+    """The waiting cases of one batch."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - closed when all is taken
         self._odd: list[OpenCase] = []
-        """Cases that JSON cannot hold (nested too deep, or records of a program's own): they stay in memory."""
+        """Cases that cannot be pickled (nested too deep, or records of a program's own): they stay in memory."""
 
     def add(self, case: OpenCase) -> None:
         try:
-            line = json.dumps(bare_case(*case)).encode()
-        except (RecursionError, TypeError, ValueError):
+            packed = pickle.dumps(case, pickle.HIGHEST_PROTOCOL)
+        except Exception:
             self._odd.append(case)
             return
-        self._file.write(line + b"\n")
+        self._file.write(packed)
 
     def take(self) -> Iterator[OpenCase]:
         yield from self._odd
@@ -260,18 +264,19 @@ class _Pile:
                 self._file.seek(0)  # which writes the rest of it
             except OSError as error:
                 raise unwritten(self._folder, error) from None
-            for line in self._file:
-                yield case_of(json.loads(line))
+            with contextlib.suppress(EOFError):
+                while True:
+                    yield pickle.load(self._file)  # noqa: S301 - written above
 
 
-def at_batch_price(labeller: Labeller) -> None:
-    """For an estimate: what the models of a labeller cost in batch files."""
+def use_batch_prices(labeller: Labeller) -> None:
+    """Use the prices of batch files, for an estimate."""
     for model in models_of(labeller):
         model.use_price_factor(model.settings["batch_price"])
 
 
 def models_of(labeller: Labeller) -> list[LlmLabeller]:
-    """The models that a labeller asks; raises `UsageProblem` where batch files cannot be had of one."""
+    """The models that a labeller asks; raises `UsageProblem` if the provider of one has no batch files."""
     members = labeller.members.values() if isinstance(labeller, Panel) else [labeller]
     models = [member for member in members if isinstance(member, LlmLabeller)]
     for model in models:

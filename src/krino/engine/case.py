@@ -1,4 +1,4 @@
-"""One case through a judge: read, study, ask, label, settle. Whatever happens, a judgement comes out."""
+"""Takes one case through a judge: read, study, ask, label, settle. Whatever happens, there is a judgement."""
 
 from __future__ import annotations
 
@@ -27,11 +27,9 @@ from krino.contract import (
     Usage,
     hash_record,
 )
-from krino.contract.case_fields import bounded_inputs
 from krino.contract.code_limit import CASE_SECONDS, CodeBroke, CodeLimit
-from krino.contract.in_step import ALONE, Turns
-from krino.contract.return_checks import BrokenContract, check_questions, figures_of, settle_case, verdict_of
-from krino.contract.rivals import find_rival_fields
+from krino.contract.judge_checks import BrokenContract, check_questions, figures_of, settle_case, verdict_of
+from krino.contract.record_fields import bounded_inputs, find_rival_fields
 from krino.contract.source_lines import locate_fault
 from krino.engine.views import StudiedCase, ViewKeeper
 from krino.errors import CannotJudge, LabelFailed, RunStopped, Undecided, UsageProblem, Waiting
@@ -43,24 +41,24 @@ _LONGEST_UNREAD = 300
 
 
 class Judged(NamedTuple):
-    """A case that was judged; `stop` says why the run must end after it, if it must (a spent budget, say)."""
+    """A judged case. `stop`: why the run must end after it, for example a spent budget."""
 
     judgement: Judgement
     stop: RunStopped | None = None
     studied: StudiedCase | None = None
-    """For whoever makes its view; None where the judge could not read or study it."""
+    """What a view is made from; None if the judge could not read or study the case."""
 
     def keep_view(self, judge: AnyJudge, views: ViewKeeper | None, seconds: float = CASE_SECONDS) -> None:
-        """Once the judgement is on record: a view is never what a paid judgement waits for."""
+        """Call it after the judgement was recorded: a paid judgement must not wait for a view."""
         if views is not None:
             views.keep(judge, self.studied, self.judgement, seconds)
 
 
 class Written(NamedTuple):
-    """A judgement as the line of its journal, with what a run must know of it: what a worker sends back.
+    """A judgement as its line in the journal, with what a run needs to know of it: what a worker sends back.
 
-    It answers to the names that a journal and a `Trial` ask a judgement for. Whoever starts a run on workers then
-    takes no judgement apart and puts none together.
+    It has the attributes of a judgement that a journal and a `Trial` read, so the process that writes the run never has
+    to parse a judgement of a worker.
     """
 
     line: bytes
@@ -69,7 +67,7 @@ class Written(NamedTuple):
     usage: Usage
     error: str | None = None
     labels: Mapping[str, Any] | None = None
-    """Of an error only, where they tell that labelling was paid for before the judge broke."""
+    """Only of errors, where they show that labels were paid for before the judge broke."""
 
     def to_json(self) -> bytes:
         return self.line
@@ -79,7 +77,7 @@ class Written(NamedTuple):
 
 
 def written(judge: AnyJudge, item: CaseItem, judgement: Judgement) -> Written:
-    """The judgement as its line; if something in it cannot be written down, the case is an error, not the run."""
+    """Serialise a judgement; if something in it cannot be written, the case becomes an error and the run goes on."""
     try:
         line = judgement.to_json()
     except ValueError as fault:
@@ -90,12 +88,12 @@ def written(judge: AnyJudge, item: CaseItem, judgement: Judgement) -> Written:
 
 
 def unwritable(judge: AnyJudge, item: CaseItem, judgement: Judgement | Written, fault: ValueError) -> Judgement:
-    """In place of a judgement that no journal takes: an error that tells why, with what was paid."""
+    """The error that replaces a judgement which cannot be written, with the reason and what was paid."""
     return without_verdict(judge, item, judgement.input_hash, "error", describe_fault(fault), usage=judgement.usage)
 
 
 def input_hash(item: CaseItem, judge: AnyJudge | None) -> str:
-    """The identity of a case is what its judge reads; of one that cannot be read, what was wrong with it and where."""
+    """The hash of what the judge reads of a case; for a case that cannot be read, of the problem and the raw text."""
     if item.record is None:
         return hash_record([item.problem, item.raw])
     return hash_record(item.record) if judge is None else content_hash(judge, item.record)
@@ -113,46 +111,34 @@ async def carry(
     labeller: Labeller,
     item: CaseItem,
     digest: str | None = None,
-    turns: Turns = ALONE,
     seconds: float = CASE_SECONDS,
 ) -> Judged:
-    """Only `RunStopped`, `UsageProblem` and `Waiting` get out; every other fault is a judgement that tells it.
+    """Judge one case. Of all faults only `RunStopped`, `UsageProblem` and `Waiting` are raised: others are recorded.
 
-    `turns`: of a case that is carried among others; each step is taken when they take it. `seconds`: what the judge's
-    code may take; see `contract.code_limit`.
+    Args:
+        seconds: what the judge's own code may take; see `contract.code_limit`.
     """
     limit = CodeLimit(seconds)
     known = _Known(judge, item, digest or input_hash(item, judge), seconds)
     if item.record is None:
         return known.judged(known.without_verdict("failed", item.problem or "the case could not be read"))
     try:
-        await turns.take()
         with limit:
             known.case = judge.read(item.record)
             known.inputs = bounded_inputs(judge.main_inputs(known.case))  # before anything is paid: it costs nothing
-        await turns.take()
-        with limit:
             facts = known.facts = judge.study(known.case)
-        known.is_studied = True
-        await turns.take()
-        with limit:
+            known.is_studied = True
             questions = known.questions = open_questions(judge, labeller, known.case, facts)
             known.has_questions = labeller.reads_questions
         if questions is not None:
             task = Task(judge, known.case, facts, questions, item.index, known.digest, seconds=seconds)
             known.labelled = await labeller.label(task)
-            if known.labelled.usage.calls:
-                turns.hurry()
+        # Nothing is awaited from here on: a case that was paid for is recorded even if the run is cancelled.
         labels = known.labelled.labels if known.labelled else None
-        await turns.finish()
         with limit:
             settlement = settle_case(judge, known.case, facts, labels)
-        await turns.finish()
-        with limit:
             known.verdict = verdict_of(judge, settlement)
             known.figures = figures_of(judge, settlement) if judge.figures_model.model_fields else {}
-        await turns.finish()
-        with limit:
             return known.judged(known.judgement(settlement))
     except Undecided as tie:
         return known.judged(known.without_verdict("failed", words_of(tie), **_asked(labeller, tie)))
@@ -173,14 +159,14 @@ async def carry(
 
 
 def open_questions(judge: AnyJudge, labeller: Labeller, case: Any, facts: Any) -> Questions | None:
-    """What the labeller is asked; a labeller that reads no questions is spared their writing."""
+    """What the labeller is asked; for a labeller that reads no questions, none are written."""
     if labeller.reads_questions:
         return check_questions(judge, judge.ask(case, facts))
     return Questions((), "") if judge.leaves_open(case, facts) else None
 
 
 def describe_fault(fault: BaseException, judge: AnyJudge | None = None) -> str:
-    """What went wrong and where in the code, in one line; of a judge's fault, where in the judge's own code."""
+    """What went wrong and where, in one line; for a fault of a judge, the place in the judge's own code."""
     if isinstance(fault, BrokenContract):
         return words_of(fault)
     if isinstance(fault, CodeBroke):
@@ -198,24 +184,24 @@ def without_verdict(
     seconds: float = CASE_SECONDS,
     **more: Any,
 ) -> Judgement:
-    """A judgement that explains why there is no verdict; `more` are further fields of it."""
+    """A judgement that says why there is no verdict; `more` are its other fields."""
 
     def made(status: Status, message: str, verdict: dict[str, Any] | None) -> Judgement:
-        told = {"reason" if status == "failed" else "error": message}
-        return _judgement(judge, item, digest, status=status, verdict=verdict, **told, **more)
+        reason = {"reason" if status == "failed" else "error": message}
+        return _judgement(judge, item, digest, status=status, verdict=verdict, **reason, **more)
 
     message = sound(message)
     try:
         with CodeLimit(seconds):
             form = judge.failed_form(status, message)
         return made(status, message, form)
-    except Exception as fault:  # the judge's own failed form is no good: say so, and give none
+    except Exception as fault:  # the judge's own failed form is faulty: say so, and use none
         return made("error", f"{message}; and the judge's failed form: {describe_fault(fault, judge)}", None)
 
 
 @dataclass(slots=True)
 class _Known:
-    """What is known of a case so far. The judgement is made of it in one go, at whichever step the case ends."""
+    """What is known of a case so far. The judgement is made from it, at whichever step the case ends."""
 
     judge: AnyJudge
     item: CaseItem
@@ -226,7 +212,7 @@ class _Known:
     is_studied: bool = False
     questions: Questions | None = None
     has_questions: bool = False
-    """Whether `questions` are what a labeller read; for one that reads none they were not written."""
+    """Whether `questions` were written; for a labeller that reads none they are not."""
     inputs: dict[str, str] = field(default_factory=dict)
     labelled: Labelled[Any] | None = None
     verdict: dict[str, Any] = field(default_factory=dict)
@@ -240,14 +226,14 @@ class _Known:
         return find_rival_fields(self.judge, self.item.record or {})
 
     def judgement(self, settlement: Settlement) -> Judgement:
-        """Of a case whose verdict is known."""
+        """The judgement of a case whose verdict is known."""
         judge, labelled = self.judge, self.labelled
         columns = judge.metadata(self.case) | judge.columns(self.case, self.facts, settlement)
         metadata = metadata_with(columns, self.item.record or {})
-        orjson.dumps(metadata)  # what cannot be written down must be known here, not when the line is written
+        orjson.dumps(metadata)  # raises here, where the case becomes an error, and not when the line is written
         rulings = settlement.rulings
-        told = {**rulings, **settlement.figures}
-        rules = {field: ruling.rule for field, ruling in told.items()}
+        decided = {**rulings, **settlement.figures}
+        rules = {field: ruling.rule for field, ruling in decided.items()}
         judgement = _judgement(
             judge,
             self.item,
@@ -258,7 +244,7 @@ class _Known:
             decided_by={field: "labeller" if ruling.from_labels else ruling.rule for field, ruling in rulings.items()},
             rules=rules,
             roll_up=judge.roll_up(self.verdict, rules),
-            evidence={field: list(ruling.evidence) for field, ruling in told.items() if ruling.evidence},
+            evidence={field: list(ruling.evidence) for field, ruling in decided.items() if ruling.evidence},
             findings=[*settlement.findings, *self.rivals(), *(labelled.findings if labelled else ())],
             labeller_findings=len(labelled.findings) if labelled else 0,
             unread=_bound_unread(settlement.unread),
@@ -269,13 +255,13 @@ class _Known:
         return judgement.of_model(judge.verdict_model)
 
     def without_verdict(self, status: Status, message: str, **more: Any) -> Judgement:
-        """What can be known without a verdict is kept, so that failures are found and counted where they belong."""
+        """Metadata and inputs are kept without a verdict, so that failures are found and counted in their slices."""
         record = self.item.record
         known = (
             {"metadata": self._metadata(record), "inputs": self.inputs or self._raw_inputs(record)} if record else {}
         )
-        told = {**known, **(more or self._paid())}
-        return without_verdict(self.judge, self.item, self.digest, status, message, seconds=self.seconds, **told)
+        fields = {**known, **(more or self._paid())}
+        return without_verdict(self.judge, self.item, self.digest, status, message, seconds=self.seconds, **fields)
 
     def _paid(self) -> dict[str, Any]:
         labelled = self.labelled
@@ -306,7 +292,7 @@ class _Known:
 
 
 def _bound_unread(unread: Sequence[Unread]) -> list[Unread]:
-    """A journal line names what was left out without growing with it."""
+    """What was left out, cut to a bound: a journal line must not grow with it."""
     shown = [replace(left, text=cut(left.text, _LONGEST_UNREAD)) for left in unread[:_MOST_UNREAD]]
     if more := len(unread) - len(shown):
         shown.append(Unread("case", f"{more:,} more pieces of text", f"only the first {_MOST_UNREAD} are listed"))
@@ -327,7 +313,7 @@ def _judgement(judge: AnyJudge, item: CaseItem, digest: str, **fields: Any) -> J
 
 
 def _asked(labeller: Labeller, failure: LabelFailed | Undecided) -> dict[str, Any]:
-    """Labelling came to nothing, but who was asked, what they said and what it cost is on record."""
+    """What is recorded of labelling that failed: who was asked, what they answered and what it cost."""
     return {
         "labeller": labeller.describe(),
         "usage": failure.usage or Usage(),

@@ -1,4 +1,4 @@
-"""The engine of all cores: a crew (`engine.crew`) whose workers are processes of this machine."""
+"""The engine of all cores: a worker pool (`engine.worker_pool`) whose workers are processes of this machine."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import asyncio
 import math
 import multiprocessing
 import os
-import signal
 import threading
 import time
 from collections import deque
@@ -18,18 +17,19 @@ from typing import Any
 
 from krino.contract import AnyJudge
 from krino.contract.code_limit import longest_silence
-from krino.engine.crew import Crew, WorkerLost
-from krino.engine.desk import LIFE, Desk, FromWorker, Kit, ToWorker
+from krino.engine.child_process import ChildProcess
+from krino.engine.messages import FromWorker, ToWorker, WorkerSetup
 from krino.engine.pool import LocalPool
 from krino.engine.protocol import Assignment, Engine, OpenCase, ReceiveAny
-from krino.engine.started import environment_without
+from krino.engine.worker import HEARTBEAT, Worker
+from krino.engine.worker_pool import WorkerLost, WorkerPool
 from krino.labellers.local import LocalLabeller
 from krino.text.faults import named
 
 FEW = 96
-"""Fewer cases than that are judged by this process itself: they are done before other processes have started."""
+"""Fewer cases than this are judged in this process: they are done before other processes have started."""
 AT_ONCE = 1.0
-"""Seconds in which those must have been read. A stream that gives fewer is not kept waiting for more of them."""
+"""Seconds in which those must have been read. A slower stream is not waited for."""
 
 
 def usable_cores() -> int:
@@ -75,7 +75,7 @@ class AllCores:
         if self._stopping:
             await stream.give_back(receive)
             return
-        self._current = Crew(1 if small else self._workers, ProcessLink.hire)
+        self._current = WorkerPool(1 if small else self._workers, ProcessLink.start)
         await self._current.run(assignment, stream, receive)
 
     def stop(self) -> None:
@@ -89,13 +89,13 @@ def is_apart(judge: AnyJudge, seconds: float) -> bool:
 
 
 class _Ahead:
-    """A stream of cases that can be looked at before it is used."""
+    """A stream of cases with a look ahead."""
 
     def __init__(self, cases: AsyncIterator[OpenCase]) -> None:
         self._cases = cases
         self._held: deque[OpenCase] = deque()
         self._end: Exception | None = None
-        """How the stream ended, also where something broke it off: that is told after the cases before it."""
+        """How the stream ended, or the fault that broke it off; raised after the cases before it."""
 
     def __aiter__(self) -> _Ahead:
         return self
@@ -111,7 +111,7 @@ class _Ahead:
         raise self._end
 
     async def has(self, count: int, seconds: float = math.inf) -> bool:
-        """Whether so many cases are there, or come in this time."""
+        """Whether this many cases are there, or arrive within this time."""
         begun = time.monotonic()
         try:
             while len(self._held) < count and self._end is None and time.monotonic() - begun < seconds:
@@ -122,7 +122,7 @@ class _Ahead:
 
     @property
     def is_at_end(self) -> bool:
-        """Whether nothing comes after what was looked at."""
+        """Whether no case follows those that were read ahead."""
         return self._end is not None
 
     async def first(self, count: int) -> AsyncGenerator[OpenCase, None]:
@@ -133,93 +133,85 @@ class _Ahead:
                 return
 
     async def give_back(self, receive: ReceiveAny) -> None:
-        """The cases that were read, of a run that was stopped before anybody had them."""
+        """Hand back cases that were read, of a run that was stopped before they were begun."""
         held, self._held = self._held, deque()
         await receive([(case, None) for case in held])
 
 
 class ProcessLink:
-    """A `Link` to a process, over a pipe. When either side is gone, the other one reads the end of the pipe."""
+    """A `Link` to a process of this machine."""
 
-    def __init__(self, kit: Kit) -> None:
-        context = multiprocessing.get_context("spawn")  # a fork would copy the event loop and the threads of models
-        self._pipe, theirs = context.Pipe()
-        self._pulse = context.RawValue("Q", 0)
-        self._patience = longest_silence(kit.case_seconds) + 2 * LIFE
-        work = (theirs, kit, self._pulse)
-        self._process = context.Process(target=_work, args=work, name="krino-worker", daemon=True)
-        with environment_without(kit.keys_in):
-            self._process.start()
-        theirs.close()
+    def __init__(self, setup: WorkerSetup) -> None:
+        self._pulse = multiprocessing.get_context("spawn").RawValue("Q", 0)
+        """Counts the signs of life of the worker."""
+        self._patience = longest_silence(setup.case_seconds) + 2 * HEARTBEAT
+        self._child = ChildProcess(_work, setup, self._pulse, name="krino-worker", without=setup.keys_in)
         self._threads = ThreadPoolExecutor(2, "krino-link")  # one may send while the other waits
 
     @classmethod
-    async def hire(cls, kit: Kit) -> ProcessLink:
-        return cls(kit)
+    async def start(cls, setup: WorkerSetup) -> ProcessLink:
+        return cls(setup)
 
     async def send(self, messages: list[ToWorker]) -> None:
         try:
-            await asyncio.get_running_loop().run_in_executor(self._threads, self._pipe.send, messages)
+            await asyncio.get_running_loop().run_in_executor(self._threads, self._child.pipe.send, messages)
         except OSError as error:
             raise WorkerLost(str(error)) from None
 
     async def receive(self) -> list[FromWorker]:
-        hearing = asyncio.get_running_loop().run_in_executor(self._threads, self._pipe.recv)
+        receiving = asyncio.get_running_loop().run_in_executor(self._threads, self._child.pipe.recv)
         try:
-            await self._heard_or_stopped(hearing)
-            heard = hearing.result()
+            await self._wait_while_alive(receiving)
+            messages = receiving.result()
         except (EOFError, OSError):
             raise WorkerLost("its process has ended") from None
         except Exception as fault:  # a judge has written into the pipe
-            raise WorkerLost(f"what it says cannot be read: {named(fault)}") from None
+            raise WorkerLost(f"its message cannot be read: {named(fault)}") from None
         finally:
-            hearing.cancel()
-        if not isinstance(heard, list) or not all(isinstance(message, FromWorker) for message in heard):
-            raise WorkerLost("what it says makes no sense")
-        return heard
+            receiving.cancel()
+        if not isinstance(messages, list) or not all(isinstance(message, FromWorker) for message in messages):
+            raise WorkerLost("its message makes no sense")
+        return messages
 
-    async def _heard_or_stopped(self, hearing: asyncio.Future[Any]) -> None:
-        """Until a message is there; raises `WorkerLost` where there is no sign of life for longer than a case may take.
-        Seconds are counted one by one: while this process itself is stopped, none goes by."""
+    async def _wait_while_alive(self, receiving: asyncio.Future[Any]) -> None:
+        """Raises `WorkerLost` without a sign of life for longer than a case may take. Seconds are counted one by one:
+        while this process itself is stopped, none goes by."""
         quiet, last = 0, self._pulse.value
-        while not (await asyncio.wait({hearing}, timeout=1.0))[0]:
+        while not (await asyncio.wait({receiving}, timeout=1.0))[0]:
             quiet = quiet + 1 if self._pulse.value == last else 0
             last = self._pulse.value
-            if last and quiet > self._patience:  # nothing was heard of it yet while its judge is loaded
+            if last and quiet > self._patience:  # there is no sign of life yet while the judge is loaded
                 raise WorkerLost("its process was stopped")
 
     async def close(self) -> None:
-        self._process.kill()  # it writes no files; all that counts has been said
-        await asyncio.get_running_loop().run_in_executor(None, self._process.join)
+        self._child.kill()  # it writes no files; everything that counts was sent
+        await asyncio.get_running_loop().run_in_executor(None, self._child.join)
         self._threads.shutdown(wait=True)
-        self._pipe.close()
-        self._process.close()
 
 
-def _work(pipe: Connection[list[FromWorker], list[ToWorker]], kit: Kit, pulse: Any) -> None:
+def _work(pipe: Connection[list[FromWorker], list[ToWorker]], setup: WorkerSetup, pulse: Any) -> None:
     """In the new process, until the pipe ends."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the whole group; the starter alone decides
-    kit.forget_keys()
+    setup.forget_keys()
 
-    def say(messages: list[FromWorker]) -> None:
+    def send(messages: list[FromWorker]) -> None:
         try:
             pipe.send(messages)
-        except OSError:  # the starter is gone, or a judge has closed our files: nobody hears us any more
+        except OSError:  # the parent is gone, or a judge has closed our files: nobody can be reached any more
             os._exit(1)
 
     def show_life() -> None:
         pulse.value += 1
 
-    desk = Desk(kit, say, show_life)
-    listening = threading.Thread(target=_listen, args=(pipe, desk))
-    listening.start()
-    desk.work()
-    listening.join()
+    worker = Worker(setup, send, show_life)
+    receiving = threading.Thread(target=_receive, args=(pipe, worker))
+    receiving.start()
+    worker.work()
+    receiving.join()
 
 
-def _listen(pipe: Connection[list[FromWorker], list[ToWorker]], desk: Desk) -> None:
+def _receive(pipe: Connection[list[FromWorker], list[ToWorker]], worker: Worker) -> None:
     try:
         while True:
-            desk.take(pipe.recv())
+            worker.receive(pipe.recv())
     finally:
-        os._exit(1)  # a worker whose starter is gone has nobody to work for
+        os._exit(1)  # the parent is gone

@@ -1,7 +1,7 @@
-"""What an engine is: it carries the cases of a run through a judge and hands every judgement back as it is finished.
+"""What an engine is: it judges the cases of a run and hands back each judgement as it is finished.
 
-The pool of this process (`engine.pool`) is one. A crew (`engine.crew`) sends the work elsewhere: a judge travels as its
-reference (`judges.reference`), a labeller without what is secret (`labellers.remote`), a case as its record.
+The pool of this process (`engine.pool`) is one. A worker pool (`engine.worker_pool`) sends the work elsewhere: a judge
+as its reference (`judges.reference`), a labeller without its secrets (`labellers.remote`), a case as its record.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from krino.cases.item import CaseItem
 from krino.contract import AnyJudge, Judgement, Labeller
 from krino.contract.code_limit import CASE_SECONDS
 from krino.engine.case import Written, input_hash
-from krino.engine.rehearsal import Trial
 from krino.engine.views import ViewKeeper
+from krino.errors import RunStopped
 
-BREATH = 64
-"""Cases that are passed over, or judged by facts alone, in a row before other tasks get a turn."""
+YIELD_EVERY = 64
+"""Cases that are skipped, or judged by facts alone, in a row before other tasks get a turn."""
 
 
 class OpenCase(NamedTuple):
-    """A case that is to be judged, with the hash of its content."""
+    """A case to be judged, with the hash of its content."""
 
     item: CaseItem
     digest: str
@@ -35,7 +35,7 @@ class OpenCase(NamedTuple):
 
 
 class Returned(Protocol):
-    """A case that comes back. Who sent it elsewhere has kept it packed: asking for the item opens it."""
+    """A case that comes back. A worker pool keeps it packed: reading `item` unpacks it."""
 
     @property
     def number(self) -> int: ...
@@ -51,22 +51,21 @@ class Assignment:
     judge: AnyJudge
     labeller: Labeller
     folder: Path | None = None
-    """Of the run, for an engine that keeps a state of its own there."""
+    """The run folder, for an engine that keeps state of its own there."""
     case_seconds: float = CASE_SECONDS
-    """What the judge's code may take for a case, the wait for a model not counted; 0: as long as it likes."""
+    """What the judge's code may take for a case, without the wait for a model; 0: no limit."""
     may_kill: bool = False
-    """Whether one of these cases may kill its process: they ended in error before, or the session was killed that had
-    them."""
+    """Whether one of these cases may kill its process: they ended in error before, or their session was killed."""
     views: ViewKeeper | None = None
-    """Takes the views of the cases, for a run; whoever judges for nobody to look at makes none."""
+    """Takes the views of the cases; None if no run folder is written."""
 
 
 Finished = Judgement | Written
-"""A judgement, or the line that it is in the journal: workers send lines."""
+"""A judgement, or its line in the journal, which is what workers send."""
 Receive = Callable[[Sequence[tuple[Returned, Judgement | None]]], Awaitable[None]]
-"""Takes cases back that are finished at one time, most often one. It may raise `RunStopped`: then no more are begun."""
+"""Takes cases that are finished, mostly one. It may raise `RunStopped`: then no more are begun."""
 ReceiveAny = Callable[[Sequence[tuple[Returned, Finished | None]]], Awaitable[None]]
-"""The same of any engine, whether it gives judgements or lines."""
+"""The same for any engine, whether it gives judgements or lines."""
 
 
 class Engine(Protocol):
@@ -75,30 +74,61 @@ class Engine(Protocol):
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: ReceiveAny) -> None:
         """Judge the cases to their end, or until `stop`.
 
-        Every case that was taken from the stream is handed to `receive` once: with its judgement, in whatever order
-        they finish, or with None where the run was stopped before it had one. Calls that are under way when the run
-        stops are paid for: they finish and are handed over. Then the reason to stop is raised (`RunStopped`), or the
-        fault that broke the stream off.
+        Every case that was taken from the stream is handed to `receive` once: with its judgement, in any order, or with
+        None if the run was stopped before it had one. Calls that are under way when the run stops are paid for: they
+        finish and are handed over. Then the reason to stop (`RunStopped`) or the fault of the stream is raised.
         """
 
     def stop(self) -> None:
-        """Begin no more cases and send no more requests; what is under way may finish."""
+        """Begin no more cases and send no more requests; what is under way finishes."""
 
 
 async def opened(
     items: Iterable[CaseItem], is_open: Callable[[CaseItem, str], bool], judge: AnyJudge | None = None
 ) -> AsyncGenerator[OpenCase, None]:
-    """Those of the items that are to be judged; other tasks get a turn now and then, however many are passed over."""
-    passed_over = 0
+    """The items that are to be judged. Other tasks get a turn now and then, however many are skipped."""
+    skipped = 0
     for item in items:
         digest = input_hash(item, judge)
         if is_open(item, digest):
-            passed_over = 0
+            skipped = 0
             yield OpenCase(item, digest)
             continue
-        passed_over += 1
-        if passed_over % BREATH == 0:
+        skipped += 1
+        if skipped % YIELD_EVERY == 0:
             await asyncio.sleep(0)
+
+
+MOST_BROKEN = 3
+"""Cases in a row on which the judge may break after they were paid for, before any has come out well."""
+
+
+@dataclass(slots=True)
+class Trial:
+    """Watches the first judgements, until one is ok: a judge that breaks after that broke on an odd case."""
+
+    passed: bool = False
+    broken: int = 0
+
+    def check(self, judgement: Judgement | Written) -> None:
+        """Raise `RunStopped` where the run must not go on after this judgement."""
+        self.passed = self.passed or judgement.status == "ok"
+        if self.passed or not _broke_after_payment(judgement):
+            return
+        self.broken += 1
+        if self.broken < MOST_BROKEN:
+            return
+        raise RunStopped(
+            f"the judge's own code broke on each of the first {self.broken} cases that were labelled for it, and on "
+            f"none did it come to a verdict: {judgement.error}. Put that right first: going on would only pay "
+            "for more of them (replies that are in the cache are not paid again)",
+            kind="judge",
+        )
+
+
+def _broke_after_payment(judgement: Judgement | Written) -> bool:
+    """An error that has labels came after labelling: from `settle` or what reads its result."""
+    return judgement.status == "error" and judgement.labels is not None and judgement.usage.calls > 0
 
 
 async def judged_in_order(
@@ -136,7 +166,7 @@ async def judged_in_order(
                 break
             news.clear()
             await news.wait()
-        await work  # a reason to stop, or a fault of the stream itself, is the caller's to see
+        await work  # raises the reason to stop, or a fault of the stream
     finally:
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)

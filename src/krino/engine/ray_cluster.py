@@ -1,7 +1,7 @@
-"""The engine of a cluster: a crew (`engine.crew`) whose workers are Ray actors.
+"""The engine of a cluster: a worker pool (`engine.worker_pool`) whose workers are Ray actors.
 
-The starter reads the cases, writes the one journal and holds the one budget; only judging is spread. So a run that was
-begun on a cluster is continued on a laptop and the other way round, and nothing that reads a run knows of Ray.
+This process reads the cases, writes the one journal and holds the one budget; only judging is spread. So a run that was
+begun on a cluster can be continued on a laptop and the other way round, and nothing that reads a run knows of Ray.
 """
 
 from __future__ import annotations
@@ -16,25 +16,26 @@ import threading
 from collections.abc import AsyncIterator
 from typing import Any, cast
 
-from krino.engine.crew import Crew, WorkerLost
-from krino.engine.desk import Desk, FromWorker, Kit, ToWorker
+from krino.engine.messages import FromWorker, ToWorker, WorkerSetup
 from krino.engine.processes import usable_cores
 from krino.engine.protocol import Assignment, OpenCase, ReceiveAny
+from krino.engine.worker import Worker
+from krino.engine.worker_pool import WorkerLost, WorkerPool
 from krino.errors import UsageProblem
 from krino.labellers.local import LocalLabeller
 
 CPU_SHARE = 0.9
-"""Of a CPU, for one worker: as many workers as CPUs always leave room for something else to be placed."""
+"""CPUs for one worker: as many workers as CPUs then leave room for something else to be placed."""
 MODEL_WORKERS = 4
-"""Where a model is asked, workers do no more than write questions and read answers: a few keep up with any endpoint."""
+"""With a model, workers only write questions and read answers: a few keep up with any endpoint."""
 LOOPBACK = "127.0.0.1"
-GATHER = 0.5
-"""Seconds between two messages of a worker. Ray takes some milliseconds of CPU for each, whatever is in it: with four a
-second a quick judge gets 3 % less done."""
+REPORT_SECONDS = 0.5
+"""How long a worker collects results before it sends them. Ray takes some milliseconds of CPU for a message, whatever
+is in it: with four a second a quick judge gets 3 % less done."""
 REACHED_WITHIN = 20.0
-"""Seconds in which somebody must listen at a cluster's address."""
+"""Seconds within which a cluster must answer at its address."""
 OBJECT_STORE = 100 * 1024 * 1024
-"""Bytes. What goes through it is small: a second of work for each worker."""
+"""Bytes. Little goes through it: a second of work for each worker."""
 
 
 class RayEngine:
@@ -46,7 +47,7 @@ class RayEngine:
     def __init__(self, workers: int | None = None, address: str | None = None) -> None:
         self._workers = workers
         self._address = address
-        self._crew: Crew | None = None
+        self._pool: WorkerPool | None = None
         self._stopping = False
 
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: ReceiveAny) -> None:
@@ -57,42 +58,42 @@ class RayEngine:
         try:
             workers = self._workers or _usual_workers(ray, assignment)
             _refuse_what_never_fits(ray, workers)
-            actor = ray.remote(num_cpus=CPU_SHARE, max_concurrency=2, max_restarts=0)(Worker)
+            actor = ray.remote(num_cpus=CPU_SHARE, max_concurrency=2, max_restarts=0)(RayWorker)
 
-            async def hire(kit: Kit) -> RayLink:
-                return RayLink(ray, actor.options(scheduling_strategy="SPREAD").remote(kit))
+            async def start(setup: WorkerSetup) -> RayLink:
+                return RayLink(ray, actor.options(scheduling_strategy="SPREAD").remote(setup))
 
-            self._crew = Crew(workers, hire, GATHER)
+            self._pool = WorkerPool(workers, start, REPORT_SECONDS)
             if self._stopping:
-                self._crew.stop()
-            await self._crew.run(assignment, cases, receive)
+                self._pool.stop()
+            await self._pool.run(assignment, cases, receive)
         finally:
             if ours:
                 await asyncio.to_thread(ray.shutdown)
 
     def stop(self) -> None:
         self._stopping = True
-        if self._crew is not None:
-            self._crew.stop()
+        if self._pool is not None:
+            self._pool.stop()
 
 
-class Worker:
-    """A desk as a Ray actor. It has two threads of its own: one may wait in `hear` while the other is told something.
+class RayWorker:
+    """A worker as a Ray actor. It has two threads of its own: one may wait in `next_messages` during `receive`.
 
     Ray ends it with the program that started it, however that ends.
     """
 
-    def __init__(self, kit: Kit) -> None:
-        kit.forget_keys()
-        self._said: queue.SimpleQueue[list[FromWorker]] = queue.SimpleQueue()
-        self._desk = Desk(kit, self._said.put)
-        threading.Thread(target=self._desk.work, daemon=True).start()
+    def __init__(self, setup: WorkerSetup) -> None:
+        setup.forget_keys()
+        self._outbox: queue.SimpleQueue[list[FromWorker]] = queue.SimpleQueue()
+        self._worker = Worker(setup, self._outbox.put)
+        threading.Thread(target=self._worker.work, daemon=True).start()
 
-    def tell(self, messages: bytes) -> None:
-        self._desk.take(pickle.loads(messages))  # noqa: S301 - from the starter, as the kit is
+    def receive(self, messages: bytes) -> None:
+        self._worker.receive(pickle.loads(messages))  # noqa: S301 - from the pool, as the setup is
 
-    def hear(self) -> bytes:
-        return pickle.dumps(self._said.get(), pickle.HIGHEST_PROTOCOL)
+    def next_messages(self) -> bytes:
+        return pickle.dumps(self._outbox.get(), pickle.HIGHEST_PROTOCOL)
 
 
 class RayLink:
@@ -103,17 +104,17 @@ class RayLink:
         self._actor = actor
 
     async def send(self, messages: list[ToWorker]) -> None:
-        await self._told(self._actor.tell.remote(pickle.dumps(messages, pickle.HIGHEST_PROTOCOL)))
+        await self._result(self._actor.receive.remote(pickle.dumps(messages, pickle.HIGHEST_PROTOCOL)))
 
     async def receive(self) -> list[FromWorker]:
-        heard = await self._told(self._actor.hear.remote())
-        return cast(list[FromWorker], pickle.loads(heard))  # noqa: S301 - from a worker of ours
+        messages = await self._result(self._actor.next_messages.remote())
+        return cast(list[FromWorker], pickle.loads(messages))  # noqa: S301 - from a worker of ours
 
     async def close(self) -> None:
         with contextlib.suppress(Exception):  # the cluster may be gone as well
             self._ray.kill(self._actor)
 
-    async def _told(self, promise: Any) -> Any:
+    async def _result(self, promise: Any) -> Any:
         try:
             return await promise
         except self._ray.exceptions.RayError as error:
@@ -121,7 +122,7 @@ class RayLink:
 
 
 def imported_ray() -> Any:
-    """Raises `UsageProblem` where it is not installed: a command asks before it makes anything."""
+    """Import Ray; raises `UsageProblem` if it is not installed. A command asks before it creates anything."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
@@ -132,8 +133,8 @@ def imported_ray() -> Any:
 
 
 def refuse_unreachable(ray: Any, address: str) -> None:
-    """Where nobody listens Ray itself tries for a quarter of an hour, and a command should know before it makes
-    anything."""
+    """Raise `UsageProblem` if no cluster answers there. Ray itself would try for a quarter of an hour, and a command
+    should know before it creates anything."""
     try:
         found = _found_by_ray(ray) if address == "auto" else address
         host, _, port = found.removeprefix("ray://").rpartition(":")
@@ -179,7 +180,7 @@ def _usual_workers(ray: Any, assignment: Assignment) -> int:
 
 
 def _refuse_what_never_fits(ray: Any, workers: int) -> None:
-    """Ray waits for ever for what a cluster does not have."""
+    """Refuse more workers than the cluster can hold: Ray would wait for ever."""
     cpus = float(ray.cluster_resources().get("CPU", 0.0))
     if workers * CPU_SHARE > cpus:
         raise UsageProblem(

@@ -1,10 +1,13 @@
-"""Tries a judge before it costs much: on made-up labels before any call is paid, and on its first paid cases.
+"""Tries a judge on made-up labels before any call is paid for.
 
-`settle` meets labels for the first time when they have been paid for. So it is tried before, on labels made from their
-schema: what it gives back must be a settlement with a known rule for every field. Labels that the judge's own `check`
-accepts could come from a model, so a field whose value changes with them must say that labels decided it. An exception
-counts only where no data could be to blame (an unknown name, a wrong number of arguments): made labels are odd. A judge
-that breaks on all of the first cases that were labelled for it stops the run.
+`settle` sees labels for the first time when they have been paid for. So it is called before, with labels made from
+their schema: what it returns must be a settlement with a known rule for every field. Labels that the judge's own
+`check` accepts could come from a model, so a field whose value changes with them must say that labels decided it. An
+exception counts only if no data could be to blame (an unknown name, a wrong number of arguments), since made-up labels
+are odd.
+
+A judge whose cases go to workers is tried in a process of its own: its code may end its process or close its files.
+There that costs the rehearsal and nothing else, and the workers find out which case it was.
 """
 
 from __future__ import annotations
@@ -13,15 +16,16 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
+from multiprocessing.connection import Connection
 from typing import Any
 from weakref import WeakSet
 
 from pydantic import BaseModel, ValidationError
 
 from krino.cases.item import CaseItem
-from krino.contract import AnyJudge, Judge, Judgement, Labeller, Questions, Settlement, describe_validation
-from krino.contract.code_limit import CASE_SECONDS, CodeLimit
-from krino.contract.return_checks import (
+from krino.contract import AnyJudge, Judge, Labeller, Questions, Settlement, describe_validation
+from krino.contract.code_limit import CASE_SECONDS, CodeLimit, end_if_stuck, longest_silence
+from krino.contract.judge_checks import (
     BrokenContract,
     check_questions,
     find_problems,
@@ -30,22 +34,32 @@ from krino.contract.return_checks import (
     verdict_of,
 )
 from krino.contract.source_lines import locate_attribute, locate_fault
-from krino.engine.case import Written
+from krino.engine.child_process import ChildProcess, keep_to_one_core
+from krino.engine.messages import pack_cases, unpack_cases
+from krino.engine.processes import AllCores, is_apart
+from krino.engine.protocol import Engine, OpenCase
+from krino.engine.ray_cluster import RayEngine
 from krino.engine.sample_labels import make_labels
-from krino.errors import RunStopped, UsageProblem
+from krino.errors import UsageProblem
+from krino.judges.reference import JudgeReference
 from krino.labellers.local import LocalLabeller
 from krino.labellers.panel import Panel
+from krino.labellers.remote import key_variables_of
 from krino.text.clean import cut
 from krino.text.faults import named, words_of
 
 MOST_TRIED = 20
+"""Cases at the start of a run that are looked at."""
+START = 60.0
+"""Seconds that the process and its judge may take to start; after that the run begins without a rehearsal."""
+ALIVE, DONE = "alive", "done"
 _WRONG_CALL = re.compile(r"missing \d+ required|takes .+ positional argument|unexpected keyword argument")
 _WRONG_TYPE = re.compile(r"_type|_parsing$")
 _rehearsed: WeakSet[type] = WeakSet()
 
 
 def rehearsed(items: Iterator[CaseItem], judge: AnyJudge, seconds: float = CASE_SECONDS) -> Iterator[CaseItem]:
-    """The items as they are; before the first that leaves something to ask about, `judge` is tried on it."""
+    """Pass the items on, and try the judge on the first that leaves something to ask about."""
     for number, item in enumerate(items):
         if number < MOST_TRIED:
             rehearse(judge, item, seconds)
@@ -53,7 +67,7 @@ def rehearsed(items: Iterator[CaseItem], judge: AnyJudge, seconds: float = CASE_
 
 
 def rehearse_first(judge: AnyJudge, items: Iterator[CaseItem], seconds: float = CASE_SECONDS) -> None:
-    """The same with nothing done to the items: for the look before a run begins."""
+    """Try the judge on the first of these items that leaves something to ask about."""
     for number, item in enumerate(items):
         if _needs_none(judge) or number >= MOST_TRIED:
             return
@@ -61,7 +75,7 @@ def rehearse_first(judge: AnyJudge, items: Iterator[CaseItem], seconds: float = 
 
 
 def rehearse(judge: AnyJudge, item: CaseItem, seconds: float = CASE_SECONDS) -> None:
-    """Nothing, or a `UsageProblem` with what the judge's code must give back instead; once for each class."""
+    """Try the judge on one case, once for each class; the `UsageProblem` says what its code must return instead."""
     if item.record is None or _needs_none(judge):
         return
     try:
@@ -78,9 +92,9 @@ def rehearse(judge: AnyJudge, item: CaseItem, seconds: float = CASE_SECONDS) -> 
         if isinstance(fault, BrokenContract):
             raise UsageProblem(f"{words_of(fault)} (seen on case {item.id}, before anybody was asked)") from None
         if _is_certain(fault):
-            told = f"{named(fault)}{locate_fault(type(judge), fault)}"
+            where = f"{named(fault)}{locate_fault(type(judge), fault)}"
             raise UsageProblem(
-                f"judge `{judge.name}` breaks: {told} (on case {item.id}, before anybody was asked)"
+                f"judge `{judge.name}` breaks: {where} (on case {item.id}, before anybody was asked)"
             ) from fault
         return  # the case is an odd one, or the judge breaks: the real judgement says which
     _rehearsed.add(type(judge))
@@ -89,15 +103,15 @@ def rehearse(judge: AnyJudge, item: CaseItem, seconds: float = CASE_SECONDS) -> 
 def refuse_without_labeller(
     judge: AnyJudge, labeller: Labeller, items: Iterator[CaseItem], seconds: float = CASE_SECONDS
 ) -> None:
-    """For the look before a run begins: a judge without an embedded labeller, and no other one named, yet something to
-    ask about. A judge that decides everything by rules needs nobody, so the first cases have to be looked at."""
+    """Raise `UsageProblem` if the judge has no embedded labeller, none was named, and one of the first cases has open
+    questions. A judge that decides everything by rules needs no labeller."""
     first = islice(items, MOST_TRIED)
     if lacks_labeller(judge, labeller) and any(_leaves_open(judge, item, seconds) for item in first):
-        judge.label_locally([])  # which says that there is none
+        judge.label_locally([])  # raises the error that says so
 
 
 def lacks_labeller(judge: AnyJudge, labeller: Labeller) -> bool:
-    """Whether the embedded labeller is to be asked, and the judge has none."""
+    """Whether the embedded labeller would be asked although the judge has none."""
     members = labeller.members.values() if isinstance(labeller, Panel) else [labeller]
     embedded = any(isinstance(member, LocalLabeller) for member in members)
     return embedded and type(judge).label_locally is Judge.label_locally
@@ -135,7 +149,7 @@ def _try(judge: AnyJudge, case: Any, facts: Any, questions: Questions) -> None:
         if not is_accepted:
             continue
         if find_problems(judge, settlement):
-            verdict_of(judge, settlement)  # which says what is wrong
+            verdict_of(judge, settlement)  # raises the error that says what is wrong
         if again == settlement:
             accepted.append(settlement)
     _must_fit_the_verdict(judge, accepted)
@@ -144,7 +158,7 @@ def _try(judge: AnyJudge, case: Any, facts: Any, questions: Questions) -> None:
 
 
 def _is_certain(fault: Exception) -> bool:
-    """Whether this would happen with any labels: the code itself is wrong, whatever the data."""
+    """Whether the code is at fault whatever the labels are."""
     if isinstance(fault, AttributeError):
         return isinstance(fault.obj, BaseModel) and fault.obj.model_config.get("extra") != "allow"
     return type(fault) is NameError or (isinstance(fault, TypeError) and bool(_WRONG_CALL.search(words_of(fault))))
@@ -167,7 +181,7 @@ def _must_fit_the_verdict(judge: AnyJudge, settlements: list[Settlement]) -> Non
 
 
 def _must_say_from_labels(judge: AnyJudge, field: str, settlements: list[Settlement]) -> None:
-    """The case and its facts are the same in all of them, so what differs comes from the labels."""
+    """Case and facts are the same in all settlements, so a difference comes from the labels."""
     rulings = [settlement.rulings[field] for settlement in settlements]
     silent = [ruling for ruling in rulings if not ruling.from_labels]
     if len(silent) < len(rulings) or not silent:
@@ -186,32 +200,68 @@ def _texts(questions: Questions) -> list[str]:
     return [passage.text for piece in pieces for passage in piece.passages]
 
 
-MOST_BROKEN = 3
+# --- in a process of its own ---------------------------------------------------------------------------
 
 
-@dataclass(slots=True)
-class Trial:
-    """Watches the first judgements. One that comes out ends the watch: what breaks after it is an odd case."""
+@dataclass(frozen=True, slots=True)
+class _Work:
+    judge: JudgeReference
+    batches: list[bytes]
+    seconds: float
+    lacks_labeller: bool
 
-    passed: bool = False
-    broken: int = 0
+    def items(self) -> Iterator[CaseItem]:
+        return (case.item for batch in self.batches for case in unpack_cases(batch))
 
-    def check(self, judgement: Judgement | Written) -> None:
-        """Raise `RunStopped` where the run must not go on after this judgement."""
-        self.passed = self.passed or judgement.status == "ok"
-        if self.passed or not _broke_after_payment(judgement):
+
+def goes_to_workers(engine: Engine, judge: AnyJudge, seconds: float) -> bool:
+    """Whether this engine judges every case of this judge in processes that may die."""
+    return isinstance(engine, AllCores | RayEngine) and is_apart(judge, seconds)
+
+
+def rehearse_apart(judge: AnyJudge, labeller: Labeller, items: Iterator[CaseItem], seconds: float) -> None:
+    """Try the judge on the first of these cases in another process; raises the `UsageProblem` that was found there."""
+    batches = [pack_cases([OpenCase(item, "")]) for item in islice(items, MOST_TRIED)]
+    work = _Work(JudgeReference.of(judge), batches, seconds, lacks_labeller(judge, labeller))
+    child = ChildProcess(_rehearse, work, name="krino-rehearsal", without=key_variables_of(labeller))
+    try:
+        _listen(child.pipe, longest_silence(seconds))
+    finally:
+        child.close()
+
+
+def _listen(pipe: Connection[Any, Any], patience: float) -> None:
+    """Wait until the rehearsal is over, or its process is dead, silent for too long, or sends nonsense."""
+    for number in range(2 * MOST_TRIED + 2):
+        try:
+            message = pipe.recv() if pipe.poll(patience + (0.0 if number else START)) else DONE
+        except Exception:  # the judge has closed its files or written into them
             return
-        self.broken += 1
-        if self.broken < MOST_BROKEN:
+        if isinstance(message, UsageProblem):
+            raise message
+        if message != ALIVE:
             return
-        raise RunStopped(
-            f"the judge's own code broke on each of the first {self.broken} cases that were labelled for it, and on "
-            f"none did it come to a verdict: {judgement.error}. Put that right first: going on would only pay "
-            "for more of them (replies that are in the cache are not paid again)",
-            kind="judge",
-        )
 
 
-def _broke_after_payment(judgement: Judgement | Written) -> bool:
-    """An error that has labels came after labelling: from `settle` or what reads its result."""
-    return judgement.status == "error" and judgement.labels is not None and judgement.usage.calls > 0
+def _rehearse(pipe: Connection[Any, Any], work: _Work) -> None:
+    """In the new process."""
+    keep_to_one_core()
+    try:
+        judge = work.judge.load()
+    except Exception:  # a worker cannot load it either, and says so
+        pipe.send(DONE)
+        return
+    end_if_stuck(work.seconds)
+
+    def each() -> Iterator[CaseItem]:
+        for item in work.items():
+            pipe.send(ALIVE)
+            yield item
+
+    try:
+        rehearse_first(judge, each(), work.seconds)
+        if work.lacks_labeller:
+            refuse_without_labeller(judge, LocalLabeller(), each(), work.seconds)
+        pipe.send(DONE)
+    except UsageProblem as problem:
+        pipe.send(UsageProblem(str(problem)))

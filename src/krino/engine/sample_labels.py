@@ -1,4 +1,4 @@
-"""Makes labels that nobody gave, from the schema of a judge's labels, to try its `settle` before anybody is paid."""
+"""Makes up labels from the schema of a judge's labels, to try its `settle` before any call is paid for."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ _LONGEST = 60
 def make_labels(model: type[BaseModel], texts: Sequence[str]) -> Iterator[BaseModel]:
     """A few instances that differ in every choice the schema leaves; `texts` are words that occur in the case.
 
-    What cannot be made this way (a pattern, a check of the model's own) is left out, so there may be none.
+    What cannot be made in this way (a pattern, a validator of the model) is left out, so there may be none.
     """
     schema = model.model_json_schema()
     words = [text.strip()[:_LONGEST].strip() for text in texts if text.strip()] or ["text"]

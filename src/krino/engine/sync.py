@@ -1,4 +1,4 @@
-"""Lets ordinary code use the asynchronous engine, also in a notebook whose own event loop is running.
+"""Runs the asynchronous engine for synchronous callers, also in a notebook whose own event loop is running.
 
 One loop on one background thread serves every synchronous call, so connections stay open from call to call.
 """
@@ -27,7 +27,7 @@ _labellers: WeakSet[Labeller] = WeakSet()
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine, waited for."""
+    """Run a coroutine and return its result."""
     if threading.current_thread() is _thread:
         work.close()
         raise UsageProblem(
@@ -43,7 +43,7 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 def pull(stream: AsyncGenerator[T, None]) -> Iterator[T]:
-    """An asynchronous stream as an ordinary iterator; leaving it early stops the work behind it."""
+    """An asynchronous stream as an ordinary iterator; closing it early stops the work behind it."""
 
     async def step() -> T:
         return await anext(stream)
@@ -61,7 +61,7 @@ def pull(stream: AsyncGenerator[T, None]) -> Iterator[T]:
 
 
 def remember(labeller: Any) -> None:
-    """A labeller used through here is closed when the program ends, if nobody has closed it before."""
+    """Close this labeller when the program ends, if it was not closed before."""
     if isinstance(labeller, Labeller):
         _labellers.add(labeller)
 
@@ -78,7 +78,7 @@ def _running_loop() -> asyncio.AbstractEventLoop:
 
 
 def _forget() -> None:
-    """A forked child has the loop but not the thread that ran it: it begins anew."""
+    """Start again in a forked child: it has the loop, but not the thread that ran it."""
     global _loop, _thread, _lock
     _loop, _thread, _lock = None, None, threading.Lock()
 

@@ -19,15 +19,15 @@ from fake_llm import FakeServer
 from krino.cases.item import CaseItem
 from krino.contract import Usage
 from krino.engine import sync
-from krino.engine.crew import Crew, WorkerLost, _Switchboard
-from krino.engine.desk import Kit, Ready, Views
+from krino.engine.messages import Ready, Views, WorkerSetup
 from krino.engine.processes import AllCores, ProcessLink
 from krino.engine.protocol import Assignment, Finished, opened
 from krino.engine.ray_cluster import RayEngine
 from krino.engine.views import LONGEST_VIEW, ViewKeeper
+from krino.engine.worker_pool import WorkerLost, WorkerPool, _CallAnswerer
 from krino.errors import UsageProblem
 from krino.judges.registry import load_judge
-from krino.labellers.llm.gateway import ModelRequest, SendResult
+from krino.labellers.llm.sending.gateway import ModelRequest, SendResult
 from krino.labellers.llm.wire import Reply
 from krino.labellers.local import LocalLabeller
 from krino.labellers.remote import Call
@@ -118,8 +118,8 @@ class Silent:
 async def test_a_run_does_not_wait_for_a_worker_for_which_no_case_is_left() -> None:
     hired: list[Any] = []
 
-    async def hire(kit: Kit) -> Any:
-        hired.append(ProcessLink(kit) if hired else Silent())
+    async def start(setup: WorkerSetup) -> Any:
+        hired.append(ProcessLink(setup) if hired else Silent())
         return hired[-1]
 
     found: list[int] = []
@@ -130,7 +130,7 @@ async def test_a_run_does_not_wait_for_a_worker_for_which_no_case_is_left() -> N
 
     items = (CaseItem(place, str(place), {"text": "x"}) for place in range(20))
     assignment = Assignment(load_judge(DEADLY), LocalLabeller())
-    await Crew(2, hire).run(assignment, opened(items, lambda item, digest: True), one_by_one(receive))
+    await WorkerPool(2, start).run(assignment, opened(items, lambda item, digest: True), one_by_one(receive))
     assert sorted(found) == list(range(20))
     assert hired[0].closed
 
@@ -140,7 +140,7 @@ async def test_workers_that_die_before_they_can_begin_end_the_run_with_a_word() 
         async def receive(self) -> list[Any]:
             raise WorkerLost("no such package there")
 
-    async def hire(kit: Kit) -> Any:
+    async def start(setup: WorkerSetup) -> Any:
         return Stillborn()
 
     async def receive(item: CaseItem, judgement: Finished | None) -> None:
@@ -148,7 +148,7 @@ async def test_workers_that_die_before_they_can_begin_end_the_run_with_a_word() 
 
     items = opened([CaseItem(0, "0", {"text": "x"})], lambda item, digest: True)
     with pytest.raises(UsageProblem, match="workers die before they can begin: no such package there"):
-        await Crew(1, hire).run(Assignment(load_judge(DEADLY), LocalLabeller()), items, one_by_one(receive))
+        await WorkerPool(1, start).run(Assignment(load_judge(DEADLY), LocalLabeller()), items, one_by_one(receive))
 
 
 @pytest.mark.parametrize("lines", [7, [b"two\nlines\n"], [b"no end"], [None], [b"x" * LONGEST_VIEW + b"\n"]])
@@ -164,8 +164,8 @@ async def test_a_worker_that_sends_what_is_no_view_is_replaced_and_nothing_of_it
 
     hired: list[Any] = []
 
-    async def hire(kit: Kit) -> Any:
-        hired.append(ProcessLink(kit) if hired else Garbled())
+    async def start(setup: WorkerSetup) -> Any:
+        hired.append(ProcessLink(setup) if hired else Garbled())
         return hired[-1]
 
     found: list[int] = []
@@ -176,7 +176,7 @@ async def test_a_worker_that_sends_what_is_no_view_is_replaced_and_nothing_of_it
     kept: list[bytes] = []
     assignment = Assignment(load_judge(DEADLY), LocalLabeller(), views=ViewKeeper(kept.append))
     items = (CaseItem(place, str(place), {"text": "x"}) for place in range(3))
-    await Crew(1, hire).run(assignment, opened(items, lambda item, digest: True), one_by_one(receive))
+    await WorkerPool(1, start).run(assignment, opened(items, lambda item, digest: True), one_by_one(receive))
     assert sorted(found) == [0, 1, 2] and len(hired) > 1
     assert kept and all(line.startswith(b'{"input_hash":"') for line in kept)
 
@@ -235,12 +235,12 @@ class BrokenGateway:
 
 @pytest.mark.parametrize("fault", [UsageProblem("no key"), OSError("the disk is full"), RuntimeError("odd")])
 async def test_whatever_breaks_on_the_line_the_worker_hears_of_it(fault: Exception) -> None:
-    board = _Switchboard([BrokenGateway(fault)])  # type: ignore[list-item]
+    board = _CallAnswerer([BrokenGateway(fault)])  # type: ignore[list-item]
     call = Call(0, "send", (ModelRequest(b"{}", 1, None, "case"),), "case")
     answer = await asyncio.wait_for(board.answer(7, call), 5)
     assert (answer.number, answer.value) == (7, None)
     assert str(fault) in str(answer.fault)
-    assert not board._letters["case"], "and it may be asked again"
+    assert not board._requests["case"], "and it may be asked again"
 
 
 class RepeatingGateway:
@@ -258,7 +258,7 @@ class RepeatingGateway:
 
 async def test_the_same_words_asked_again_in_a_conversation_are_another_request() -> None:
     line = RepeatingGateway()
-    board = _Switchboard([line])  # type: ignore[list-item]
+    board = _CallAnswerer([line])  # type: ignore[list-item]
     calls = [Call(0, "send", (ModelRequest(b"{}", 1, None, "case", turn),), "case") for turn in (0, 1, 0)]
     replies = [(await board.answer(0, call)).value.reply.text for call in calls]
     assert replies == ["1", "2", "1"], "a worker that died asks the same again, and is not paid for twice"

@@ -12,7 +12,7 @@ from pydantic import AliasChoices, BaseModel, Field
 import krino
 from krino.cases.item import CaseItem
 from krino.contract import Judgement, Labelled, Labeller, Task
-from krino.contract.case_fields import LONGEST_INPUT, list_names, text_names
+from krino.contract.record_fields import LONGEST_INPUT, list_names, text_names
 from krino.engine.case import judge_item
 from krino.labellers.local import LocalLabeller
 from toy_judge import ToyCase, ToyJudge

@@ -1,4 +1,4 @@
-"""What is said between a starter and a desk arrives as it was."""
+"""What is sent between a starter and a desk arrives as it was."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ import krino
 from krino.cases.item import CaseItem
 from krino.contract import Labelled, Source, Usage
 from krino.engine.case import Written
-from krino.engine.crew import Sent
-from krino.engine.desk import Cases, Desk, Done, Kit, Stop, opened, packed_lot
+from krino.engine.messages import Cases, Done, Stop, WorkerSetup, pack_cases, unpack_cases
 from krino.engine.protocol import OpenCase
+from krino.engine.worker import Worker
+from krino.engine.worker_pool import AssignedCase
 from krino.judges.reference import JudgeReference
 from toy_judge import ToyJudge, ToyLabels
 
@@ -23,7 +24,7 @@ def test_a_line_that_travels_bare_arrives_with_all_that_a_run_must_know_of_it() 
     paid = Usage(calls=2, cached=1, input_tokens=30, output_tokens=4, cost=0.5, seconds=1.5)
     broken = Written(b'{"id":"a"}', "0f" * 16, "error", paid, "the judge broke", {"label": "good"})
     cases = [(7, broken), (9, None)]
-    assert list(pickle.loads(pickle.dumps(Done.of(cases))).opened()) == cases
+    assert pickle.loads(pickle.dumps(Done(cases))).cases == cases
 
 
 def test_cases_arrive_in_their_order_as_they_were() -> None:
@@ -32,29 +33,29 @@ def test_cases_arrive_in_their_order_as_they_were() -> None:
         OpenCase(CaseItem(n, f"c{n}", records[n % 2], Source("a.jsonl", n), None, None, n or None), f"{n:032x}")
         for n in range(5)
     ]
-    lot = packed_lot(cases)
-    assert list(opened(lot)) == cases
-    assert [Sent(case.number, case.digest, lot).case for case in cases] == cases
+    batch = pack_cases(cases)
+    assert unpack_cases(batch) == cases
+    assert [AssignedCase(case.number, case.digest, batch).case for case in cases] == cases
 
 
 def test_a_judgement_that_was_paid_for_leaves_its_worker_though_other_cases_wait() -> None:
     """The journal, and so the next command, knows of it only when it has arrived."""
-    said: list[Any] = []
-    desk: Desk
+    sent: list[Any] = []
+    worker: Worker
 
-    def say(messages: list[Any]) -> None:
-        said.extend(messages)
+    def send(messages: list[Any]) -> None:
+        sent.extend(messages)
         for message in messages:
-            if isinstance(message, Done) and len(message.bare) == 1:
-                desk.take([Stop(now=True)])
+            if isinstance(message, Done) and len(message.cases) == 1:
+                worker.receive([Stop(now=True)])
 
-    kit = Kit(JudgeReference.of(ToyJudge()), _Scripted(), gather=3600.0)
-    desk = Desk(kit, say)
+    setup = WorkerSetup(JudgeReference.of(ToyJudge()), _Scripted(), report_seconds=3600.0)
+    worker = Worker(setup, send)
     cases = [OpenCase(CaseItem(n, f"c{n}", {"text": "fine"}), f"{n:032x}") for n in range(2)]
-    desk.take([Cases(2, [packed_lot(cases)])])
-    desk.work()
-    done = [message for message in said if isinstance(message, Done)]
-    assert [[place for place, _ in message.opened()] for message in done] == [[0], [1]]
+    worker.receive([Cases(2, [pack_cases(cases)])])
+    worker.work()
+    done = [message for message in sent if isinstance(message, Done)]
+    assert [[place for place, _ in message.cases] for message in done] == [[0], [1]]
 
 
 class _Scripted(krino.Labeller):

@@ -228,7 +228,7 @@ class Borrowed(ToyJudge):
 
 @pytest.mark.parametrize("judge", [Nameless, Nameless(), Borrowed, Borrowed()])
 def test_a_class_or_an_object_that_is_handed_in_is_examined_too(judge: type[ToyJudge] | ToyJudge) -> None:
-    with pytest.raises(krino.UsageProblem, match=r"test_class_checks\.py:\d+: `name` is"):
+    with pytest.raises(krino.UsageProblem, match=r"test_judge_checks\.py:\d+: `name` is"):
         krino.judge(judge, {"text": "fine"})
 
 
