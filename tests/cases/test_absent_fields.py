@@ -58,7 +58,7 @@ def test_a_value_of_another_kind_in_the_way_is_a_problem_of_the_record(tmp_path:
     good, bad = read(tmp_path, {"gold": {"id": 1}}, {"gold": "d1"}, truth="gold.id")
     assert good.problem is None
     assert bad.problem is not None
-    assert "what stands there has no fields" in bad.problem
+    assert "the value there has no fields" in bad.problem
 
 
 def test_where_the_source_is_absent_a_value_under_the_own_name_stays(tmp_path: Path) -> None:

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krino.cases import CaseItem, json_array, read_cases
+from krino.cases import CaseItem, read_cases
+from krino.cases.formats import json_array
 from krino.errors import UsageProblem
 
 

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krino.cases import CaseItem, jsonl, read_cases, stream
+from krino.cases import CaseItem, open_files, read_cases
+from krino.cases.formats import jsonl
 from krino.contract import Source
 
 
@@ -96,7 +97,7 @@ def test_a_line_over_the_limit_is_a_problem_and_the_next_is_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(jsonl, "MAX_CASE_BYTES", 1 << 20)
-    assert stream.MAX_CASE_BYTES == 64 << 20
+    assert open_files.MAX_CASE_BYTES == 64 << 20
     exact = b'{"a": "' + b"x" * ((1 << 20) - 9) + b'"}'
     assert len(exact) == 1 << 20
     items = read(tmp_path, exact + b"\n" + b"[" * (3 << 20) + b'\n{"id": "after"}\n')

@@ -63,7 +63,7 @@ def test_a_missing_source_is_a_problem_that_names_place_field_and_what_is_there(
         ("docs.passages.2", "no `2`, the list there has 2 elements"),
         ("docs.passages.-1", "no `-1`"),
         ("docs.passages.99999999999999999999", "the list there has 2 elements"),
-        ("docs.passages.0.t", "what stands there has no fields"),
+        ("docs.passages.0.t", "the value there has no fields"),
     ],
 )
 def test_a_path_that_leads_nowhere_says_where_it_ends(path: str, said: str) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from krino.cases import read_cases
-from krino.cases.origin import Format, left_unread
+from krino.cases.origin import Format, list_ignored_files
 from krino.contract import Source
 from krino.errors import UsageProblem
 from toy_judge import ToyJudge
@@ -116,12 +116,12 @@ def test_a_folder_gives_its_files_of_every_kind_and_says_what_it_leaves(write: W
     write("set/f.shard", b"")
     folder = write("set/deeper/g.json", b"{}").parent.parent
     assert [item.id for item in read_cases([folder])] == ["a1", "a2", "b", "c", "d"]
-    assert left_unread([folder, "elsewhere.json"]) == [
+    assert list_ignored_files([folder, "elsewhere.json"]) == [
         f"{folder}: no cases are looked for in deeper, e.parquet.gz, f.shard"
     ]
     for number in range(4):
         write(f"set/{number}.txt", b"")
-    assert left_unread([folder])[0].endswith("in 0.txt, 1.txt, 2.txt, 3.txt, deeper and 2 more")
+    assert list_ignored_files([folder])[0].endswith("in 0.txt, 1.txt, 2.txt, 3.txt, deeper and 2 more")
 
 
 def test_an_empty_table_in_a_folder_is_one_problem_among_good_cases(write: Write) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from krino.cases import CaseItem, parse_splits, read_cases
-from krino.cases.watching import looked_for_separators
+from krino.cases.field_notes import note_separators
 from krino.errors import UsageProblem
 from krino.judges.registry import load_judge
 from toy_judge import ToyJudge
@@ -93,7 +93,7 @@ def test_without_a_judge_every_cell_of_json_is_parsed(tmp_path: Path) -> None:
 def told(*contexts: Any, judge: Any = None, field: str = "context") -> list[str]:
     said: list[str] = []
     items = [CaseItem(n, str(n), {"question": "a ||| b", field: value}) for n, value in enumerate(contexts)]
-    assert list(looked_for_separators(iter(items), judge or load_judge("rag"), said.append)) == items
+    assert list(note_separators(iter(items), judge or load_judge("rag"), said.append)) == items
     return said
 
 
@@ -128,7 +128,7 @@ def test_only_fields_that_are_lists_to_the_judge_are_looked_at() -> None:
 def test_it_is_told_once_and_before_the_end_of_a_long_stream() -> None:
     said: list[str] = []
     stream = (CaseItem(n, str(n), {"context": "a ||| b"}) for n in range(1_000))
-    watched = looked_for_separators(stream, load_judge("rag"), said.append)
+    watched = note_separators(stream, load_judge("rag"), said.append)
     for _ in range(101):
         next(watched)
     assert len(said) == 1 and "100 of the first 100 cases" in said[0]

@@ -1,4 +1,4 @@
-"""The content of a record: what its judge reads. A field that nobody reads makes no other case of it."""
+"""The content of a record: the fields that its judge reads. Other fields do not change the identity of a case."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from pydantic import AliasChoices, AliasPath, BaseModel
 from krino.cases.item import ID_FIELDS
 from krino.cases.metadata import PREFIX
 from krino.contract import AnyJudge, Judge, hash_record
-from krino.contract.reads import Reads, Spell, prune
+from krino.contract.record_fields import Reads, Spell, prune
 
 _ALWAYS: Reads = dict.fromkeys((*ID_FIELDS, PREFIX.rstrip(".")))
 
 
 def content_hash(judge: AnyJudge, record: Mapping[str, Any]) -> str:
-    """The identity of a case: a hash of what its judge reads of it, with its id and its metadata."""
+    """The identity of a case: a hash of the fields that its judge reads, its id and its metadata."""
     return hash_record(content_of(judge, record))
 
 
 def content_of(judge: AnyJudge, record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The record without the fields that its judge certainly does not read; the whole record where that is not known.
+    """The record without the fields that its judge certainly does not read; the whole record if that is not known.
 
-    A field left out by mistake would give two different cases one verdict, so a name counts as unread only where the
-    judge declares what it reads, or where its case is a plain model that can read nothing else.
+    Leaving a field out by mistake would give two different cases one verdict. So a name counts as unread only if the
+    judge declares what it reads, or if its case is a plain model that can read nothing else.
     """
     reads = _declared_reads(judge, record)
     if reads is None:
@@ -35,7 +35,7 @@ def content_of(judge: AnyJudge, record: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def content_hash_by_names(names: Collection[str], record: Mapping[str, Any]) -> str:
-    """The same for a judge that is not at hand, by the names that its plain case model reads."""
+    """The same without the judge, by the names that its plain case model reads."""
     return hash_record(_prune(record, dict.fromkeys(names), str))
 
 
@@ -45,7 +45,7 @@ def _prune(record: Mapping[str, Any], reads: Reads, spell: Spell) -> Mapping[str
 
 
 def reads_of(judge: AnyJudge, record: Mapping[str, Any]) -> Reads | None:
-    """What a judge reads of a record, as far as is known, for notes to users; None where it may read anything."""
+    """What a judge reads of a record, for notes to users; None if it may read anything."""
     if (reads := _declared_reads(judge, record)) is None:
         names = names_read(judge)
         reads = None if names is None else dict.fromkeys(names)
@@ -53,21 +53,21 @@ def reads_of(judge: AnyJudge, record: Mapping[str, Any]) -> Reads | None:
 
 
 def spelling_of(judge: AnyJudge) -> Spell:
-    """How the judge's case model spells a key of a record before it looks for it."""
+    """How the judge's case model normalises the keys of a record before it looks them up."""
     spelled: Spell = getattr(judge.case_model, "spelled", str)
     return spelled
 
 
 def names_read(judge: AnyJudge) -> frozenset[str] | None:
-    """Every name that the judge looks for in a record; None where it takes the whole record, whatever its fields.
+    """Every name that the judge looks up in a record; None if it takes the whole record.
 
-    A case that takes a record whole to rename its keys says itself what it reads: `names_read()`, and `spelled(key)`
-    where keys may be written in several ways.
+    A case model that takes whole records to rename their keys declares what it reads: `names_read()`, and
+    `spelled(key)` if keys may be written in several ways.
     """
     if (stated := getattr(judge.case_model, "names_read", None)) is not None:
         return frozenset({*stated(), *_ALWAYS})
     asked = _Asked()
-    with suppress(Exception):  # an empty record is rarely a case: only what was looked for matters
+    with suppress(Exception):  # an empty record is rarely valid; only the names that were looked up matter
         judge.case_model.model_validate(asked)
     if asked.taken_whole or judge.case_model.model_config.get("extra") == "allow":
         return None
@@ -75,7 +75,7 @@ def names_read(judge: AnyJudge) -> frozenset[str] | None:
 
 
 class _Asked(Mapping[str, Any]):
-    """A record without fields that remembers which were looked for."""
+    """A record without fields that records which ones were looked up."""
 
     def __init__(self) -> None:
         self.names: set[str] = set()
@@ -94,7 +94,7 @@ class _Asked(Mapping[str, Any]):
 
 
 def _declared_reads(judge: AnyJudge, record: Mapping[str, Any]) -> Reads | None:
-    """What the judge says it reads, unless a subclass of the class that says so reads records in its own way."""
+    """What the judge declares to read, unless a subclass of the declaring class reads records in another way."""
     for cls in type(judge).__mro__:
         if "reads" in vars(cls):
             return judge.reads(record)
@@ -104,7 +104,7 @@ def _declared_reads(judge: AnyJudge, record: Mapping[str, Any]) -> Reads | None:
 
 
 def names_of_plain_model(judge: AnyJudge) -> frozenset[str] | None:
-    """The names of a case model that pydantic alone fills: no code of the judge's sees the record."""
+    """The names of a case model that pydantic alone fills; None if code of the judge sees the record."""
     model = judge.case_model
     config, decorators = model.model_config, model.__pydantic_decorators__
     sees_record = (

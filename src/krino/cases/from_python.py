@@ -1,4 +1,4 @@
-"""Takes cases from Python objects: frames, models and documents become plain records, or are refused by name."""
+"""Converts Python objects to plain records: data frames, models and documents. Other objects are refused by name."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ from krino.errors import UsageProblem
 _PLAIN = (str, int, float, bool, type(None))
 _DEEPEST = 200
 _SHOWN_NAME = 60
-_MADE_OF_ROWS = ("to_dicts", "to_pylist")
-"""How Polars and Arrow give the rows of a table."""
+_ROW_METHODS = ("to_dicts", "to_pylist")
+"""Of Polars and Arrow tables."""
 
 
 def rows_of_frame(source: Any) -> Iterator[Mapping[str, Any]] | None:
     """The rows of a pandas, Polars or Arrow table as mappings; None for anything else."""
     if isinstance(source, Mapping | str | bytes) or not hasattr(source, "columns"):
         return None
-    for method in _MADE_OF_ROWS:
+    for method in _ROW_METHODS:
         if callable(getattr(source, method, None)):
-            _refuse_columns_twice(getattr(source, "column_names", ()))
+            _refuse_duplicate_columns(getattr(source, "column_names", ()))
             rows: Iterator[Mapping[str, Any]] = iter(getattr(source, method)())
             return rows
     if hasattr(source, "to_dict") and hasattr(source, "iloc"):
         names = [str(name) for name in source.columns]
-        _refuse_columns_twice(names)
+        _refuse_duplicate_columns(names)
         return (dict(zip(names, row, strict=True)) for row in source.itertuples(index=False, name=None))
     return None
 
 
-def _refuse_columns_twice(names: Iterable[str]) -> None:
-    """Of two columns with one name a row would keep the last, and nobody would know."""
+def _refuse_duplicate_columns(names: Iterable[str]) -> None:
+    """A row would silently keep only the last of two columns with the same name."""
     if twice := [name for name, times in Counter(names).items() if times > 1]:
         raise UsageProblem(f"the table has two columns named `{twice[0][:_SHOWN_NAME]}`; rename one of them")
 
 
 def plain_record(case: Any, name: str) -> Mapping[str, Any]:
-    """A case as a mapping of plain values; raises `UsageProblem` that names what cannot be taken.
+    """A case as a mapping of plain values; raises `UsageProblem` that names what cannot be converted.
 
-    `name` says which case it is. A mapping that is plain already is given back as it is.
+    `name` is the case in messages. A mapping that is plain already is returned unchanged.
     """
     if hasattr(case, "to_dict") and hasattr(case, "index") and not hasattr(case, "columns"):
-        _refuse_columns_twice(map(str, getattr(case.index, "tolist", tuple)()))
+        _refuse_duplicate_columns(map(str, getattr(case.index, "tolist", tuple)()))
         case = case.to_dict()  # a row of a frame
     found = plain_value(case, name)
     if not isinstance(found, Mapping):
@@ -60,11 +60,11 @@ def plain_record(case: Any, name: str) -> Mapping[str, Any]:
 
 
 def plain_value(value: Any, where: str, depth: int = 0) -> Any:
-    """The value in terms of JSON; the same object where nothing has to be changed."""
+    """The value as JSON types; the same object if nothing has to be changed."""
     if type(value) in _PLAIN:
         return None if isinstance(value, float) and math.isnan(value) else value
     if depth > _DEEPEST:
-        return value  # whoever writes it down says that it is nested too deep
+        return value  # writing it will fail with a message about the depth
     if isinstance(value, Mapping):
         made = {key: plain_value(item, f"{where}: `{str(key)[:60]}`", depth + 1) for key, item in value.items()}
         return value if all(made[key] is item for key, item in value.items()) else made
@@ -83,16 +83,16 @@ def plain_value(value: Any, where: str, depth: int = 0) -> Any:
 
 
 def _fields_of(value: Any) -> Any:
-    """What an object of a known kind holds; the object itself where its kind is not known."""
+    """The content of an object of a known kind; otherwise the object itself."""
     if isinstance(value, BaseModel):
         return value.model_dump()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if hasattr(value, "page_content"):  # a document of LangChain's, or one made like it
+    if hasattr(value, "page_content"):  # a LangChain document, or one like it
         names = ("page_content", "metadata", "id")
         return {name: found for name in names if (found := getattr(value, name, None)) is not None}
     if isinstance(value, datetime.date | datetime.time):
-        return None if value != value else value.isoformat()  # pandas has a date that is none
+        return None if value != value else value.isoformat()  # NaT of pandas
     if isinstance(value, enum.Enum):
         return value.value
     if isinstance(value, decimal.Decimal):
@@ -100,20 +100,14 @@ def _fields_of(value: Any) -> Any:
     if isinstance(value, uuid.UUID):
         return str(value)
     if type(value).__module__.partition(".")[0] in ("numpy", "pandas", "polars", "pyarrow"):
-        return _of_array(value)
+        return _from_array(value)
     return value
 
 
-def _of_array(value: Any) -> Any:
-    """Arrays and scalars of NumPy and its kin."""
+def _from_array(value: Any) -> Any:
+    """The content of an array or scalar of NumPy, pandas, Polars or Arrow."""
     for method in ("tolist", "to_list", "to_pylist", "isoformat"):
         if callable(getattr(value, method, None)):
             found = getattr(value, method)()
             return value if type(found) is type(value) else found
     return None if type(value).__name__ in ("NAType", "NaTType") else value
-
-
-def plain_records(cases: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
-    """Each case as a mapping of plain values, read from a frame or any iterable of records."""
-    rows = rows_of_frame(cases)
-    return (plain_record(case, f"case {number}") for number, case in enumerate(cases if rows is None else rows, 1))

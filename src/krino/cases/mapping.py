@@ -1,4 +1,4 @@
-"""Rename fields of records to the names a judge expects, also from deep inside, and split texts that are several."""
+"""Renames fields of records to the names that a judge expects, nested fields included, and splits texts into lists."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ Pairs = Sequence[tuple[str, str]]
 
 
 class FieldMissing(Exception):
-    """A mapped field is not in the record; the text says which, and what is there instead."""
+    """A mapped field is not in the record; the message names it and what is there instead."""
 
 
 class _Absent(FieldMissing):
-    """The field is left out, or what should hold it is null; no value of another kind is in its place."""
+    """The field, or the object that should hold it, is missing or null (and not of another type)."""
 
 
 @dataclass(frozen=True, slots=True)
 class FieldMap:
     """Each pair takes the target field from the source: a field's name, or a dotted path (`docs.0.text`).
 
-    With `*` for every element of a list, as `candidates.*.court=hits.*.tribunal`, both are fields of the elements.
-    `splits` are fields, by their new names, whose text holds several with a separator between them. `may_be_absent` are
-    targets whose source some record has: in a record without it the field is null. `others` are further names of the
-    targets: a mapping decides which value is meant, so that these are left out.
+    `*` means every element of a list: in `candidates.*.court=hits.*.tribunal` both are fields of the elements.
+    `splits`: fields, by their new names, whose text is split at a separator. `may_be_absent`: targets whose source some
+    record has; in a record without it the field is null. `others`: other names of the targets, which are removed,
+    because the mapping decides which value is meant.
     """
 
     pairs: tuple[tuple[str, str], ...]
@@ -77,11 +77,14 @@ class FieldMap:
         for pairs in self._by_list():
             optional = all(target in self.may_be_absent for target, _ in pairs)
             with suppress(_Absent) if optional else nullcontext():
-                _map_elements(mapped, record, pairs, self.may_be_absent)
+                target_list, source_list = (side.partition(EACH)[0] for side in pairs[0])
+                is_there = target_list in taken or target_list == source_list
+                elements = _elements(mapped if is_there else record, target_list if is_there else source_list, pairs[0])
+                _map_elements(mapped, elements, pairs, self.may_be_absent)
         return mapped
 
     def _by_list(self) -> Iterable[Pairs]:
-        """The pairs about elements, those of one list together: each takes from the elements as they were."""
+        """The pairs about elements, grouped by list."""
         lists: dict[str, list[tuple[str, str]]] = {}
         for target, source in self.pairs:
             if EACH in target:
@@ -89,10 +92,11 @@ class FieldMap:
         return lists.values()
 
     def _split(self, mapped: dict[str, Any], field: str, separator: str) -> Any:
-        """The texts between the separators, without what is blank; what is no text (a list, null) stays as it is."""
+        """The texts between the separators, without blank ones; a value that is not text stays as it is."""
         if field not in mapped:
-            told = f"field `{field}` (to split) is not there: {_there(mapped)}"
-            raise FieldMissing(f"{told}; correct --split or the record")
+            raise FieldMissing(
+                f"field `{field}` (to split) is not there: {_there(mapped)}; correct --split or the record"
+            )
         value = mapped[field]
         if not isinstance(value, str):
             return value
@@ -120,7 +124,7 @@ def parse_mapping(pairs: Sequence[str]) -> dict[str, str]:
 
 
 def parse_splits(pairs: Sequence[str]) -> dict[str, str]:
-    """`["context=|||"]` as `{"context": "|||"}`: the field, then what stands between its texts."""
+    """`["context=|||"]` as `{"context": "|||"}`: the field, then the separator."""
     splits: dict[str, str] = {}
     for pair in pairs:
         field, equals, separator = pair.partition("=")
@@ -134,12 +138,12 @@ def parse_splits(pairs: Sequence[str]) -> dict[str, str]:
 
 
 def field_map(mapping: Mapping[str, str] | None, split: Mapping[str, str] | None = None) -> FieldMap | None:
-    """The mapping ready for use; None when there is nothing to map or split."""
+    """The mapping ready for use; None if there is nothing to map or split."""
     return FieldMap(tuple((mapping or {}).items()), tuple((split or {}).items())) if mapping or split else None
 
 
 def find_present(fields: FieldMap, records: Iterable[dict[str, Any]]) -> tuple[frozenset[str], dict[str, Any] | None]:
-    """The targets whose source at least one record has, looking no further than necessary; and the first record."""
+    """The targets whose source at least one record has, and the first record. Reads no further than necessary."""
     missing, first = {target for target, _ in fields.pairs}, None
     for record in records:
         first = record if first is None else first
@@ -149,18 +153,18 @@ def find_present(fields: FieldMap, records: Iterable[dict[str, Any]]) -> tuple[f
     return frozenset(target for target, _ in fields.pairs) - missing, first
 
 
-def told_nowhere(fields: FieldMap, targets: Sequence[str], record: dict[str, Any]) -> str:
+def describe_missing(fields: FieldMap, targets: Sequence[str], record: dict[str, Any]) -> str:
     """What is wrong with a mapping whose source no record has."""
-    told = []
+    problems = []
     for target, source in fields.pairs:
         if target in targets:
             guess = guessed(source, paths_in(record))
-            told.append(f"mapping `{target}={source}`: no record has `{source}`{guess}")
-    return f"{'; '.join(told)}; {_there(record)}"
+            problems.append(f"mapping `{target}={source}`: no record has `{source}`{guess}")
+    return f"{'; '.join(problems)}; {_there(record)}"
 
 
 def paths_in(value: Any, where: str = "", depth: int = 0) -> Iterator[str]:
-    """The paths of a record as a mapping writes them, `*` for the elements of a list; bounded in number and depth."""
+    """The paths of a record as in a mapping, with `*` for the elements of a list; limited in number and depth."""
     return islice(_paths(value, where, depth), _MOST_PATHS)
 
 
@@ -177,10 +181,9 @@ def _paths(value: Any, where: str, depth: int) -> Iterator[str]:
                 yield from _paths(element, f"{where}*.", depth + 1)
 
 
-def _map_elements(mapped: dict[str, Any], record: dict[str, Any], pairs: Pairs, may_be_absent: Set[str]) -> None:
-    """Set fields of every element of a list; elements that do not have a source are left without that field."""
+def _map_elements(mapped: dict[str, Any], elements: list[Any], pairs: Pairs, may_be_absent: Set[str]) -> None:
+    """Set fields of every element of a list; an element without the source gets no such field."""
     target_list = pairs[0][0].partition(EACH)[0]
-    elements = _elements(mapped, record, *pairs[0])
     paths = {target.partition(EACH)[2]: source.partition(EACH)[2] for target, source in pairs}
     made = [_with_fields(element, paths) for element in elements]
     for target, source in pairs:
@@ -195,13 +198,15 @@ def _map_elements(mapped: dict[str, Any], record: dict[str, Any], pairs: Pairs, 
     mapped[target_list] = made
 
 
-def _elements(mapped: dict[str, Any], record: dict[str, Any], target: str, source: str) -> list[Any]:
-    target_list, source_list = target.partition(EACH)[0], source.partition(EACH)[0]
-    elements = mapped[target_list] if target_list in mapped else _take(record, source_list, target)
+def _elements(record: dict[str, Any], path: str, pair: tuple[str, str]) -> list[Any]:
+    """The list at this path, from whose elements a pair takes."""
+    target, source = pair
+    source_list = source.partition(EACH)[0]
+    elements = _take(record, path, target)
     if elements is None:
         raise _Absent(f"field `{source_list}` (for `{target}`) is null; correct the mapping or the record")
     if isinstance(elements, dict):
-        return [elements]  # one object in place of a list of one
+        return [elements]  # one object instead of a list of one
     if not isinstance(elements, list):
         raise FieldMissing(f"field `{source_list}` (for `{target}`) is no list; correct the mapping or the record")
     return elements
@@ -227,7 +232,7 @@ def _with_fields(element: Any, paths: Mapping[str, str]) -> Any:
 
 
 def _take(record: dict[str, Any], source: str, target: str) -> Any:
-    if source in record:  # also a flat name with dots in it, as table headers have
+    if source in record:  # also a name with dots in it, as table headers have
         return record[source]
     value: Any = record
     for part in source.split("."):
@@ -251,4 +256,4 @@ def _there(value: Any) -> str:
         return f"the fields there are: {', '.join(names)}{more}" if names else "there are no fields"
     if isinstance(value, list):
         return f"the list there has {len(value)} elements"
-    return "what stands there has no fields"
+    return "the value there has no fields"

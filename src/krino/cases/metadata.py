@@ -1,4 +1,4 @@
-"""The facts that a record brings along to slice results by: short values, for every judge alike."""
+"""Metadata of a record to slice results by: short values, the same for every judge."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ def record_metadata(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def metadata_with(columns: Mapping[str, Any], record: Mapping[str, Any]) -> dict[str, Any]:
-    """What a record brings along, and the columns of its judge. A name that both have is the judge's: the record's own
-    value is kept as `metadata.NAME`, as a record may write it."""
+    """The record's metadata and the columns of its judge. A name that both have is the judge's; the record's value is
+    kept as `metadata.NAME`."""
     own = record_metadata(record)
     return {**{f"{PREFIX}{name}" if name in columns else name: value for name, value in own.items()}, **columns}
 
 
 def column_value(metadata: Mapping[str, Any] | None, columns: Sequence[str]) -> str:
-    """What stands in a column of metadata, or in several together, as text to count by."""
+    """The value in a column of metadata, or in several combined, as text to group by."""
     return " · ".join([as_text((metadata or {}).get(column)) for column in columns])
 
 
 def as_text(value: Any) -> str:
-    """One value as text to count by."""
+    """One value as text to group by."""
     if isinstance(value, str):  # nearly all are
         return value
     if value is None:

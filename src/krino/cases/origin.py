@@ -1,4 +1,4 @@
-"""Where cases come from: turn the inputs a user names into files of known format, or say what is wrong."""
+"""Resolves the inputs that a user names to files of known format, or says what is wrong."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _MOST_NAMED = 5
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """One file, or stdin (`path` None). Format `stdin` means JSONL or a JSON list, as its first byte tells."""
+    """One file, or stdin (`path` None). Format `stdin`: JSONL or a JSON list, depending on the first byte."""
 
     given: str
     path: Path | None
@@ -46,17 +46,17 @@ class Origin:
 
     @property
     def delimiter(self) -> str | None:
-        """The delimiter a name ending in .tsv promises; None where the header has to tell."""
+        """Tab for names ending in .tsv; None if the delimiter must be found in the header."""
         return "\t" if self.path and _suffix(self.path) == ".tsv" else None
 
     @property
     def is_regular(self) -> bool:
-        """Whether its start can be looked at and read again (a pipe's cannot)."""
+        """Whether it can be read more than once, unlike a pipe."""
         return self.path is not None and self.path.is_file()
 
 
 def find_origins(inputs: Sequence[str | os.PathLike[str]], wanted: Format) -> Iterator[Origin]:
-    """The files behind the inputs, folders opened; raises `UsageProblem` for the first that cannot be used."""
+    """The files of the inputs, and of folders among them. Raises `UsageProblem` for the first that cannot be used."""
     stdin_taken = False
     for item in inputs:
         if os.fspath(item) == "-":
@@ -107,20 +107,20 @@ def _file_format(path: Path, shown: str) -> FileFormat:
 
 
 def _kind(path: Path) -> FileFormat | None:
-    """By its name; None where that does not tell."""
+    """The format by the file's name; None if it does not show it."""
     kind = _SUFFIXES.get(_suffix(path))
     return None if kind == "parquet" and path.suffix.lower() == ".gz" else kind
 
 
 def known_suffixes(path: Path) -> str:
-    """What of a name tells the format (`.csv`, `.jsonl.gz`); empty where nothing does."""
+    """The suffixes that show the format (`.csv`, `.jsonl.gz`); empty if there are none."""
     if _suffix(path) not in _SUFFIXES:
         return ""
     return "".join(path.suffixes[-2:]) if path.suffix.lower() == ".gz" else path.suffix
 
 
 def _suffix(path: Path) -> str:
-    """The suffix that tells the format: the one before .gz when the file is packed."""
+    """The suffix that shows the format: the one before .gz for a packed file."""
     return Path(path.stem).suffix.lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
 
 
@@ -130,7 +130,7 @@ def _storable(path: str) -> str:
 
 
 def _files_in(folder: Path, shown: str) -> Mapping[str, FileFormat]:
-    """The files of cases right inside a folder, by name and sorted; hidden ones are left out."""
+    """The files of cases directly in a folder, sorted by name, without hidden ones."""
     kinds = {name: _kind(Path(name)) for name in sorted(_visible(folder, shown))}
     if found := {name: kind for name, kind in kinds.items() if kind is not None and kind != "shard"}:
         return found
@@ -138,16 +138,16 @@ def _files_in(folder: Path, shown: str) -> Mapping[str, FileFormat]:
     raise UsageProblem(f"{shown}: the folder holds no files of cases ({endings}); name those of other kinds one by one")
 
 
-def left_unread(inputs: Sequence[str | os.PathLike[str]]) -> list[str]:
-    """What lies in the folders among the inputs and is read by nobody, told once a folder."""
-    told = []
+def list_ignored_files(inputs: Sequence[str | os.PathLike[str]]) -> list[str]:
+    """One line for each folder among the inputs that has files which are not read."""
+    lines = []
     for folder in (Path(item) for item in inputs if Path(item).is_dir()):
         shown = _storable(str(folder))
         read = _files_in(folder, shown)
         if left := sorted(_storable(name) for name in _visible(folder, shown) if name not in read):
             more = f" and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
-            told.append(f"{shown}: no cases are looked for in {', '.join(left[:_MOST_NAMED])}{more}")
-    return told
+            lines.append(f"{shown}: no cases are looked for in {', '.join(left[:_MOST_NAMED])}{more}")
+    return lines
 
 
 def _visible(folder: Path, shown: str) -> list[str]:

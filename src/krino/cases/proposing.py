@@ -9,21 +9,22 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from krino.cases.content import spelling_of
 from krino.cases.item import ID_FIELDS, case_id
 from krino.cases.mapping import EACH
 from krino.contract import AnyJudge
-from krino.contract.case_fields import names_of
+from krino.contract.record_fields import names_of
 
 _DEEPEST = 6
 _MOST_COLUMNS = 2_000
 _SAMPLES = 40
 _MOST_RIVALS = 3
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_ENDING = re.compile(r"(?<=\w{3})(?:ed|s)$")
 _SMALL = frozenset({"de", "du", "la", "le", "of", "the", "van", "het", "der", "des", "von"})
 _OF_TRUTH = frozenset(
     {
@@ -33,7 +34,8 @@ _OF_TRUTH = frozenset(
         "expected",
         "correct",
         "ideal",
-        *("attendue", "attendu", "verwacht", "juist", "erwartete"),
+        *("desired", "should", "target", "perfect", "curated", "expert", "annotator", "sme"),
+        *("attendue", "attendu", "verwacht", "juist", "erwartete", "musterloesung", "musterantwort", "esperada"),
     }
 )
 _OF_OTHERS = frozenset(
@@ -47,13 +49,28 @@ _PERHAPS_OF_TRUTH = frozenset({"label"})
 """What is known to be right, or just how a thing is called: `court.label`."""
 _JUDGED = frozenset({"answer", "trace", "matches", "no_match_reason"})
 _TRUTHS = frozenset({"reference", "ground_truth"})
+_TRUTH_OF = {"reference": "answer"}
+"""A name of what is judged, below a word for truth, is the truth: `gold.modelAnswer`, `expected.output`."""
 _SAYS_NOTHING = frozenset(
-    {"name", "naam", "nom", "text", "tekst", "texte", "value", "content", "label", "string", "body", "message"}
+    {
+        *("name", "naam", "nom", "text", "tekst", "texte", "value", "content", "label", "string", "body", "message"),
+        *("markdown", "html", "plain", "raw"),
+    }
 )
-_ID_WORDS = ("id", "uuid", "case id", "log id", "record id", "ref", "key", "identifiant", "kenmerk")
+_ID_WORDS = (
+    *("id", "uuid", "guid", "uid", "case id", "log id", "record id", "ref", "key", "number", "no", "nr"),
+    *("identifiant", "numero", "kenmerk", "nummer"),
+)
+_HIGHEST = 2
+"""How many objects above a text may name it: `virtualAgent.turn.utterance`."""
+_BY_OBJECT = 0.8
+_BY_ABSENCE = 0.5
+_ANY_TEXT = "x"
 _FITS = 0.3  # of the values that are looked at
 _BY_VALUES_ALONE = 0.95
 _LEAST = 0.7
+_NEARLY = 0.35
+"""A path whose score is this near is named beside the one that is proposed."""
 _LINKED = 0.5
 _BY_VALUES, _BY_INNER, _BY_LINK = 0.6, 0.25, 1.5
 
@@ -65,6 +82,20 @@ class Proposal:
     target: str
     source: str
     why: str
+    by_name: bool = True
+    """Whether a name says so, and not only what the values look like."""
+
+
+class _Score(NamedTuple):
+    """How well a column fits a field, why, and whether a name or a recurring value says so."""
+
+    score: float
+    why: str = ""
+    by_name: bool = False
+
+
+_NEVER = _Score(-1.0)
+"""The values cannot be meant, or the column is about what is known to be right."""
 
 
 @dataclass(slots=True)
@@ -100,6 +131,7 @@ class _Fit:
     target: str
     column: Column
     why: str
+    by_name: bool
     inner: tuple[Proposal, ...] = ()
 
 
@@ -124,21 +156,27 @@ def _walk(value: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tup
             yield from _walk(inner, (*path, name))
 
 
+def _present(column: Column, records: Sequence[Any]) -> float:
+    """The share of the records that have the column: of two names, the one that most records have is meant."""
+    return min(1.0, column.records / max(1, len(records)))
+
+
 def propose(judge: AnyJudge, records: Sequence[Mapping[str, Any]]) -> tuple[list[Proposal], set[str]]:
-    """The mapping for these records, empty where the judge reads them as they are; and the fields that they have."""
+    """The mapping for these records, empty where the judge reads them as they are; and the fields known by name."""
     columns = survey(records)
     links = _Links(judge, records)
     chosen: list[Proposal] = [*_propose_id(records, columns)]
     ids = {tuple(item.source.split(".")) for item in chosen}
-    fits = sorted(_all_fits(judge, columns, links), key=lambda fit: -fit.score)
+    fits = sorted(_all_fits(judge, columns, links, records), key=lambda fit: -fit.score)
     first = _settle(fits, ids)  # then once more, where fields that fit alike go to the company of the others
     settled = _settle(sorted(fits, key=lambda fit: (-round(fit.score, 6), -_company(fit, first))), ids)
     taken = {fit.column.path for fit in settled.values()}
     for fit in settled.values():
-        rivals = [other for other in fits if other.target == fit.target and _is_tie(other.score, fit.score)]
+        rivals = [other for other in fits if other.target == fit.target and _is_nearly(other.score, fit.score)]
         paths = [other.column.dotted for other in rivals if other.column.path not in taken]
         chosen += _as_proposals(judge, fit, paths)
-    return sorted(chosen, key=lambda item: _order(judge, item.target)), set(settled)
+    named = {target for target, fit in settled.items() if fit.by_name}
+    return sorted(chosen, key=lambda item: _order(judge, item.target)), named
 
 
 def _settle(fits: Iterable[_Fit], ids: set[tuple[str, ...]]) -> dict[str, _Fit]:
@@ -163,6 +201,10 @@ def _is_tie(one: float, other: float) -> bool:
     return round(one - other, 6) == 0
 
 
+def _is_nearly(one: float, other: float) -> bool:
+    return other - one <= _NEARLY
+
+
 def _company(fit: _Fit, settled: Mapping[str, _Fit]) -> int:
     """How near a column lies to those of the other fields: the objects that it shares with each."""
     others = (other.column.path for target, other in settled.items() if target != fit.target)
@@ -178,10 +220,10 @@ def _as_proposals(judge: AnyJudge, fit: _Fit, rivals: Sequence[str]) -> list[Pro
     """A list whose elements are mapped comes along with them; a field that the judge finds needs no proposal."""
     if fit.inner:
         first, *more = fit.inner
-        return [Proposal(first.target, first.source, _with_rivals(first.why, rivals)), *more]
+        return [Proposal(first.target, first.source, _with_rivals(first.why, rivals), first.by_name), *more]
     if _is_found(judge, fit.target, fit.column.path):
         return []
-    return [Proposal(fit.target, fit.column.dotted, _with_rivals(fit.why, rivals))]
+    return [Proposal(fit.target, fit.column.dotted, _with_rivals(fit.why, rivals), fit.by_name)]
 
 
 def _with_rivals(why: str, rivals: Sequence[str]) -> str:
@@ -199,62 +241,89 @@ def _order(judge: AnyJudge, target: str) -> tuple[int, int]:
 # --- how well a column fits ------------------------------------------------------------------------
 
 
-def _all_fits(judge: AnyJudge, columns: Columns, links: _Links) -> Iterator[_Fit]:
+def _all_fits(judge: AnyJudge, columns: Columns, links: _Links, records: Sequence[Any]) -> Iterator[_Fit]:
     for target in judge.fields.words:
         if EACH in target or target not in judge.case_model.model_fields:
             continue
         for column in columns.values():
             fit = _fit_of(judge, target, column, links)
             if fit is not None:
-                yield fit
+                yield replace(fit, score=fit.score - _BY_ABSENCE * (1 - _present(column, records)))
 
 
 def _fit_of(judge: AnyJudge, target: str, column: Column, links: _Links) -> _Fit | None:
     found = _is_found(judge, target, column.path)
-    score, why = _score(judge, target, target, column, links)
-    if found:
-        score, why = 3.0, "found by the judge"
+    fit = _score(judge, target, target, column, links)
+    if found and fit.score >= 0:  # an object under a name that the judge knows, `gold: {...}`, is not what it reads
+        fit = _Score(3.0, "found by the judge", by_name=True)
+    score, by_name = fit.score, fit.by_name
     inner: tuple[Proposal, ...] = ()
     if target in judge.fields.inner_names and score >= 0:
         inner, weight = _inner(judge, target, column, links)
         score += weight
-    return _Fit(score - 0.02 * len(column.path), target, column, why, inner) if score >= _LEAST else None
+    if score < _LEAST:
+        return None
+    return _Fit(score - 0.02 * len(column.path), target, column, fit.why, by_name, inner)
 
 
 def _is_found(judge: AnyJudge, target: str, path: tuple[str, ...]) -> bool:
     return len(path) == 1 and spelling_of(judge)(path[0]) in names_of(judge, target)
 
 
-def _score(judge: AnyJudge, target: str, key: str, column: Column, links: _Links) -> tuple[float, str]:
-    """Below 0 where the values cannot be meant, or the column is about what is known to be right."""
-    of_truth = not _OF_TRUTH.isdisjoint(column.words)
-    perhaps = of_truth or not _PERHAPS_OF_TRUTH.isdisjoint(column.words)
-    if (of_truth and target not in _TRUTHS) or (not perhaps and target == "ground_truth"):
-        return -1.0, ""
-    if perhaps and key in _JUDGED:
-        return -1.0, ""
-    if key.partition(EACH)[0] in _JUDGED and not _OF_OTHERS.isdisjoint(column.words):
-        return -1.0, ""
+def _score(judge: AnyJudge, target: str, key: str, column: Column, links: _Links) -> _Score:
+    if not _may_be(target, key, column):
+        return _NEVER
     named, word = _name_score(column, judge.fields.words.get(key, ()))
+    if not named and target in _TRUTH_OF and _is_about_truth(column):
+        named, word = _name_score(column, judge.fields.words.get(_TRUTH_OF[target], ()))
     linked = links.share(key, column)
     kind, test = judge.fields.shapes.get(key, ("a value", lambda value: True))
     fitting = sum(map(test, column.values)) / max(1, len(column.values))
     if fitting < _FITS:
-        return -1.0, ""
+        return _NEVER
     said = f"its values are {kind}" if fitting == 1 else f"{fitting:.0%} of its values are {kind}"
     if linked >= _LINKED:
-        return named + _BY_VALUES * fitting + _BY_LINK * linked, f"its values are those of `{judge.fields.links[key]}`"
+        said = f"its values are those of `{judge.fields.links[key]}`"
+        return _Score(named + _BY_VALUES * fitting + _BY_LINK * linked, said, by_name=True)
     if named:
-        return named + _BY_VALUES * fitting, f"its name fits {word}, {said}"
-    if fitting >= _BY_VALUES_ALONE and kind in _telling(judge):
-        return _LEAST, said
-    return 0.0, ""
+        return _Score(named + _BY_VALUES * fitting, f"its name fits {word}, {said}", by_name=True)
+    if fitting >= _BY_VALUES_ALONE and _is_telling(judge, key, column):
+        return _Score(_LEAST + _by_length(column), said)
+    return _Score(0.0)
 
 
-def _telling(judge: AnyJudge) -> set[str]:
-    """Kinds of value that only one field has at its level: they are enough without a name."""
-    kinds = [(key.partition(EACH)[0] if EACH in key else "", shape[0]) for key, shape in judge.fields.shapes.items()]
-    return {kind for level, kind in kinds if kinds.count((level, kind)) == 1}
+def _by_length(column: Column) -> float:
+    """Of two texts that nothing names, the longer is the passage and the shorter its title; at most 0.1."""
+    length = sum(len(value) for value in column.values if isinstance(value, str)) / len(column.values)
+    return 0.1 * length / (length + 500)
+
+
+def _may_be(target: str, key: str, column: Column) -> bool:
+    """Not for what is judged where the column is about what is right, or what another system said."""
+    of_truth, perhaps = not _OF_TRUTH.isdisjoint(column.words), _is_about_truth(column)
+    if (of_truth and target not in _TRUTHS) or (not perhaps and target == "ground_truth"):
+        return False
+    if perhaps and key in _JUDGED:
+        return False
+    return key.partition(EACH)[0] not in _JUDGED or _OF_OTHERS.isdisjoint(column.words)
+
+
+def _is_about_truth(column: Column) -> bool:
+    return not (_OF_TRUTH | _PERHAPS_OF_TRUTH).isdisjoint(column.words)
+
+
+def _is_telling(judge: AnyJudge, key: str, column: Column) -> bool:
+    """Whether values of this kind need no name: no other field of the level has it, and it is not just any text."""
+    level = key.rpartition(EACH)[0]
+    kind, test = judge.fields.shapes[key]
+    if test(_ANY_TEXT) or (not level and any(map(_is_prose, column.values))):
+        return False
+    kinds = [shape[0] for other, shape in judge.fields.shapes.items() if other.rpartition(EACH)[0] == level]
+    return kinds.count(kind) == 1
+
+
+def _is_prose(value: Any) -> bool:
+    return isinstance(value, str) and value.count(" ") > 1
 
 
 @lru_cache(maxsize=4_096)
@@ -265,28 +334,47 @@ def words_of(name: str) -> tuple[str, ...]:
     return tuple(word for word in map(str.lower, _WORD.findall(plain)) if word not in _SMALL)
 
 
+def _stems(name: str) -> tuple[str, ...]:
+    """The words without the endings of plurals and participles: `docs` and `doc`, `answered` and `answer`."""
+    return tuple(_ENDING.sub("", word) for word in words_of(name))
+
+
 def _name_score(column: Column, wanted: Iterable[str]) -> tuple[float, str]:
     """1 for a name, or the end of a path, that is one of the words; less where it only holds them."""
-    last, path = words_of(column.path[-1]), column.words
-    if len(column.path) > 1 and _SAYS_NOTHING.issuperset(last):  # court.name, answer.text
-        last = words_of(column.path[-2])
-        path = path[: -len(words_of(column.path[-1])) or None]
+    parts = [_stems(part) for part in column.path]
+    is_prose = sum(map(_is_prose, column.values)) >= 0.5 * len(column.values)
     best, best_word = 0.0, ""
     for text in wanted:
-        word = words_of(text)
-        score = _likeness(last, path, word)
+        score = _likeness(parts, _stems(text), is_prose)
         if score > best:
             best, best_word = score, text
     return best, f"`{best_word}`"
 
 
-def _likeness(last: tuple[str, ...], path: tuple[str, ...], word: tuple[str, ...]) -> float:
+def _likeness(parts: Sequence[tuple[str, ...]], word: tuple[str, ...], is_prose: bool) -> float:
+    """The last part counts most; above a part that says nothing, or above prose, the objects that hold it."""
+    best, weight = 0.0, 1.0
+    for height in range(min(len(parts), _HIGHEST + 1)):
+        shown = parts[: len(parts) - height]
+        best = max(best, weight * _likeness_of_end(shown, word, is_prose))
+        if _SAYS_NOTHING.issuperset(shown[-1]):
+            continue  # court.name, answer.text
+        if not is_prose:
+            break
+        weight *= _BY_OBJECT
+    return best
+
+
+def _likeness_of_end(parts: Sequence[tuple[str, ...]], word: tuple[str, ...], is_prose: bool) -> float:
+    last, path = parts[-1], tuple(piece for part in parts for piece in part)
     if not word or not last:
         return 0.0
     if "".join(last) == "".join(word) or path[-len(word) :] == word:
         return 1.0 + 0.01 * len(word)
-    if last[-len(word) :] == word or last[: len(word)] == word:
+    if last[-len(word) :] == word:
         return 0.85
+    if last[: len(word)] == word and (is_prose or _SAYS_NOTHING.issuperset(last[len(word) :])):
+        return 0.85  # question_body, and not question_id
     return 0.75 if set(word) <= set(path) and not set(word).isdisjoint(last) else 0.0
 
 
@@ -305,30 +393,30 @@ def _inner(judge: AnyJudge, target: str, column: Column, links: _Links) -> tuple
     }
     read = {path for path in columns if len(path) == 1 and any(spell(path[0]) in known for known in names.values())}
     fits = [
-        (score - 0.02 * len(inner.path), name, inner, why)
+        (fit.score - 0.02 * len(inner.path), name, inner, fit)
         for name in names
         for inner in columns.values()
-        for score, why in [_score_inner(judge, target, name, inner, links)]
-        if score >= _LEAST
+        for fit in [_score_inner(judge, target, name, inner, links)]
+        if fit.score >= _LEAST
     ]
     chosen: dict[str, Proposal] = {}
     taken: set[tuple[str, ...]] = set(read)
-    for _, name, inner, why in sorted(fits, key=lambda fit: -fit[0]):
+    for _, name, inner, fit in sorted(fits, key=lambda each: -each[0]):
         # A link also holds where the name is that of another field, as an ECLI that matches go by.
         linked = links.share(f"{target}{EACH}{name}", inner) >= _LINKED
         if name in chosen or (name in found and not linked) or (inner.path in taken and not linked):
             continue
         if len(inner.path) == 1 and spell(inner.path[0]) == name:
             continue
-        chosen[name] = Proposal(f"{target}{EACH}{name}", f"{column.dotted}{EACH}{inner.dotted}", why)
+        chosen[name] = Proposal(f"{target}{EACH}{name}", f"{column.dotted}{EACH}{inner.dotted}", fit.why, fit.by_name)
         taken.add(inner.path)
     weight = _BY_INNER * min(5, len(chosen.keys() | found))
     return tuple(chosen.values()), weight
 
 
-def _score_inner(judge: AnyJudge, target: str, name: str, inner: Column, links: _Links) -> tuple[float, str]:
+def _score_inner(judge: AnyJudge, target: str, name: str, inner: Column, links: _Links) -> _Score:
     key = f"{target}{EACH}{name}"
-    return _score(judge, name, key, inner, links) if key in judge.fields.words else (-1.0, "")
+    return _score(judge, name, key, inner, links) if key in judge.fields.words else _NEVER
 
 
 def _elements(value: Any) -> list[Mapping[str, Any]]:
@@ -352,7 +440,7 @@ class _Links:
 
 
 def _ids_in_lists(records: Sequence[Mapping[str, Any]]) -> set[str]:
-    """The short values in lists of two objects or more, no two of which are alike in their list."""
+    """The short values in lists of two objects or more, if no two in a list are equal."""
     found: set[str] = set()
     for record in records:
         for _, value in _walk(record, ()):

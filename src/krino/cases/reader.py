@@ -1,4 +1,4 @@
-"""Read cases from any mix of inputs, one at a time, numbered in one run; problems come out as items."""
+"""Reads cases from any mix of inputs, one at a time, numbered throughout; problems are items too."""
 
 from __future__ import annotations
 
@@ -11,18 +11,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
-from krino.cases import csv_table, json_array, jsonl, parquet, shard
 from krino.cases.content import names_read, spelling_of
-from krino.cases.item import CaseItem, case_id
-from krino.cases.mapping import EACH, FieldMap, FieldMissing, field_map, find_present, told_nowhere
-from krino.cases.open_files import OpenFiles
+from krino.cases.formats import csv_table, json_array, jsonl, parquet, shard
+from krino.cases.item import CaseItem, Row, bad_row, case_id
+from krino.cases.mapping import EACH, FieldMap, FieldMissing, describe_missing, field_map, find_present
+from krino.cases.open_files import READ_ERRORS, OpenFiles, check_not_empty, empty, open_bytes, skip_mark_and_blanks
 from krino.cases.origin import Format, Origin, find_origins
-from krino.cases.row import Row, bad_row
 from krino.cases.splitting import split_items
-from krino.cases.stream import READ_ERRORS, check_not_empty, empty, open_bytes, skip_mark_and_blanks
 from krino.contract import AnyJudge, Source
-from krino.contract.case_fields import list_names, names_of, text_names
-from krino.contract.rivals import compared_names
+from krino.contract.record_fields import compared_names, list_names, names_of, text_names
 from krino.errors import UsageProblem
 
 
@@ -38,9 +35,9 @@ def read_cases(
 ) -> Iterator[CaseItem]:
     """The cases of all inputs in order. Raises `UsageProblem` at once for an input that cannot be read.
 
-    `mapping` gives fields other names, `split` names fields whose text is several with a separator between them
-    (`{"context": "|||"}`). `judge` knows which lists are one case, and which records hold several. `files`: opened by
-    whoever reads the same inputs more than once.
+    `mapping` renames fields, `split` names fields whose text is split at a separator (`{"context": "|||"}`). `judge`
+    decides which lists are one case, and which records hold several. `files`: for callers that read the same inputs
+    more than once.
     """
     opener = _Opener(stdin, files or OpenFiles())
     if not inputs:
@@ -51,7 +48,7 @@ def read_cases(
     for origin in origins:
         if origin.is_regular and not origin.in_folder:
             _check_start(origin, opener.files)
-    fields = _checked(field_map(mapping, split), origins, judge, opener)
+    fields = _check_mapping(field_map(mapping, split), origins, judge, opener)
     items = _items(origins, fields, opener, judge)
     if judge is None:
         return items
@@ -66,12 +63,12 @@ class _Opener(NamedTuple):
     files: OpenFiles
 
 
-def _checked(
+def _check_mapping(
     fields: FieldMap | None, origins: list[Origin], judge: AnyJudge | None, opener: _Opener
 ) -> FieldMap | None:
-    """The mapping with what is known of the records: a source that some record has may be absent in others.
+    """The mapping after a first pass over the records: a source that some record has may be absent in others.
 
-    Raises `UsageProblem` for a source that no record has. What can be read only once is not looked at beforehand.
+    Raises `UsageProblem` for a source that no record has. Inputs that can be read only once are not checked.
     """
     if fields is None or not fields.pairs:
         return fields
@@ -82,12 +79,12 @@ def _checked(
     rows = (row for origin in origins for row in _rows(origin, opener, judge, columns))
     try:
         present, first = find_present(fields, (record for _, record, _, _ in rows if record is not None))
-    except UsageProblem:  # it is reported in its place, after the cases before it
+    except UsageProblem:  # reported later in its place, after the cases before it
         return fields
     nowhere = [target for target, _ in fields.pairs if target not in present]
     if nowhere and first is not None:
         shown = origins[0].shown if len(origins) == 1 else f"{len(origins)} files"
-        raise UsageProblem(f"{shown}: {told_nowhere(fields, nowhere, first)}")
+        raise UsageProblem(f"{shown}: {describe_missing(fields, nowhere, first)}")
     return replace(fields, may_be_absent=present)
 
 
@@ -101,7 +98,7 @@ def optional_targets(fields: FieldMap, judge: AnyJudge) -> Iterator[str]:
 
 
 def other_names(fields: FieldMap, judge: AnyJudge | None) -> Iterator[str]:
-    """Names under which a judge would look for a mapped field too."""
+    """Other names under which a judge would find a mapped field."""
     if judge is None:
         return
     targets = {target.partition(EACH)[0] for target, _ in fields.pairs}
@@ -109,7 +106,7 @@ def other_names(fields: FieldMap, judge: AnyJudge | None) -> Iterator[str]:
     for _, source in fields.pairs:
         root = source.partition(".")[0]
         if root != source and spell(root) in read and root not in targets:
-            yield root  # what lies in it was mapped: it is not read a second time under its own name
+            yield root  # its content was mapped, and must not be read again under this name
     for field in judge.fields.names:
         names = compared_names(judge, field)
         if not targets.isdisjoint(names):
@@ -126,7 +123,7 @@ def _shards(shards: list[Path], inputs: list[str], files: OpenFiles, *, mapped: 
 
 
 def _check_start(origin: Origin, files: OpenFiles) -> None:
-    """Find out before the first case what can be known of a file from its start."""
+    """Report faults at the start of a file before the first case is read."""
     if origin.path is None:
         return
     shown = origin.shown
@@ -176,18 +173,18 @@ def _mapped(fields: FieldMap, record: dict[str, Any], where: str) -> tuple[dict[
 
 
 class Columns(NamedTuple):
-    """The columns of a table that hold texts, whatever they look like, and those that hold lists."""
+    """The columns of a table whose cells stay text, and those that hold lists."""
 
     texts: frozenset[str] = frozenset()
     lists: frozenset[str] = frozenset()
 
 
 def _columns(fields: FieldMap | None, judge: AnyJudge | None) -> Columns:
-    """Which columns of a table the judge reads as text and which as lists, by their names before they are mapped."""
+    """Which columns of a table the judge reads as text and which as lists, by their names before mapping."""
     if judge is None:
         return Columns()
     pairs = fields.pairs if fields is not None else ()
-    inside = {source.partition(".")[0] for _, source in pairs if "." in source}  # a path leads into it: it is JSON
+    inside = {source.partition(".")[0] for _, source in pairs if "." in source}  # a path into it: it is JSON
     split = {field for field, _ in fields.splits} if fields is not None else set()
     texts, lists = text_names(judge), list_names(judge) - split
     return Columns(
@@ -203,9 +200,9 @@ def _rows(origin: Origin, opener: _Opener, judge: AnyJudge | None, columns: Colu
 
 
 def _rows_of_member(origin: Origin, opener: _Opener, judge: AnyJudge | None, columns: Columns) -> Iterator[Row]:
-    """One bad file among the many of a folder is a problem of its own, it does not end the reading."""
+    """A bad file in a folder is one problem; it does not end the reading."""
     if not origin.is_regular:
-        yield bad_row(1, f"{origin.shown}: no plain file but a pipe, a device or a broken link; name it by itself")
+        yield bad_row(1, f"{origin.shown}: not a regular file but a pipe, a device or a broken link; name it by itself")
         return
     try:
         yield from _rows_of_file(origin, opener, judge, columns)
@@ -217,7 +214,7 @@ def _rows_of_file(origin: Origin, opener: _Opener, judge: AnyJudge | None, colum
     if origin.format == "parquet" and origin.path is not None:
         yield from parquet.rows(origin.path, origin.shown)
         return
-    with _opened(origin, opener) as stream:
+    with _open(origin, opener) as stream:
         if origin.format == "csv":
             yield from csv_table.rows(stream, origin.shown, origin.delimiter, columns.texts, columns.lists)
         elif origin.format == "json":
@@ -241,9 +238,9 @@ def _rows_by_first_byte(stream: io.BufferedReader, shown: str, judge: AnyJudge |
 
 
 @contextmanager
-def _opened(origin: Origin, opener: _Opener) -> Iterator[io.BufferedReader]:
+def _open(origin: Origin, opener: _Opener) -> Iterator[io.BufferedReader]:
     if origin.path is None:
-        with _borrowed(opener.stdin or sys.stdin.buffer) as stream:
+        with _buffered(opener.stdin or sys.stdin.buffer) as stream:
             yield stream
         return
     try:
@@ -255,8 +252,8 @@ def _opened(origin: Origin, opener: _Opener) -> Iterator[io.BufferedReader]:
 
 
 @contextmanager
-def _borrowed(stream: BinaryIO) -> Iterator[io.BufferedReader]:
-    """A stream that belongs to someone else, as a buffered reader; it is left open."""
+def _buffered(stream: BinaryIO) -> Iterator[io.BufferedReader]:
+    """The caller's stream as a buffered reader; it is left open."""
     if isinstance(stream, io.BufferedReader):
         yield stream
         return
@@ -272,9 +269,9 @@ _CHUNK_BYTES = 1 << 20
 
 
 def count_hint(inputs: Sequence[str | os.PathLike[str]], files: OpenFiles | None = None) -> int | None:
-    """How many cases there are, or None where counting would mean reading everything.
+    """The number of cases; None if counting would mean reading everything.
 
-    Parquet says it in its metadata; the lines of a JSONL file are counted, blank ones included.
+    Parquet has it in its metadata; of JSONL files the lines are counted, blank ones included.
     """
     files = files or OpenFiles()
     total = 0

@@ -1,8 +1,8 @@
-"""Takes records that hold several cases apart, and numbers the cases anew.
+"""Splits records that hold several cases, and numbers the cases again.
 
-Exporters of traces write in batches: the spans of one trace may stand in two lines. No part is scored as the whole.
-Where a file can be read twice, a first look over it finds every part; in a pipe, only the parts after the first can be
-known for what they are.
+Trace exporters write in batches, so that the spans of one trace may be in two lines. A part is never scored as if it
+were the whole trace. If a file can be read twice, a first pass finds every part; in a pipe, only the parts after the
+first are recognised.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ _SHOWN_ID = 80
 
 
 class Scattered:
-    """Which ids were met in which record, file by file; of each id only a hash is kept."""
+    """Finds ids that occur in several records of a file. Only a hash of each id is kept."""
 
     def __init__(self) -> None:
         self._first: dict[bytes, int] = {}
         self._known: dict[bytes, tuple[int, int]] = {}
 
-    def look_ahead(self, met: Iterable[tuple[CaseItem, Sequence[str]]]) -> None:
-        """Remember which ids lie in several records, and nothing of the others."""
+    def look_ahead(self, found: Iterable[tuple[CaseItem, Sequence[str]]]) -> None:
+        """Remember the ids that occur in several records, and forget all others."""
         first: dict[bytes, int] = {}
-        for item, ids in met:
+        for item, ids in found:
             for own in ids:
                 key, place = _key(item, own), _place(item)
                 if (earlier := first.setdefault(key, place)) != place:
                     self._known.setdefault(key, (earlier, place))
 
     def problem(self, item: CaseItem, own: str) -> str | None:
-        """Why this part of a record is no case, if other records hold parts of the same."""
+        """Why this part of a record is not a case: other records hold parts of the same trace."""
         key, place = _key(item, own), _place(item)
         if key in self._known:
-            return _told(item, own, self._known[key])
+            return _problem(item, own, self._known[key])
         if (earlier := self._first.setdefault(key, place)) == place:
             return None
         late = "; the first part was read as a case before this one turned up: its judgement is of a part only"
-        return _told(item, own, (earlier, place)) + late
+        return _problem(item, own, (earlier, place)) + late
 
 
-def _told(item: CaseItem, own: str, places: tuple[int, int]) -> str:
+def _problem(item: CaseItem, own: str, places: tuple[int, int]) -> str:
     one, two = places
     where = f"{item.source}: " if item.source else ""
     return (
@@ -58,7 +58,7 @@ def _told(item: CaseItem, own: str, places: tuple[int, int]) -> str:
 
 
 def _place(item: CaseItem) -> int:
-    """The line; for records from Python, which have none, their number."""
+    """The line number; for records from Python, their number."""
     return item.source.line if item.source and item.source.line is not None else item.index + 1
 
 
@@ -71,9 +71,9 @@ Part = tuple[str | None, Mapping[str, Any]]
 
 
 def split_items(items: Iterator[CaseItem], judge: AnyJudge, ahead: Iterable[CaseItem] = ()) -> Iterator[CaseItem]:
-    """One item for each case; what stands in one record keeps the place in the file that the record has.
+    """One item for each case, with the source of its record.
 
-    `ahead` are those of the items that can be read twice: a case whose parts lie in several of them has no score.
+    `ahead`: the items that can be read twice. A case whose parts are in several of them gets no score.
     """
     return _split(items, judge, ahead) if isinstance(judge, ReadsRecords) else items
 
@@ -83,7 +83,7 @@ def _split(items: Iterator[CaseItem], judge: ReadsRecords, ahead: Iterable[CaseI
     scattered.look_ahead((item, _ids(item, judge)) for item in ahead)
     index = 0
     for item in items:
-        for found in _cases(item, judge, scattered):
+        for found in _split_item(item, judge, scattered):
             yield replace(found, index=index)
             index += 1
 
@@ -93,7 +93,7 @@ def _ids(item: CaseItem, judge: ReadsRecords) -> list[str]:
     return [] if isinstance(parts, str) else [inner for inner, _ in parts if inner]
 
 
-def _cases(item: CaseItem, judge: ReadsRecords, scattered: Scattered) -> list[CaseItem]:
+def _split_item(item: CaseItem, judge: ReadsRecords, scattered: Scattered) -> list[CaseItem]:
     if item.record is None:
         return [item]
     parts = _parts(item, judge)
@@ -109,7 +109,7 @@ def _cases(item: CaseItem, judge: ReadsRecords, scattered: Scattered) -> list[Ca
 
 
 def _parts(item: CaseItem, judge: ReadsRecords) -> list[Part] | str:
-    """The cases of the record, or why there are none."""
+    """The cases of the record, or why it has none."""
     if item.record is None:
         return []
     try:

@@ -1,7 +1,7 @@
-"""Read CSV and TSV row by row, under a required header; a cell that holds a list or an object is parsed.
+"""Reads CSV and TSV row by row, under a required header. A cell that holds a list or an object is parsed.
 
-It may be written as JSON or as Python prints it; where the judge wants a list, also as texts with `|` between them.
-But not where the judge wants text: an answer that happens to be JSON is an answer.
+It may be written as JSON or as Python prints it; if the judge wants a list, also as texts with `|` between them. A cell
+in which the judge wants text stays text: an answer that happens to be JSON is an answer.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from typing import Any
 
 import orjson
 
-from krino.cases.row import RAW_LIMIT, Row, bad_row
-from krino.cases.stream import MAX_CASE_BYTES, READ_ERRORS, empty, rest_unreadable
-from krino.cases.twice import KeyTwice, check_keys
+from krino.cases.item import RAW_LIMIT, Row, bad_row
+from krino.cases.open_files import MAX_CASE_BYTES, READ_ERRORS, empty, rest_unreadable
+from krino.cases.strict_json import DuplicateKey, check_keys
 from krino.errors import UsageProblem
 from krino.text.python_values import parse_python
 
@@ -31,7 +31,7 @@ _SHOWN_NAME = 60
 
 
 class _TooLong(Exception):
-    """A line that goes on past what one case may hold."""
+    """A line that is longer than one case may be."""
 
 
 def rows(
@@ -41,9 +41,9 @@ def rows(
     texts: Collection[str] = (),
     lists: Collection[str] = (),
 ) -> Iterator[Row]:
-    """One row for each record under the header; without a delimiter, the header line tells it.
+    """One row for each record under the header. Without a delimiter, it is found in the header line.
 
-    `texts` are the columns whose cells are text, whatever they look like; `lists` those that the judge reads as lists.
+    `texts`: columns whose cells stay text. `lists`: columns that the judge reads as lists.
     """
     # The csv module knows one limit for the whole process; its default is too small for long passages.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CASE_BYTES))
@@ -57,7 +57,7 @@ def rows(
         ]
         yield from _records(table, names, readings, lines, shown)
     finally:
-        text.detach()  # closing the stream is the business of whoever opened it
+        text.detach()  # the caller closes the stream
 
 
 def check_header(stream: io.BufferedReader, shown: str, delimiter: str | None = None) -> None:
@@ -70,7 +70,7 @@ def check_header(stream: io.BufferedReader, shown: str, delimiter: str | None = 
 
 
 class _Lines:
-    """The lines of a text, each bounded in length; `ended` tells that the last one has been handed out."""
+    """The lines of a text, each bounded in length. `ended`: the last one was read."""
 
     def __init__(self, text: io.TextIOWrapper) -> None:
         self._text = text
@@ -148,8 +148,8 @@ def _records(
 
 
 def _rows(table: Any, lines: _Lines) -> Iterator[list[str] | str]:
-    """The cells of each row, or what is wrong with its quotes. A stray quote may have taken in the rows that follow:
-    read as if it were none, they would be missing and nobody would know."""
+    """The cells of each row, or what is wrong with its quotes. A stray quote may swallow the rows that follow, and
+    they would be missing without notice."""
     while True:
         try:
             yield next(table)
@@ -169,7 +169,7 @@ def _record(cells: list[str], names: list[str], readings: list[Callable[[str], A
     for name, read, cell in zip(names, readings, cells, strict=True):
         try:
             record[name] = read(cell)
-        except KeyTwice as problem:
+        except DuplicateKey as problem:
             where = f"{shown}:{number}: column `{name[:_SHOWN_NAME]}`"
             return bad_row(number, f"{where}: {problem}", _raw(cells))
     return number, record, None, None
@@ -208,11 +208,11 @@ def _as_python(cell: str) -> Any:
     try:
         return parse_python(cell)
     except ValueError:
-        return cell  # whoever wants a list of it refuses it
+        return cell  # a judge that wants a list refuses it
 
 
 def _list(cell: str) -> Any:
-    """Some tools join the texts of a list with a bar: it is one where every bar follows the end of a sentence."""
+    """The cell as a list if it is texts joined with bars, as some tools write them: each bar follows a sentence end."""
     value = _value(cell)
     if not isinstance(value, str) or "|" not in value or value.count("|") != len(_BAR.findall(value)):
         return value

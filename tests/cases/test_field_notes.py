@@ -13,8 +13,8 @@ from pydantic import AliasChoices, AliasPath, BaseModel, ConfigDict, Field
 import krino
 from krino.cases import CaseItem
 from krino.cases.content import names_read
+from krino.cases.field_notes import UnreadFields, note_odd_fields
 from krino.cases.mapping import FieldMap
-from krino.cases.watching import UnreadFields, watched
 from krino.judges.registry import load_judge
 from toy_judge import ToyJudge
 
@@ -32,7 +32,7 @@ class AliasedJudge(ToyJudge):
 def told(judge: Any, *records: Mapping[str, Any] | None) -> list[str]:
     said: list[str] = []
     items = [CaseItem(number, str(number), record) for number, record in enumerate(records)]
-    assert list(watched(iter(items), judge, said.append)) == items
+    assert list(note_odd_fields(iter(items), judge, said.append)) == items
     return said
 
 
@@ -78,7 +78,7 @@ def test_what_went_unread_is_told_before_the_end_of_an_endless_stream() -> None:
             yield CaseItem(0, "x", {"question": "q", "topic": "t"})
 
     said: list[str] = []
-    items = watched(endless(), load_judge("rag"), said.append)
+    items = note_odd_fields(endless(), load_judge("rag"), said.append)
     for _ in range(150):
         next(items)
     assert said == ["not read by rag: topic"]
@@ -106,7 +106,7 @@ def test_what_was_mapped_from_is_not_called_unread_but_what_lies_beside_it_is() 
     record = {"in": {"q": "q", "lang": "en"}, "hits": [{"doc": {"body": "b", "page": 1}, "sim": 1}], "out": "a"}
     mapped = FieldMap(tuple(mapping.items())).apply(record)
     said: list[str] = []
-    list(watched(iter([CaseItem(0, "0", mapped)]), load_judge("rag"), said.append, mapping))
+    list(note_odd_fields(iter([CaseItem(0, "0", mapped)]), load_judge("rag"), said.append, mapping))
     assert said == ["not read by rag: in.lang, context.*.doc.page, context.*.sim"]
 
 

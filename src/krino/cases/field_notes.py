@@ -1,4 +1,4 @@
-"""Notices what is odd about the fields of cases: names that the judge does not read, texts that look like several."""
+"""Notes about the fields of cases for users: names that the judge does not read, texts that look like lists."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ from krino.cases.item import CaseItem
 from krino.cases.mapping import EACH
 from krino.cases.metadata import PREFIX
 from krino.contract import AnyJudge
-from krino.contract.case_fields import list_names
-from krino.contract.reads import ELEMENT, unread_names
+from krino.contract.record_fields import ELEMENT, list_names, unread_names
 from krino.text.clean import clean_line
 from krino.text.guessing import guessed
 
-_LOOKED_AT = 100
+_INSPECTED = 100
 _MOST_NAMED = 10
 _LONGEST_NAME = 60
 _MOST_PATHS = 1_000
@@ -28,57 +27,57 @@ _SEPARATORS = re.compile(
     r"|(?<=\s)(?:#{3,}|@{3,}|~{3,}|%{3,}|\${3,}|;{2,})(?=\s)|(?<=[^\s|])\|(?=[^\s|])",
     re.IGNORECASE,
 )
-_TOLD_FOR = 10_000  # characters of a text are enough to see how it is made
-Tell = Callable[[str], None]
+_SEARCHED = 10_000  # characters of a text
+Notify = Callable[[str], None]
 
 
-def watched(
-    items: Iterator[CaseItem], judge: AnyJudge, tell: Tell, mapping: Mapping[str, str] | None = None
+def note_odd_fields(
+    items: Iterator[CaseItem], judge: AnyJudge, notify: Notify, mapping: Mapping[str, str] | None = None
 ) -> Iterator[CaseItem]:
-    """The items as they are; after the first hundred (or all), what is odd about their fields is told, if anything."""
-    return looked_for_separators(looked_for_unread(items, judge, tell, mapping), judge, tell)
+    """The items unchanged. After the first hundred (or all), notes about their fields are passed to `notify`."""
+    return note_separators(note_unread_fields(items, judge, notify, mapping), judge, notify)
 
 
-def _after_a_look(
-    items: Iterator[CaseItem], look: Callable[[CaseItem], None], conclude: Callable[[int], None]
+def _inspect_first(
+    items: Iterator[CaseItem], inspect: Callable[[CaseItem], None], conclude: Callable[[int], None]
 ) -> Iterator[CaseItem]:
-    """The items as they are; the first hundred are looked at, then (or at the end) what follows from it is told."""
-    looked_at = 0
+    """The items unchanged. `inspect` is called for the first hundred, then (or at the end) `conclude`."""
+    inspected = 0
     for item in items:
-        if looked_at < _LOOKED_AT:
-            looked_at += 1
-            look(item)
-            if looked_at == _LOOKED_AT:
-                conclude(looked_at)
+        if inspected < _INSPECTED:
+            inspected += 1
+            inspect(item)
+            if inspected == _INSPECTED:
+                conclude(inspected)
         yield item
-    if looked_at < _LOOKED_AT:
-        conclude(looked_at)
+    if inspected < _INSPECTED:
+        conclude(inspected)
 
 
-# --- fields that nobody reads ------------------------------------------------------------------------
+# --- fields that are not read ------------------------------------------------------------------------
 
 
-def looked_for_unread(
-    items: Iterator[CaseItem], judge: AnyJudge, tell: Tell, mapping: Mapping[str, str] | None = None
+def note_unread_fields(
+    items: Iterator[CaseItem], judge: AnyJudge, notify: Notify, mapping: Mapping[str, str] | None = None
 ) -> Iterator[CaseItem]:
-    """Tells which fields of the records the judge does not read, at any depth, except those that were mapped from."""
+    """Notes which fields of the records the judge does not read, at any depth, except sources of a mapping."""
     unread = UnreadFields(judge, mapping)
 
-    def look(item: CaseItem) -> None:
+    def inspect(item: CaseItem) -> None:
         unread.add(item.record or {})
 
     def conclude(_: int) -> None:
-        if told := unread.told():
-            tell(told)
+        if note := unread.describe():
+            notify(note)
 
-    return _after_a_look(items, look, conclude)
+    return _inspect_first(items, inspect, conclude)
 
 
 class UnreadFields:
-    """Collects the paths that a judge does not read, with how many records have each and the name perhaps meant."""
+    """Collects the paths that a judge does not read, with the number of records and the name that may be meant."""
 
     def __init__(self, judge: AnyJudge, mapping: Mapping[str, str] | None = None, *, leaves: bool = False) -> None:
-        """`leaves`: list what lies inside an unread object, name by name, and not the object."""
+        """`leaves`: list the names inside an unread object instead of the object."""
         self._leaves = leaves
         self._judge = judge
         self._spell = spelling_of(judge)
@@ -105,8 +104,8 @@ class UnreadFields:
                 self.guesses[path] = guessed(name, known)
         self.records.update(found.keys())
 
-    def told(self) -> str | None:
-        """One line for a user: names that may be misspelt come first."""
+    def describe(self) -> str | None:
+        """One line for users, names that may be misspelt first; None if everything is read."""
         if not self.records:
             return None
         names = sorted(self.records, key=lambda path: not self.guesses.get(path))
@@ -116,7 +115,7 @@ class UnreadFields:
 
 
 def _sources(mapping: Mapping[str, str]) -> Iterator[str]:
-    """What is mapped from, as it was and, of elements, where it lies after the mapping."""
+    """The sources of a mapping; for fields of elements also their paths after the mapping."""
     for target, source in mapping.items():
         yield source
         target_list, each, _ = target.partition(EACH)
@@ -125,7 +124,7 @@ def _sources(mapping: Mapping[str, str]) -> Iterator[str]:
 
 
 def _leaf_paths(value: Any, path: str, depth: int = 0) -> Iterator[str]:
-    """The path itself, or those of all names inside an object or the objects of a list."""
+    """The path itself, or the paths of all names inside an object or the objects of a list."""
     inner = [item for item in value if isinstance(item, Mapping)] if isinstance(value, list | tuple) else []
     if isinstance(value, Mapping) and value and depth < _DEEPEST:
         for name, item in value.items():
@@ -139,9 +138,9 @@ def _leaf_paths(value: Any, path: str, depth: int = 0) -> Iterator[str]:
 
 
 def _beside(value: Any, path: tuple[str, ...], sources: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, Any]]:
-    """Paths below one that fields are mapped from, as far as no field is, with what is there."""
+    """Paths and values inside a source of the mapping that the mapping does not use."""
     if path in sources or any(source[: len(path) + 1] == (*path, ELEMENT) for source in sources):
-        return  # a list that is mapped element by element is read under its new name
+        return  # the list is read under its new name
     if not any(source[: len(path)] == path for source in sources):
         yield ".".join(path), value
     elif isinstance(value, Mapping):
@@ -153,45 +152,45 @@ def _beside(value: Any, path: tuple[str, ...], sources: Sequence[tuple[str, ...]
                 yield from _beside(inner, (*path, str(place)), sources)
 
 
-def looked_for_slips(items: Iterator[CaseItem], judge: AnyJudge, tell: Tell) -> Iterator[CaseItem]:
-    """Tells of fields that nobody reads where a name near to theirs is missing; any other field may be there."""
-    told: set[str] = set()
+def note_misspelt_fields(items: Iterator[CaseItem], judge: AnyJudge, notify: Notify) -> Iterator[CaseItem]:
+    """Notes unread fields if a similar name is missing; other unread fields are fine."""
+    noted: set[str] = set()
     spell = spelling_of(judge)
 
-    def look(item: CaseItem) -> None:
+    def inspect(item: CaseItem) -> None:
         record = item.record or {}
         reads = reads_of(judge, record)
         for path, name, _, known in unread_names(record, reads, spell) if reads is not None else ():
-            if path in told or len(told) >= _MOST_PATHS or path.startswith(PREFIX):
+            if path in noted or len(noted) >= _MOST_PATHS or path.startswith(PREFIX):
                 continue
             guess = guessed(name, known)
-            there = {spell(key) for key in record if isinstance(key, str)} if path == name else set()
-            if guess and guess == guessed(name, known.keys() - there):
-                told.add(path)
-                tell(f"not read by {judge.name}: {clean_line(path, _LONGEST_NAME)}{guess}")
+            present = {spell(key) for key in record if isinstance(key, str)} if path == name else set()
+            if guess and guess == guessed(name, known.keys() - present):
+                noted.add(path)
+                notify(f"not read by {judge.name}: {clean_line(path, _LONGEST_NAME)}{guess}")
 
-    return _after_a_look(items, look, lambda _: None)
+    return _inspect_first(items, inspect, lambda _: None)
 
 
 # --- texts that look like several --------------------------------------------------------------------
 
 
-def looked_for_separators(items: Iterator[CaseItem], judge: AnyJudge, tell: Tell) -> Iterator[CaseItem]:
-    """Tells which texts hold a separator, where the judge wants a list of texts."""
+def note_separators(items: Iterator[CaseItem], judge: AnyJudge, notify: Notify) -> Iterator[CaseItem]:
+    """Notes which texts contain a separator, for fields in which the judge wants a list of texts."""
     names = list_names(judge)
-    met: Counter[tuple[str, str]] = Counter()
+    found_by_field: Counter[tuple[str, str]] = Counter()
 
-    def look(item: CaseItem) -> None:
+    def inspect(item: CaseItem) -> None:
         for name, value in (item.record or {}).items():
-            if name in names and isinstance(value, str) and (found := _SEPARATORS.search(value[:_TOLD_FOR])):
-                met[name, found.group().strip()] += 1
+            if name in names and isinstance(value, str) and (found := _SEPARATORS.search(value[:_SEARCHED])):
+                found_by_field[name, found.group().strip()] += 1
 
-    def conclude(looked_at: int) -> None:
-        for (name, separator), count in met.most_common(3):
-            of = f"{count} of the first {looked_at} cases" if looked_at > 1 else "the case"
-            tell(
-                f"`{name}` of {of} is one text that holds `{separator}`, and is judged as it stands: "
-                f"if this is where a new one begins, add --split '{name}={separator}'"
+    def conclude(inspected: int) -> None:
+        for (name, separator), count in found_by_field.most_common(3):
+            of = f"{count} of the first {inspected} cases" if inspected > 1 else "the case"
+            notify(
+                f"`{name}` of {of} is one text that holds `{separator}`, and is judged as it is: "
+                f"if it separates several texts, add --split '{name}={separator}'"
             )
 
-    return _after_a_look(items, look, conclude) if names else items
+    return _inspect_first(items, inspect, conclude) if names else items

@@ -1,4 +1,4 @@
-"""A key that stands twice in one object is told, in every format: which value is meant, nobody knows."""
+"""A key that appears twice in one object is told, in every format: which value is meant, nobody knows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from command_line import krino
 from krino.cases import CaseItem, read_cases
-from krino.cases.twice import KeyTwice, check_keys
+from krino.cases.strict_json import DuplicateKey, check_keys
 from krino.errors import UsageProblem
 from toy_judge import ToyJudge
 
@@ -48,7 +48,7 @@ def read(path: Path, data: bytes | str) -> list[CaseItem]:
 
 def is_told(item: CaseItem, where: str) -> bool:
     problem = item.problem or ""
-    return item.record is None and where in problem and "`text` stands twice in one object" in problem
+    return item.record is None and where in problem and "`text` appears twice in one object" in problem
 
 
 # --- the check itself ------------------------------------------------------------------------------
@@ -56,7 +56,7 @@ def is_told(item: CaseItem, where: str) -> bool:
 
 @pytest.mark.parametrize("text", TWICE)
 def test_a_key_that_stands_twice_is_found(text: str) -> None:
-    with pytest.raises(KeyTwice, match="`text` stands twice"):
+    with pytest.raises(DuplicateKey, match="`text` appears twice"):
         check_keys(text.encode(), orjson.loads(text))
 
 
@@ -67,7 +67,7 @@ def test_what_only_looks_like_it_is_none(text: str) -> None:
 
 def test_nesting_deeper_than_can_be_written_again_is_looked_at_too() -> None:
     deep = b'{"a":' * 500 + b'{"text": 1, "text": 2}' + b"}" * 500
-    with pytest.raises(KeyTwice):
+    with pytest.raises(DuplicateKey):
         check_keys(deep, orjson.loads(deep))
     sound = deep.replace(b', "text": 2', b"")
     check_keys(sound, orjson.loads(sound))
@@ -101,7 +101,7 @@ def test_a_pair_written_again_anywhere_is_found(value: dict[str, Any], again: An
         parsed = orjson.loads(text)
     except orjson.JSONDecodeError:
         return
-    with pytest.raises(KeyTwice):
+    with pytest.raises(DuplicateKey):
         check_keys(text.encode(), parsed)
 
 
@@ -156,7 +156,7 @@ def test_a_trace_that_is_a_list_is_told_as_a_whole(tmp_path: Path) -> None:
     path = tmp_path / "t.json"
     path.write_text('[{"role": "user", "content": "x"}, {"role": "user", "role": "assistant", "content": "y"}]')
     (item,) = read_cases([path], judge=load_judge("efficiency"))
-    assert (item.record, "element 2: the key `role` stands twice" in (item.problem or "")) == (None, True)
+    assert (item.record, "element 2: the key `role` appears twice" in (item.problem or "")) == (None, True)
 
 
 def test_a_table_with_a_column_twice_is_refused(tmp_path: Path) -> None:
@@ -182,4 +182,4 @@ def test_the_command_ends_with_3_and_names_file_line_and_key(tmp_path: Path) -> 
     (tmp_path / "cases.jsonl").write_text(f"{SOUND}\n{TWICE[0]}\n")
     done = krino("judge", TOY, "cases.jsonl", "--run", "r", cwd=tmp_path)
     assert done.returncode == 3
-    assert "cases.jsonl:2: the key `text` stands twice in one object" in " ".join(done.stdout.split())
+    assert "cases.jsonl:2: the key `text` appears twice in one object" in " ".join(done.stdout.split())

@@ -1,7 +1,7 @@
-"""Shards: parts of an input, cut by content, in which each case knows its place, id and source in the whole.
+"""Shards: parts of an input, cut by content. Each case keeps its position, id and source in the whole input.
 
-A shard is a JSON lines file with a head that says what the whole is. Cases of equal content are in one shard, so that
-nothing is paid twice; which one it is depends on the content alone, so that cutting again gives the same files.
+A shard is a JSON lines file whose first line describes the whole. Cases with equal content are in the same shard, so
+that nothing is paid twice. The content alone decides which shard, so that cutting again gives the same files.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from krino.cases.item import CaseItem, as_text
-from krino.cases.open_files import OpenFiles
-from krino.cases.stream import MAX_CASE_BYTES
+from krino.cases.open_files import MAX_CASE_BYTES, OpenFiles
 from krino.contract import Source, describe_validation
 from krino.errors import UsageProblem
 from krino.writing import ANYBODY, replacing
@@ -28,14 +27,14 @@ from krino.writing import ANYBODY, replacing
 ModelT = TypeVar("ModelT", bound=BaseModel)
 SUFFIX = ".shard"
 MOST = 1_000
-"""Shards of one input: all of them are open while it is cut."""
+"""Most shards of one input: all of them are open while it is cut."""
 LONGEST = 2 * MAX_CASE_BYTES
 ADVICE = "cut the input again with krino shard"
 HASH_DIGITS = 32
 
 
 class Whole(BaseModel):
-    """What was cut: the input as a run over all of it would record it."""
+    """The whole input, as a run over all of it would record it."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
@@ -75,7 +74,7 @@ class _Line(BaseModel):
 
 
 class Cutter:
-    """Writes the shards of one input; they get their names once all of it is read."""
+    """Writes the shards of one input. They get their names when all of it was read."""
 
     def __init__(self, folder: Path, shards: int) -> None:
         if not 1 <= shards <= MOST:
@@ -84,21 +83,21 @@ class Cutter:
         self._folder = folder
 
     def write(self, cases: Iterable[tuple[CaseItem, str]], whole: Whole) -> list[Path]:
-        """The files, for cases with the hash of their content; what only the end tells of `whole` is put in."""
+        """Write the files for cases with their content hashes. The count and hash in `whole` are added at the end."""
         self._folder.mkdir(parents=True, exist_ok=True)
         self._refuse_others(whole)
-        for left in self._folder.glob(f".*{SUFFIX}.*"):  # by somebody who was killed
+        for left in self._folder.glob(f".*{SUFFIX}.*"):  # of a process that was killed
             left.unlink()
         count, digests = 0, hashlib.blake2b(digest_size=HASH_DIGITS // 2)
         with ExitStack() as stack:
             drafts = [stack.enter_context(replacing(_draft(path), mode=ANYBODY)) for path in self._paths]
             for item, digest in cases:
-                drafts[int(digest, 16) % len(drafts)].write(_written(item))
+                drafts[int(digest, 16) % len(drafts)].write(_line_of(item))
                 digests.update(digest.encode())
                 count += 1
-        told = whole.model_copy(update={"cases": count, "input_hash": digests.hexdigest()})
+        counted = whole.model_copy(update={"cases": count, "input_hash": digests.hexdigest()})
         for number, path in enumerate(self._paths, 1):
-            self._finish(path, Head(number=number, of=len(self._paths), whole=told))
+            self._finish(path, Head(number=number, of=len(self._paths), whole=counted))
         return self._paths
 
     def _finish(self, path: Path, head: Head) -> None:
@@ -109,30 +108,30 @@ class Cutter:
         draft.unlink()
 
     def _refuse_others(self, whole: Whole) -> None:
-        """Shards of two inputs, or of two ways to cut one, must not lie together: somebody would judge `*.shard`."""
+        """Shards of two inputs or two cuts must not share a folder: `*.shard` would judge both."""
         for path in sorted(self._folder.glob(f"*{SUFFIX}")):
             known = None if path not in self._paths else read_head(path).whole.inputs
             if known != whole.inputs:
                 raise UsageProblem(
                     f"{path} is a shard of another cut (other files, or another number of shards); name another folder "
-                    "with --into, or remove the shards that lie there"
+                    "with --into, or remove the shards in it"
                 )
 
 
 def _draft(path: Path) -> Path:
-    """Where the cases of a shard are until its head can be written."""
+    """The file with the cases of a shard until its head can be written."""
     return path.with_name(f".{path.name}.cases")
 
 
-def _written(item: CaseItem) -> bytes:
+def _line_of(item: CaseItem) -> bytes:
     source = item.source and Source(as_text(item.source.file), item.source.line)
     line: dict[str, Any] = {"place": item.index, "id": as_text(item.id), "source": source and asdict(source)}
     rest = {"record": item.record} if item.record is not None else {"problem": item.problem, "raw": item.raw}
     try:
         return orjson.dumps({**line, **rest}) + b"\n"
     except TypeError as error:
-        told = f"{source or f'case {item.id}'} cannot be written into a shard: {error}"
-        raise UsageProblem(f"{told}; nest it less deep, or remove it and judge it in a run of its own") from None
+        problem = f"{source or f'case {item.id}'} cannot be written into a shard: {error}"
+        raise UsageProblem(f"{problem}; nest it less deep, or remove it and judge it in a run of its own") from None
 
 
 # --- reading ---------------------------------------------------------------------------------------
@@ -143,7 +142,7 @@ def is_shard(path: str | Path) -> bool:
 
 
 def heads_of(paths: Sequence[str], files: OpenFiles | None = None) -> list[Head]:
-    """Of inputs that are shards of one whole; empty where none is a shard. Other mixtures are refused."""
+    """The heads of inputs that are shards of one whole; empty if none is a shard. Other mixtures are refused."""
     shards = [path for path in paths if is_shard(path)]
     if not shards:
         return []
@@ -156,15 +155,15 @@ def heads_of(paths: Sequence[str], files: OpenFiles | None = None) -> list[Head]
 
 
 def read_head(path: Path, files: OpenFiles | None = None) -> Head:
-    with _opened(path, files) as lines:
+    with _open(path, files) as lines:
         return _head(lines, path)
 
 
 def read_shards(paths: Sequence[Path], files: OpenFiles | None = None) -> Iterator[CaseItem]:
-    """The cases of all of them. A line that is none is not passed over: a case would be missing in the whole."""
+    """The cases of all shards. An invalid line is an error: skipping it would lose a case of the whole."""
     index = 0
     for path in paths:
-        with _opened(path, files) as lines:
+        with _open(path, files) as lines:
             _head(lines, path)
             for number, text in enumerate(iter(lambda lines=lines: lines.readline(LONGEST), b""), 2):  # type: ignore[misc]
                 line = _parsed(_Line, text, f"{path}:{number}")
@@ -172,7 +171,7 @@ def read_shards(paths: Sequence[Path], files: OpenFiles | None = None) -> Iterat
                 index += 1
 
 
-def _opened(path: Path, files: OpenFiles | None) -> BinaryIO:
+def _open(path: Path, files: OpenFiles | None) -> BinaryIO:
     try:
         return io.BufferedReader((files or OpenFiles()).open(path))
     except OSError as error:

@@ -1,4 +1,4 @@
-"""Read Parquet batch by batch, every value turned into a plain JSON type."""
+"""Reads Parquet batch by batch and converts every value to a plain JSON type."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from datetime import date, datetime, time
 from pathlib import Path
 from typing import Any
 
-from krino.cases.row import Row, bad_row
-from krino.cases.stream import rest_unreadable
-from krino.cases.twice import KeyTwice
+from krino.cases.item import Row, bad_row
+from krino.cases.open_files import rest_unreadable
+from krino.cases.strict_json import DuplicateKey
 from krino.errors import UsageProblem
 
 _BATCH_ROWS = 256
@@ -39,7 +39,7 @@ def rows(path: Path, shown: str) -> Iterator[Row]:
 
 
 def check_table(path: Path, shown: str) -> None:
-    """Raise `UsageProblem` unless the file is a Parquet table whose columns can be told apart."""
+    """Raise `UsageProblem` unless the file is a Parquet table with distinct column names."""
     with _open(path, shown) as table:
         names = table.schema_arrow.names
     if twice := [name for name, times in Counter(names).items() if times > 1]:
@@ -47,7 +47,7 @@ def check_table(path: Path, shown: str) -> None:
 
 
 def row_count(path: Path, shown: str) -> int:
-    """How many rows the table's metadata says there are."""
+    """The number of rows by the table's metadata."""
     with _open(path, shown) as table:
         return int(table.metadata.num_rows)
 
@@ -76,7 +76,7 @@ def _records(batch: Any) -> Iterator[tuple[dict[str, Any] | None, str | None]]:
     try:
         records = batch.to_pylist()
     except (ValueError, OverflowError):
-        # One value that Python cannot hold spoils the whole batch: find the rows that are sound.
+        # One value that Python cannot represent fails the whole batch: read the rows one by one.
         for at in range(batch.num_rows):
             try:
                 records = batch.slice(at, 1).to_pylist()
@@ -109,7 +109,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        if value and all(isinstance(item, tuple) for item in value):  # how pyarrow hands over a map
+        if value and all(isinstance(item, tuple) for item in value):  # how pyarrow represents a map
             return _plain_map(value)
         return [_plain(item) for item in value]
     if isinstance(value, datetime | date | time):
@@ -123,7 +123,7 @@ def _plain_map(pairs: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, item in pairs:
         if str(key) in found:
-            raise KeyTwice(str(key))
+            raise DuplicateKey(str(key))
         found[str(key)] = _plain(item)
     return found
 

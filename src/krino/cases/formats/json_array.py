@@ -1,4 +1,4 @@
-"""Read a JSON file: a list of cases, element by element; one object or list that is one case; or one a line."""
+"""Reads a JSON file: a list of cases, element by element; one object or list that is one case; or one case a line."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 import ijson
 import orjson
 
-from krino.cases import jsonl
-from krino.cases.row import Row, bad_row, describe_type, excerpt, whole_list
-from krino.cases.stream import MAX_CASE_BYTES, READ_ERRORS, empty, rest_unreadable, skip_mark_and_blanks
-from krino.cases.twice import KeyTwice, check_keys
+from krino.cases.formats import jsonl
+from krino.cases.item import Row, bad_row, describe_type, excerpt, whole_list
+from krino.cases.open_files import MAX_CASE_BYTES, READ_ERRORS, empty, rest_unreadable, skip_mark_and_blanks
+from krino.cases.strict_json import DuplicateKey, check_keys, explain
 from krino.contract import AnyJudge, ReadsRecords
 from krino.errors import UsageProblem
 
@@ -27,11 +27,11 @@ _ESCAPE = re.compile(rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-
 
 
 class _BadJson(Exception):
-    """What is wrong in the text, for the things ijson would let pass or choke on."""
+    """What is wrong in the text, for faults that ijson accepts or reports badly."""
 
 
 def rows(stream: io.BufferedReader, shown: str, judge: AnyJudge | None = None) -> Iterator[Row]:
-    """The elements of a list, or the one case of a file that holds one object or a list that the judge takes whole."""
+    """The elements of a list; or one case, if the file holds one object or a list that the judge reads as one case."""
     try:
         start, passed = skip_mark_and_blanks(stream)
         check_start(start, shown)
@@ -56,7 +56,7 @@ def check_start(first: bytes, shown: str) -> None:
 
 
 def _objects(stream: io.BufferedReader, shown: str, number: int, judge: AnyJudge | None) -> Iterator[Row]:
-    """One object over the whole file; or one a line, as log writers have it that call their files .json."""
+    """One object over the whole file; or one a line, as some log writers put into `.json` files."""
     head = stream.readline(MAX_CASE_BYTES + 1)
     record = _object(head)
     if record is not None:
@@ -85,7 +85,7 @@ def _single(data: bytes, shown: str, judge: object) -> Iterator[Row]:
     try:
         record = orjson.loads(data)
     except orjson.JSONDecodeError:
-        problem = f"{shown}: not valid JSON: {jsonl.explain(data.rstrip())}; fix the file or remove it"
+        problem = f"{shown}: not valid JSON: {explain(data.rstrip())}; fix the file or remove it"
         yield bad_row(1, problem, excerpt(data))
         return
     if _wraps_a_list(record) and not (isinstance(judge, ReadsRecords) and judge.is_case(record)):
@@ -100,7 +100,7 @@ def _single(data: bytes, shown: str, judge: object) -> Iterator[Row]:
 def _checked(number: int, text: bytes, record: dict[str, Any], where: str) -> Row:
     try:
         check_keys(text, record)
-    except KeyTwice as problem:
+    except DuplicateKey as problem:
         return bad_row(number, f"{where}: {problem}", excerpt(text))
     return number, record, None, None
 
@@ -151,20 +151,20 @@ def _elements(stream: io.BufferedReader, shown: str, judge: AnyJudge | None) -> 
         yield bad_row(number + 1, broken, near)
 
 
-def _build(feed: _Feed) -> Iterator[tuple[Any, KeyTwice | None]]:
-    """The elements of the list, and of each the key that stands twice in it.
+def _build(feed: _Feed) -> Iterator[tuple[Any, DuplicateKey | None]]:
+    """The elements of the list, each with its duplicate key, if any.
 
-    ijson's own builder keeps a path for every level, quadratic in the depth.
+    ijson's own builder keeps a path for every level, which is quadratic in the depth.
     """
     stack: list[tuple[dict[str, Any] | list[Any], str]] = []
     holder: dict[str, Any] | list[Any] | None = None
     key = ""
-    problem: KeyTwice | None = None
+    problem: DuplicateKey | None = None
     for event, value in ijson.basic_parse(feed, use_float=True):
         if event == "map_key":
             key = value
             if problem is None and isinstance(holder, dict) and key in holder:
-                problem = KeyTwice(key)
+                problem = DuplicateKey(key)
             continue
         if event == "start_map" or event == "start_array":
             if len(stack) > _MAX_DEPTH:
@@ -173,7 +173,7 @@ def _build(feed: _Feed) -> Iterator[tuple[Any, KeyTwice | None]]:
                 stack.append((holder, key))
                 holder = {} if event == "start_map" else []
             else:
-                holder = []  # the list of cases itself: it stays empty, its elements are handed on
+                holder = []  # the list of cases itself stays empty: its elements are yielded
             continue
         if event == "end_map" or event == "end_array":
             if not stack:
@@ -191,7 +191,7 @@ def _build(feed: _Feed) -> Iterator[tuple[Any, KeyTwice | None]]:
 
 
 class _Feed:
-    """The stream as ijson reads it; watches what yajl does not, and remembers where in the file it is."""
+    """The stream as ijson reads it. Checks what yajl does not, and knows its position in the file."""
 
     def __init__(self, stream: io.BufferedReader) -> None:
         self._stream = stream
@@ -216,11 +216,11 @@ class _Feed:
         return self._chunk if self._fault is None else self._chunk[: self._fault]
 
     def mark_element(self) -> None:
-        """An element is complete: what comes next belongs to another one."""
+        """The next bytes belong to another element."""
         self._element_start = self._before
 
     def diagnose(self, error: Exception) -> tuple[str, str, str | None]:
-        """What is wrong, where it is, and the text around it (as far as yajl says)."""
+        """What is wrong, where, and the text around it (if yajl reports it)."""
         given = error.args[0] if error.args and not isinstance(error, UnicodeError) else str(error)
         text = given.decode("utf-8", "replace") if isinstance(given, bytes) else str(given)
         reason, _, around = text.partition("\n")
@@ -233,7 +233,7 @@ class _Feed:
     def _offset(self, around: bytes) -> int:
         if self._fault is not None:
             return self._fault
-        caret = 40  # yajl pads the text so that the fault stands in this column
+        caret = 40  # yajl pads the text so that the fault is in this column
         padding = len(around) - len(around.lstrip())
         found = self._chunk.replace(b"\n", b" ").find(around.strip()) if around.strip() else -1
         return found + max(caret - padding - 1, 0) if found >= 0 else 0
@@ -250,7 +250,7 @@ class _Feed:
 
 
 def _lone_surrogate(chunk: bytes) -> int | None:
-    """Where half a pair stands; yajl would silently turn it into a question mark."""
+    """The offset of half a surrogate pair, which yajl would silently replace by a question mark."""
     if not _SURROGATE.search(chunk):
         return None
     return next((match.start() for match in _ESCAPE.finditer(chunk) if match.group(1)), None)
