@@ -75,7 +75,7 @@ def store_run(folder: Path, judgements: Iterable[Judgement | Row], manifest: Man
         for _, judgement in sorted(last.items()):
             roll.add(CaseItem(judgement.index, judgement.id, {}, judgement.source), judgement.input_hash)
             setattr(manifest.counts, judgement.status, getattr(manifest.counts, judgement.status) + 1)
-    manifest.usage = journal.usage
+    manifest.usage = journal.index.usage
     if manifest.state == "finished":
         manifest.cases, manifest.input_hash = roll.cases, roll.input_hash()
     manifest.model_copy(update=changes).write(folder)

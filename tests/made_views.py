@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import krino
-from krino.render.at_hand import AtHand
+from krino.render.live_views import LiveJudge
 
 
 def view_of(judge: str, record: Mapping[str, Any], judgement: Mapping[str, Any] | None = None) -> list[Any]:
     """The blocks, of any kind; `judgement`: another one than the embedded labeller's."""
     judged = judgement or krino.judge(judge, dict(record)).model_dump(mode="json")
-    return AtHand(krino.load_judge(judge)).view(judged, record)
+    return LiveJudge(krino.load_judge(judge)).view(judged, record)

@@ -343,7 +343,7 @@ def test_a_schema_nested_beyond_reason_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", [b"", b"{", b"NaN", b"[" * 5_000, b"\xff"])
 def test_a_manifest_that_is_no_json_is_refused_with_the_line(tmp_path: Path, text: bytes) -> None:
     (tmp_path / "run.json").write_bytes(b"\n\n" + text)
-    with pytest.raises(krino.UsageProblem, match=r"run.json:\d: not JSON .*put it back, or judge anew with --fresh"):
+    with pytest.raises(krino.UsageProblem, match=r"run.json:\d: not JSON .*put it back, or judge again with --fresh"):
         Manifest.load(tmp_path)
 
 

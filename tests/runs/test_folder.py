@@ -88,7 +88,7 @@ def test_what_cannot_be_reconciled_is_refused_with_what_differs_and_the_ways_out
     assert str(refused.value).splitlines() == [
         f"{folder} was judged otherwise, so this command cannot go on there:",
         f"  {words}",
-        "name another folder with --run, or judge everything anew in this one with --fresh",
+        "name another folder with --run, or judge everything again in this one with --fresh",
     ]
     assert snapshot(tmp_path) == before
     assert find_location(plan(**change), named=folder, fresh=True) == RunLocation(folder, continued=False)
@@ -215,7 +215,7 @@ def test_clearing_leaves_an_unfinished_run_without_results_and_all_that_was_judg
     for name in ("report.html", "judgements.parquet", ".run.json.123", ".report.html.9", ".judgements.parquet", "mine"):
         (folder / name).touch()
     clear_results(folder)
-    assert snapshot(folder).keys() == {"run.json", "judgements.jsonl", "mine"}
+    assert snapshot(folder).keys() == {"run.json", "judgements.jsonl", "judgements.index", "mine"}
     assert snapshot(folder)["judgements.jsonl"] == kept
     left = Manifest.load(folder)
     assert (left.state, left.stop_reason, left.cases, left.input_hash) == ("running", None, None, None)

@@ -19,7 +19,8 @@ import krino
 from krino.contract import Status
 from krino.runs import journal as journal_module
 from krino.runs.checking import LineCheck
-from krino.runs.journal import CODES, Journal, is_open, line_of, read_journal
+from krino.runs.index import is_open
+from krino.runs.journal import Journal, read_journal, sealed_line
 from krino.runs.manifest import Manifest, Plan
 
 A, B = "ab" * 16, "cd" * 16
@@ -41,8 +42,12 @@ def judgement(index: int, status: str = "ok", digest: str | None = None, **extra
     )
 
 
+def of_toy() -> Manifest:
+    return Manifest(plan=Plan(judge={"name": "toy", "version": "1"}, labeller={}, inputs=[]))
+
+
 def check(folder: Path) -> LineCheck:
-    return LineCheck(folder, Manifest(plan=Plan(judge={"name": "toy", "version": "1"}, labeller={}, inputs=[])))
+    return LineCheck(folder, of_toy())
 
 
 def written(folder: Path, *judgements: krino.Judgement) -> Journal:
@@ -52,7 +57,7 @@ def written(folder: Path, *judgements: krino.Judgement) -> Journal:
         first.append(item)
     first.close()
     again = Journal(folder)
-    again.load(check(folder))
+    again.load(of_toy())
     return again
 
 
@@ -73,7 +78,7 @@ def test_the_first_settled_line_of_a_content_counts_and_beats_every_error(
     tmp_path: Path, lines: list[str], counts: str
 ) -> None:
     journal = written(tmp_path, *(judgement(place, status, A) for place, status in enumerate(lines)))
-    assert (journal.status(A), journal.status(B)) == (counts, None)
+    assert (journal.index.status(A), journal.index.status(B)) == (counts, None)
     journal.close()
 
 
@@ -86,9 +91,9 @@ def test_what_is_appended_is_known_at_once(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     assert journal.is_empty
     journal.append(judgement(0, "error", A, usage=krino.Usage(calls=2)))
-    assert (journal.status(A), journal.usage.calls, journal.is_empty) == ("error", 2, False)
+    assert (journal.index.status(A), journal.index.usage.calls, journal.is_empty) == ("error", 2, False)
     journal.append(judgement(1, "ok", A, usage=krino.Usage(calls=1)))
-    assert (journal.status(A), journal.usage.calls) == ("ok", 3)
+    assert (journal.index.status(A), journal.index.usage.calls) == ("ok", 3)
     journal.close()
 
 
@@ -96,7 +101,7 @@ def test_usage_of_all_lines_is_summed(tmp_path: Path) -> None:
     first = judgement(0, "error", A, usage=krino.Usage(calls=2, input_tokens=5, cost=0.5))
     second = judgement(0, "ok", A, usage=krino.Usage(calls=1, input_tokens=7, cost=0.25))
     journal = written(tmp_path, first, second)
-    usage = journal.usage
+    usage = journal.index.usage
     assert (usage.calls, usage.input_tokens, usage.cost) == (3, 12, 0.75)
     journal.close()
 
@@ -112,7 +117,7 @@ def test_a_journal_cut_anywhere_loses_at_most_the_torn_line(data: st.DataObject)
         path.write_bytes(whole[:cut])
         kept = whole[:cut].count(b"\n")
         again = written(folder)
-        assert [again.status(f"{index:032x}") for index in range(3)] == ["ok"] * kept + [None] * (3 - kept)
+        assert [again.index.status(f"{index:032x}") for index in range(3)] == ["ok"] * kept + [None] * (3 - kept)
         again.append(judgement(kept))
         again.close()
         lines = [line.data["index"] for line in read_journal(folder, check(folder))]
@@ -146,7 +151,7 @@ def test_a_line_that_is_no_judgement_is_named_with_what_to_do(tmp_path: Path, li
     before = path.read_bytes()
     journal = Journal(tmp_path)
     with pytest.raises(krino.UsageProblem, match=r"judgements.jsonl:2: not .*remove the line"):
-        journal.load(check(tmp_path))
+        journal.load(of_toy())
     journal.close()
     assert path.read_bytes() == before
 
@@ -154,11 +159,11 @@ def test_a_line_that_is_no_judgement_is_named_with_what_to_do(tmp_path: Path, li
 def test_what_cannot_be_written_is_refused_and_nothing_of_it_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    size = len(judgement(0).to_json()) + 1
+    size = len(sealed_line(judgement(0)))
     monkeypatch.setattr(journal_module, "MOST_BYTES", size)
     journal = Journal(tmp_path)
     journal.append(judgement(0))
-    with pytest.raises(ValueError, match=f"has {size + 1:,} bytes, of which a journal takes {size:,}"):
+    with pytest.raises(ValueError, match=f"has {size + 1:,} bytes, but a line of a journal takes {size:,}"):
         journal.append(judgement(0).model_copy(update={"id": "c10"}))
     journal.close()
     assert (tmp_path / "judgements.jsonl").stat().st_size == size
@@ -167,9 +172,10 @@ def test_what_cannot_be_written_is_refused_and_nothing_of_it_is_there(
 def test_of_what_is_appended_together_each_line_knows_its_place(tmp_path: Path) -> None:
     journal = Journal(tmp_path)
     journal.append(*(judgement(index, usage=krino.Usage(calls=1)) for index in range(5)))
-    assert journal.usage.calls == 5
+    assert journal.index.usage.calls == 5
     whole = (tmp_path / "judgements.jsonl").read_bytes()
-    places = [line_of(journal.lines.get(f"{index:032x}"))[0] for index in range(5)]
+    numbers = [journal.index.number(f"{index:032x}") for index in range(5)]
+    places = [journal.index.offset_at(number) for number in numbers if number is not None]
     assert [json.loads(whole[place:].split(b"\n", 1)[0])["index"] for place in places] == [0, 1, 2, 3, 4]
     journal.close()
 
@@ -177,11 +183,11 @@ def test_of_what_is_appended_together_each_line_knows_its_place(tmp_path: Path) 
 def test_of_what_is_appended_together_nothing_is_written_where_one_cannot_be(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journal_module, "MOST_BYTES", len(judgement(0).to_json()) + 1)
+    monkeypatch.setattr(journal_module, "MOST_BYTES", len(sealed_line(judgement(0))))
     journal = Journal(tmp_path)
-    with pytest.raises(ValueError, match="of which a journal takes"):
+    with pytest.raises(ValueError, match="but a line of a journal takes"):
         journal.append(judgement(0), judgement(1).model_copy(update={"id": "c10"}))
-    assert journal.is_empty and journal.status(judgement(0).input_hash) is None
+    assert journal.is_empty and journal.index.status(judgement(0).input_hash) is None
     journal.close()
 
 
@@ -217,9 +223,9 @@ def test_a_journal_that_is_a_link_out_of_the_folder_is_neither_read_nor_written(
     for there in (False, True):
         if there:
             (tmp_path / "outside").write_bytes(b"")
-        with pytest.raises(krino.UsageProblem, match="a link"):
+        with pytest.raises(krino.UsageProblem, match="link"):
             Journal(folder)
-        with pytest.raises(krino.UsageProblem, match="a link"):
+        with pytest.raises(krino.UsageProblem, match="link"):
             next(read_journal(folder, check), None)
         assert (tmp_path / "outside").exists() == there
 
@@ -232,7 +238,7 @@ def test_the_journal_knows_where_the_line_of_each_content_begins(tmp_path: Path)
     with first.path.open("ab") as file:
         file.write(b'{"torn": ')
     journal = Journal(tmp_path)
-    journal.load(check(tmp_path))
+    journal.load(of_toy())
     journal.append(judgement(0, "failed", A))
     journal.append(judgement(1, "failed", B))  # comes too late to count
     journal.append(judgement(2, "ok"))
@@ -240,10 +246,12 @@ def test_the_journal_knows_where_the_line_of_each_content_begins(tmp_path: Path)
     whole = journal.path.read_bytes()
     places = {}
     for digest in (A, B, f"{2:032x}"):
-        offset, code = line_of(journal.lines.get(digest))
-        places[digest] = whole[:offset].count(b"\n"), code
+        number = journal.index.number(digest)
+        assert number is not None
+        offset = journal.index.offset_at(number)
+        places[digest] = whole[:offset].count(b"\n"), journal.index.status(digest)
         assert digest.encode() in whole[offset:].partition(b"\n")[0]
-    assert places == {A: (2, CODES["failed"]), B: (1, CODES["ok"]), f"{2:032x}": (4, CODES["ok"])}
+    assert places == {A: (2, "failed"), B: (1, "ok"), f"{2:032x}": (4, "ok")}
 
 
 @contextmanager

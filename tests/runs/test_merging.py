@@ -27,7 +27,7 @@ from krino.runs.manifest import MANIFEST, Manifest
 from krino.runs.roll import ROLL
 from toy_judge import ToyJudge, ToyOptions
 
-TIMES = re.compile(rb'"(time|seconds|started|updated)":\s*("[^"]*"|[\d.e-]+)')
+TIMES = re.compile(rb'"(time|seconds|started|updated|seal)":\s*("[^"]*"|[\d.e-]+)')
 POOL = ["fine", "fine too", "bad", "", "unjudgeable", "explode", "good", "so so", "fine indeed", "worse"]
 TOY = f"{Path(__file__).parents[1] / 'toy_judge.py'}:{ToyJudge.__name__}"
 

@@ -13,7 +13,7 @@ import pytest
 
 import krino
 from krino.cases.item import CaseItem
-from krino.engine.batch import _Piles
+from krino.engine.batch import _WaitingCases
 from krino.engine.protocol import OpenCase
 from krino.labellers.llm.batch.ledger import Ledger
 from krino.labellers.llm.cache import ReplyCache
@@ -37,7 +37,7 @@ def rights(path: Path) -> int:
 def test_a_run_is_for_its_owner(tmp_path: Path) -> None:
     run = krino.run(ToyJudge, [{"text": "a good text"}], into=tmp_path / "runs" / "r")
     assert rights(run.folder) == 0o700
-    kept = ["run.json", "judgements.jsonl", "roll.jsonl", "views.jsonl", "records.jsonl"]
+    kept = ["run.json", "judgements.jsonl", "judgements.index", "roll.jsonl", "views.jsonl", "records.jsonl"]
     made = ["report.html", "judgements.parquet"]
     assert {path.name: oct(rights(path)) for path in run.folder.iterdir()} == dict.fromkeys([*kept, *made], "0o600")
     assert rights(tmp_path / "runs") == 0o777  # a folder of the user's
@@ -66,19 +66,19 @@ def test_replies_labels_and_batches_are_for_their_owner(tmp_path: Path) -> None:
 
 def test_cases_that_wait_for_a_batch_lie_in_no_file_with_a_name_and_come_back_as_they_were(tmp_path: Path) -> None:
     """They were pickles in the run folder, and whoever could write them ran code as the user."""
-    piles = _Piles(tmp_path)
+    waiting = _WaitingCases(tmp_path)
     deep: Any = []
     for _ in range(5_000):
         deep = [deep]
     records: list[Any] = [{"text": "é \ud800", "n": [10**30, 1.5, float("inf"), None]}, None, {"deep": deep}]
     cases = [OpenCase(CaseItem(n, f"c{n}", record), f"{n:032x}") for n, record in enumerate(records)]
     for case in cases:
-        piles.add(1, case)
+        waiting.add(1, case)
     assert list(tmp_path.iterdir()) == []
-    found = {case.number: case for case in piles.take(1)}
+    found = {case.number: case for case in waiting.take(1)}
     assert [found[0], found[1]] == cases[:2]
     assert found[2] is cases[2]
-    assert (piles.numbers(), list(piles.all())) == ([], [])
+    assert (waiting.numbers(), list(waiting.all())) == ([], [])
 
 
 def test_a_full_disk_under_the_report_is_told_with_its_path_and_what_to_do(

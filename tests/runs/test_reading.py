@@ -9,6 +9,7 @@ import pytest
 
 import krino
 from krino.cases.item import CaseItem
+from krino.runs.journal import parse_line
 from krino.runs.manifest import Counts, Manifest
 from krino.runs.roll import RollWriter
 from made_runs import error_row, failed_row, make_run, row, scores
@@ -101,4 +102,4 @@ def test_lines_in_any_order_come_back_in_that_of_the_input(tmp_path: Path) -> No
     path = run / "judgements.jsonl"
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[1::2] + lines[::2]))
-    assert list(krino.load_run(run).records()) == [orjson.loads(line) for line in lines]
+    assert list(krino.load_run(run).records()) == [parse_line(line)[0] for line in lines]

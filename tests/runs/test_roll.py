@@ -82,7 +82,7 @@ GOOD = {"id": "c0", "input_hash": "a" * 32, "source": {"file": "f", "line": 1}}
 )
 def test_a_line_of_a_roll_is_taken(tmp_path: Path, good: dict[str, object]) -> None:
     (tmp_path / "roll.jsonl").write_bytes(orjson.dumps(good) + b"\n")
-    assert [orjson.loads(entry.written()) for entry in read_roll(tmp_path, manifest())] == [good]
+    assert [orjson.loads(entry.to_line()) for entry in read_roll(tmp_path, manifest())] == [good]
 
 
 @pytest.mark.parametrize(

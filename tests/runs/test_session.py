@@ -79,7 +79,7 @@ async def test_how_far_a_session_is_counts_what_it_need_not_judge(tmp_path: Path
     await session(tmp_path).run(lambda: items("fine a", "unjudgeable"))
     held = session(tmp_path)
     await held.run(lambda: items("fine a", "fine b", "fine b", "unjudgeable"))
-    assert (held.tally.skipped, held.tally.counts.total, held.tally.seen) == (3, 1, 4)
+    assert (held.progress.skipped, held.progress.counts.total, held.progress.seen) == (3, 1, 4)
 
 
 async def test_what_an_interrupted_session_has_read_is_what_the_run_is_about(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ async def test_while_a_session_lasts_the_folder_is_an_unfinished_run_of_the_case
     held = session(tmp_path, one_by_one)
     held.plan = plan
     await held.run(watched)
-    files = ["judgements.jsonl", "roll.jsonl", "run.json", "views.jsonl"]
+    files = ["judgements.index", "judgements.jsonl", "roll.jsonl", "run.json", "views.jsonl"]
     assert seen[0] == ("running", [], files, 0)
     assert seen[2] == ("running", ["c0", "c1"], files, 2)
     assert Manifest.load(tmp_path).plan.inputs == ["y"]
@@ -293,17 +293,17 @@ async def test_errors_are_not_tried_again_once_the_run_is_to_stop(tmp_path: Path
     ended = session(tmp_path)
     with pytest.raises(krino.UsageProblem, match="broken in the middle"):
         await ended.run(broken)
-    assert (stopped.tally.counts.error, ended.tally.counts.error) == (0, 0)
+    assert (stopped.progress.counts.error, ended.progress.counts.error) == (0, 0)
     again = session(tmp_path)
     await again.run(lambda: items("label-explode"))
-    assert again.tally.counts.error == 1
+    assert again.progress.counts.error == 1
 
 
 async def test_a_sitting_that_is_interrupted_before_it_begins_judges_nothing(tmp_path: Path) -> None:
     held = session(tmp_path)
     held.interrupt()
     manifest = await held.run(lambda: items("fine a"))
-    assert (manifest.state, manifest.counts.total, held.tally.seen) == ("interrupted", 0, 0)
+    assert (manifest.state, manifest.counts.total, held.progress.seen) == ("interrupted", 0, 0)
 
 
 async def test_the_input_is_read_a_second_time_only_for_errors(tmp_path: Path) -> None:
@@ -327,7 +327,7 @@ async def test_an_input_that_changes_between_two_readings_never_takes_another_ca
     held, readings = session(tmp_path), iter([["label-explode", "fine a"], ["fine a"]])
     manifest = await held.run(lambda: items(*next(readings)))
     assert (manifest.cases, manifest.counts.error, manifest.counts.ok) == (2, 1, 1)
-    assert held.tally.counts.total == 0
+    assert held.progress.counts.total == 0
 
 
 async def test_what_cannot_be_written_as_json_is_an_error_of_its_case(tmp_path: Path) -> None:
@@ -349,7 +349,7 @@ async def test_fresh_judges_everything_again_whatever_stood_there(tmp_path: Path
     again = session(tmp_path, fresh=True)
     again.plan = again.plan.model_copy(update={"labeller": {"kind": "another"}})
     manifest = await again.run(lambda: items("fine"))
-    assert (again.tally.counts.ok, manifest.counts.ok, manifest.plan.labeller) == (1, 1, {"kind": "another"})
+    assert (again.progress.counts.ok, manifest.counts.ok, manifest.plan.labeller) == (1, 1, {"kind": "another"})
     assert len((tmp_path / "judgements.jsonl").read_bytes().splitlines()) == 1
     assert not (tmp_path / "report.html").exists()
     assert manifest.usage.seconds == krino.load_run(tmp_path)["c0"].usage.seconds
@@ -426,4 +426,4 @@ async def test_of_cases_that_come_back_together_only_the_one_that_cannot_be_writ
     assert (manifest.counts.ok, manifest.counts.error, manifest.state) == (2, 1, "finished")
     told = {judgement.id: judgement.error for judgement in krino.load_run(tmp_path)}
     assert {name: bool(error) for name, error in told.items()} == {"c0": False, "c1": True, "c2": False}
-    assert "of which a journal takes 1,000" in str(told["c1"])
+    assert "but a line of a journal takes 1,000" in str(told["c1"])

@@ -1,9 +1,7 @@
-"""Whether a line of a journal is a judgement of its run: what is not is refused, by whoever reads the journal.
+"""Checks that a line of a journal is a judgement of its run; anything else is refused.
 
-A journal is a file that anybody may have written. Every reader (show, gate, compare, agree, export, the report, Python)
-comes through here, so that no reader has to expect anything else than what a session writes.
-
-The check of a verdict is made of the JSON Schema that the manifest keeps.
+Anyone may have written a journal. Every reader (show, gate, compare, agree, export, the report, Python) uses this
+check, so that readers only meet what a session writes. Verdicts are checked by the JSON Schema in the manifest.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ HASH = core_schema.str_schema(strict=True, pattern="^[0-9a-f]{32}$")
 
 
 def typed(fields: Mapping[str, CoreSchema], optional: frozenset[str] | set[str] = frozenset()) -> CoreSchema:
-    """An object with these fields; what a later version has added is passed over."""
+    """An object with these fields; fields that a later version has added are ignored."""
     described = {
         name: core_schema.typed_dict_field(schema, required=name not in optional) for name, schema in fields.items()
     }
@@ -40,15 +38,23 @@ SOURCE = typed({"file": TEXT, "line": core_schema.nullable_schema(COUNT)})
 
 ADVICE = "remove the line and run the command again (its case is judged anew), or judge everything anew with --fresh"
 
-_MOST_TOLD, _LONGEST = 3, 120
+_MOST_FAULTS, _LONGEST = 3, 120
 
 _AMOUNT = core_schema.float_schema(strict=True, ge=0, allow_inf_nan=False)
+USAGE = typed(
+    {
+        **dict.fromkeys(("calls", "cached", "input_tokens", "output_tokens", "unpriced"), COUNT),
+        "cost": core_schema.nullable_schema(_AMOUNT),
+        "seconds": _AMOUNT,
+    },
+    optional={"unpriced"},  # older lines have none
+)
 _OBJECT = core_schema.is_instance_schema(dict)
 _TEXTS = core_schema.dict_schema(TEXT, TEXT)
 
 
 class LineCheck:
-    """Made once a run; raises `ValueError` that says what is wrong with a line."""
+    """Made once for each run. Calling it raises `ValueError` that says what is wrong with a line."""
 
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         judge = manifest.plan.judge
@@ -65,41 +71,41 @@ class LineCheck:
         try:
             self._validate(data)
         except ValidationError as error:
-            raise ValueError(_told(error)) from None
+            raise ValueError(_describe(error)) from None
         if data["status"] == "ok" and data["decided_by"].keys() != data["verdict"].keys():
             raise ValueError("decided_by: every field of an ok verdict must say who decided it, and no other")
 
 
 def _schema_of(schema: Schema, place: str) -> tuple[CoreSchema, list[CoreSchema]]:
-    """What a verdict must be like. The schema comes from the file: whatever is odd about it, the file is at fault."""
+    """The schema of a verdict. It comes from the manifest, so any fault in it is a fault of that file."""
     try:
         check, definitions = compiled(schema)
         SchemaValidator(core_schema.definitions_schema(check, definitions))
     except Exception as error:
-        told = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
-        raise UsageProblem(f"{place} cannot be understood ({told}); {DAMAGED}") from None
+        problem = f"{type(error).__name__}: {str(error).partition(chr(10))[0]}"
+        raise UsageProblem(f"{place} cannot be understood ({problem}); {DAMAGED}") from None
     return check, definitions
 
 
 def _figures_of(manifest: Manifest, path: Path) -> CoreSchema:
-    """What the figures beside a verdict must be like: numbers or null, so that they need no definitions."""
+    """The schema of the figures beside a verdict: numbers or null, so that it needs no definitions."""
     schema = manifest.about.figures_schema
     if not schema:
         return core_schema.dict_schema(max_length=0, strict=True)
     return _schema_of({**schema, "$defs": {}}, f"{path}: about.figures_schema")[0]
 
 
-def _told(error: ValidationError) -> str:
-    """The first few things that are wrong, each with its field; the status that the line claims is no part of it."""
-    told = []
-    for item in error.errors(include_url=False)[:_MOST_TOLD]:
+def _describe(error: ValidationError) -> str:
+    """The first few faults, each with its field, without the claimed status in the location."""
+    faults = []
+    for item in error.errors(include_url=False)[:_MOST_FAULTS]:
         where = clean_line(".".join(str(part) for part in item["loc"][1:]), _LONGEST) or "the line"
-        told.append(f"{where}: {clean_line(item['msg'], _LONGEST)} (got {reprlib.repr(item['input'])})")
-    return "; ".join(told)
+        faults.append(f"{where}: {clean_line(item['msg'], _LONGEST)} (got {reprlib.repr(item['input'])})")
+    return "; ".join(faults)
 
 
 def _by_status(common: Mapping[str, CoreSchema], verdict: CoreSchema, figures: CoreSchema) -> CoreSchema:
-    """One shape a status: only an ok line has a verdict that counts, and only beside ok may a number stand."""
+    """One shape for each status: only ok lines have a verdict that counts, and only they may have numbers."""
     failed_form = core_schema.nullable_schema(core_schema.definition_reference_schema("numberless"))
     words = core_schema.str_schema(strict=True, min_length=1)
     nothing = core_schema.dict_schema(max_length=0, strict=True)
@@ -113,8 +119,8 @@ def _by_status(common: Mapping[str, CoreSchema], verdict: CoreSchema, figures: C
 
 
 def _common(judge: str, version: str, verdict: CoreSchema) -> dict[str, CoreSchema]:
-    """Every field of a judgement; of one that is not named here it is enough that it is JSON."""
-    texts, usage = core_schema.nullable_schema(TEXT), _usage()
+    """The schema of every field of a judgement; fields without one here may hold any JSON."""
+    texts = core_schema.nullable_schema(TEXT)
     roll_up = core_schema.nullable_schema(core_schema.literal_schema(list(get_args(RollUp))))
     finding = typed({"rule": TEXT, "text": TEXT, "where": texts})
     unread = typed(dict.fromkeys(("where", "text", "why"), TEXT))
@@ -132,7 +138,7 @@ def _common(judge: str, version: str, verdict: CoreSchema) -> dict[str, CoreSche
         "findings": core_schema.list_schema(finding, strict=True),
         "labels": core_schema.nullable_schema(_OBJECT),
         "labeller": core_schema.nullable_schema(_OBJECT),
-        "usage": usage,
+        "usage": USAGE,
         "input_hash": HASH,
         "source": core_schema.nullable_schema(SOURCE),
         "roll_up": roll_up,
@@ -142,12 +148,12 @@ def _common(judge: str, version: str, verdict: CoreSchema) -> dict[str, CoreSche
         "labeller_findings": COUNT,
         "unread": core_schema.list_schema(unread, strict=True),
         "raw_reply": texts,
-        "ballots": core_schema.list_schema(_ballot(verdict, usage, roll_up), strict=True),
+        "ballots": core_schema.list_schema(_ballot(verdict, roll_up), strict=True),
     }
     return {name: known.get(name, core_schema.any_schema()) for name in Judgement.model_fields}
 
 
-def _ballot(verdict: CoreSchema, usage: CoreSchema, roll_up: CoreSchema) -> CoreSchema:
+def _ballot(verdict: CoreSchema, roll_up: CoreSchema) -> CoreSchema:
     return typed(
         {
             "member": TEXT,
@@ -158,19 +164,13 @@ def _ballot(verdict: CoreSchema, usage: CoreSchema, roll_up: CoreSchema) -> Core
             "roll_up": roll_up,
             "problem": core_schema.nullable_schema(TEXT),
             "labeller": _OBJECT,
-            "usage": usage,
+            "usage": USAGE,
         }
     )
 
 
-def _usage() -> CoreSchema:
-    counts = dict.fromkeys(("calls", "cached", "input_tokens", "output_tokens"), COUNT)
-    amounts = {"cost": core_schema.nullable_schema(_AMOUNT), "seconds": _AMOUNT}
-    return typed({**counts, **amounts, "unpriced": COUNT}, optional={"unpriced"})  # older lines have none
-
-
 def _numberless() -> CoreSchema:
-    """A rubric's own failed form: any JSON without a number in it (booleans are labels)."""
+    """The failed form of a rubric: any JSON without numbers (booleans are labels)."""
     again = core_schema.definition_reference_schema("numberless")
     return core_schema.union_schema(
         [

@@ -1,6 +1,6 @@
-"""How the files of a run are read: only plain files that lie in its folder, line by line, each within bounds.
+"""Reads the files of a run line by line, each line limited in size.
 
-A run folder may come from anyone: of it, only plain files are read and written that lie in it.
+A run folder may come from anyone, so only plain files inside it are read and written.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from krino.errors import UsageProblem
 
 
 def inside(path: Path) -> Path:
-    """The path of a file in a run folder, if it leads to no other folder and to nothing that is no file.
+    """The path of a file in a run folder. Raises `UsageProblem` for links out of the folder and for pipes and devices.
 
-    A link out of the folder would show what the folder's maker may not see but its reader may; a pipe never ends.
+    A link could expose files that only the reader may see; a pipe may never end.
     """
     try:
         mode = path.stat().st_mode
     except OSError:
         if not path.is_symlink():
-            return path  # whoever opens it says what is wrong
-        raise UsageProblem(f"{path} is a link to what is not there; a run's files must lie in its folder") from None
+            return path  # opening it fails with a message
+        raise UsageProblem(f"{path} is a broken link; a run's files must be in its folder") from None
     if not stat.S_ISREG(mode):
         raise UsageProblem(f"{path} is no plain file; a run folder holds nothing else")
     if path.is_symlink() and not _real(path).is_relative_to(_real(path.parent)):
@@ -41,11 +41,11 @@ def _real(path: Path) -> Path:
 
 
 MOST_BYTES = 64_000_000
-"""Of one line. Nothing that a judge writes comes near it, and who opens a strange file is safe."""
+"""Limit for one line. No judge writes lines of that length, and a hostile file cannot fill the memory."""
 
 
 class Place(NamedTuple):
-    """How far a file was read: so many lines, which end there."""
+    """How far a file was read: the number of lines, and the offset at which they end."""
 
     lines: int = 0
     end: int = 0
@@ -55,7 +55,7 @@ BEGINNING = Place()
 
 
 class Line(NamedTuple):
-    """One line, parsed: its number (from 1), where in the file it begins, how long it is, and what it says."""
+    """One parsed line: its number (from 1), its offset and size in bytes, and its data."""
 
     number: int
     offset: int
@@ -64,14 +64,14 @@ class Line(NamedTuple):
 
     @property
     def place(self) -> Place:
-        """How far one has read with it."""
+        """The position behind this line."""
         return Place(self.number, self.offset + self.size)
 
 
 def read_lines(path: Path, advice: str, *, after: Place = BEGINNING, most_bytes: int = MOST_BYTES) -> Iterator[Line]:
-    """The whole lines of a file; a torn last one, left by a process that was killed, is none. No file, no lines.
+    """The complete lines of a file; an incomplete last one, left by a killed process, is ignored. No file: no lines.
 
-    `after`: go on from there, for those who have read what stands before it.
+    `after`: start at this position.
     """
     try:
         stream = inside(path).open("rb")

@@ -1,4 +1,4 @@
-"""Finds the folder of a run, says why a command cannot go on in it, and clears away what an earlier command left."""
+"""Finds the folder of a run, refuses folders that cannot be continued, and clears the results of earlier commands."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import orjson
 from krino.errors import UsageProblem
 from krino.labellers.llm.batch.ledger import FOLDER
 from krino.runs.files import inside
+from krino.runs.index import INDEX
 from krino.runs.inputs import is_kept_input
 from krino.runs.journal import JOURNAL
 from krino.runs.manifest import MANIFEST, Counts, Manifest, Plan, differences
@@ -23,35 +24,35 @@ from krino.text.clean import clean_name, has_unseen
 from krino.writing import OWNER_ONLY, make_own_folder
 
 BATCHES = FOLDER
-"""What the engine of batch files keeps for as long as anything is out."""
+"""The ledger of the engine for batch files, while batches are pending."""
 RESULTS = (ROLL, "report.html", "judgements.parquet")
-"""What speaks of the cases of one command; the journal and the views outlive them."""
-OUR_FILES = frozenset({MANIFEST, JOURNAL, VIEWS, BATCHES, *RESULTS})
-"""What a run keeps in its folder, beside its inputs that could be read only once."""
+"""Files about the cases of one command; journal, index and views are kept for the next."""
+OUR_FILES = frozenset({MANIFEST, JOURNAL, INDEX, VIEWS, BATCHES, *RESULTS})
+"""The files of a run, apart from copies of inputs."""
 TRYING = f".{MANIFEST}.trying"
-"""Lies in the folder while this process tries the judge on the first cases."""
+"""A file that exists while this process tries the judge on the first cases."""
 _NO_LINK_OR_PIPE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-"""Flags of `open`: fail where a link lies, and do not wait at a pipe that nobody reads."""
-WAYS_OUT = "name another folder with --run, or judge everything anew in this one with --fresh"
+"""Flags of `open`: fail on a link, and do not block on a pipe."""
+REMEDY = "name another folder with --run, or judge everything again in this one with --fresh"
 
 
 @dataclass(frozen=True, slots=True)
 class RunLocation:
-    """Where a run lives, and whether it goes on there."""
+    """The folder of a run, and whether the run is continued there."""
 
     folder: Path
     continued: bool
     because: list[str] = field(default_factory=list)
-    """Of a new folder: in what an earlier run over the same input differs."""
+    """For a new folder: how an earlier run over the same input differs."""
     instead_of: Path | None = None
 
 
 def find_location(
     plan: Plan, *, named: Path | None = None, base: Path | None = None, fresh: bool = False
 ) -> RunLocation:
-    """A named folder is the folder, or is refused; without a name, every plan has a folder of its own.
+    """A named folder is used or refused; without a name, every plan has its own folder. Nothing is changed here.
 
-    `fresh`: what the folder holds is not to be used. Nothing is changed here.
+    `fresh`: do not use what the folder holds.
     """
     if named is not None:
         if has_unseen(named.name) and not named.exists():
@@ -59,38 +60,38 @@ def find_location(
                 f"the run `{clean_name(named.name)}` cannot be made under the name that was given: it holds characters "
                 "that nobody sees (soft hyphens, or such as turn the line around); write the name without them"
             )
-        return RunLocation(named, continued=_goes_on(plan, named, fresh))
+        return RunLocation(named, continued=_can_continue(plan, named, fresh))
     return _in_base(plan, base or Path("runs"), fresh)
 
 
 def refuse_other(known: Plan, plan: Plan, folder: Path) -> None:
-    """Verdicts of another judge, labeller or option are never mixed with this command's."""
+    """Raise if the folder's verdicts are of another judge, labeller or options: they are never mixed."""
     if changed := differences(known.identity(), plan.identity()):
-        told = "".join(f"\n  {line}" for line in changed)
-        raise UsageProblem(f"{folder} was judged otherwise, so this command cannot go on there:{told}\n{WAYS_OUT}")
+        reasons = "".join(f"\n  {line}" for line in changed)
+        raise UsageProblem(f"{folder} was judged otherwise, so this command cannot go on there:{reasons}\n{REMEDY}")
 
 
 def refuse_batches_out(folder: Path) -> None:
-    """For every engine but that of batch files: what is at the provider, or has come back, would be paid again."""
+    """Raise if batches are pending: with any other engine they would be paid again."""
     if (folder / BATCHES).exists():
         raise UsageProblem(
             f"{folder} has requests out in batch files, which are paid for: go on with --engine batch (or delete "
-            f"{folder / BATCHES}, and they are asked and paid anew)"
+            f"{folder / BATCHES}, and they are asked and paid again)"
         )
 
 
 def was_killed(folder: Path) -> bool:
-    """Whether the last command in this folder never came to say how it ended: a case may have killed its process."""
+    """Whether the last command in this folder ended without saying so: a case may have killed its process."""
     known = _manifest_of(folder)
     return (folder / TRYING).exists() or (known is not None and known.state == "running")
 
 
 @contextlib.contextmanager
 def trying(folder: Path) -> Iterator[None]:
-    """While the judge's code is tried before the folder is claimed: if that kills this process, `was_killed` knows."""
+    """Mark the folder while the judge's code is tried: if that kills this process, `was_killed` is true."""
     made = make(folder)
     try:
-        with contextlib.suppress(OSError):  # where nothing can be written, whoever claims the folder says so
+        with contextlib.suppress(OSError):  # if nothing can be written, claiming the folder fails with a message
             os.close(os.open(folder / TRYING, os.O_WRONLY | os.O_CREAT | _NO_LINK_OR_PIPE, OWNER_ONLY))
         yield
     finally:
@@ -101,7 +102,7 @@ def trying(folder: Path) -> Iterator[None]:
 
 
 def make(folder: Path) -> list[Path]:
-    """The folders that had to be made, the inmost first."""
+    """Make the folder; returns the folders that were made, innermost first."""
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         make_own_folder(folder)
@@ -111,7 +112,7 @@ def make(folder: Path) -> list[Path]:
 
 
 def clear_results(folder: Path) -> None:
-    """Killed in between, this leaves an unfinished run: `run.json` says so before anything else goes."""
+    """Delete the results. `run.json` says first that the run is unfinished, in case this is killed."""
     known = _manifest_of(folder)
     if known is not None:
         known.state, known.stop_reason = "running", None
@@ -127,8 +128,8 @@ def clear_results(folder: Path) -> None:
 
 
 def unclaim(folder: Path, made: Sequence[Path]) -> None:
-    """Nothing was judged: leave no trace of a folder, and of those above it, that were made for it."""
-    with contextlib.suppress(OSError):  # it is gone, or somebody else has put something there
+    """Nothing was judged: remove the files and the folders that were made for the run."""
+    with contextlib.suppress(OSError):  # it is gone, or has files of others
         for path in (path for path in folder.iterdir() if _is_our_file(path.name)):
             path.unlink()
         for path in made:
@@ -138,22 +139,22 @@ def unclaim(folder: Path, made: Sequence[Path]) -> None:
 # --- a folder with a name ----------------------------------------------------------------------------
 
 
-def _goes_on(plan: Plan, named: Path, fresh: bool) -> bool:
-    """Whether there are judgements that the command goes on from; refuses what is not its to touch."""
+def _can_continue(plan: Plan, named: Path, fresh: bool) -> bool:
+    """Whether there are judgements to continue from. Raises if the folder is no run's, or another run's."""
     if not named.exists():
         return False
     if not named.is_dir() or not (_is_run(named) or _is_ours(named)):
         raise UsageProblem(f"{named} exists and is no run folder; name another with --run")
     if fresh or not _has_lines(named / JOURNAL):
-        return False  # nothing in it can be mixed with anything
+        return False  # nothing is there that could be mixed
     if not (named / MANIFEST).exists():
-        raise UsageProblem(f"{named} has judgements and no {MANIFEST} that says whose they are; {WAYS_OUT}")
+        raise UsageProblem(f"{named} has judgements and no {MANIFEST} that says whose they are; {REMEDY}")
     refuse_other(Manifest.load(named).plan, plan, named)
     return True
 
 
 def _is_run(folder: Path) -> bool:
-    """Whether its `run.json` is one of Krino's, of whatever version."""
+    """Whether its `run.json` is Krino's, of any version."""
     try:
         data = orjson.loads(inside(folder / MANIFEST).read_bytes())
     except (OSError, orjson.JSONDecodeError):
@@ -162,7 +163,7 @@ def _is_run(folder: Path) -> bool:
 
 
 def _is_ours(folder: Path) -> bool:
-    """Empty, or with nothing but what a run leaves behind that was killed early or damaged."""
+    """Whether it is empty or has only files of a run that was killed early or damaged."""
     return all(_is_our_file(path.name) or _is_draft(path.name) for path in folder.iterdir())
 
 
@@ -171,7 +172,7 @@ def _is_our_file(name: str) -> bool:
 
 
 def _is_draft(name: str) -> bool:
-    """A file that was not written to its end: its own name, a dot before it and perhaps something after it."""
+    """Whether it is an incomplete file: a dot before a known name, perhaps with a suffix."""
     return name.startswith(".") and (_is_our_file(name[1:]) or _is_our_file(name[1:].rpartition(".")[0]))
 
 
@@ -179,7 +180,7 @@ def _has_lines(journal: Path) -> bool:
     return journal.exists() and journal.stat().st_size > 0
 
 
-# --- a folder of its own for every plan --------------------------------------------------------------
+# --- folders without a name --------------------------------------------------------------
 
 
 def _in_base(plan: Plan, base: Path, fresh: bool) -> RunLocation:
@@ -190,13 +191,13 @@ def _in_base(plan: Plan, base: Path, fresh: bool) -> RunLocation:
         if known is not None and not differences(known.plan, plan):
             return RunLocation(folder, continued=not fresh)
     new = base / f"{stem}-{datetime.now().astimezone():%Y%m%d}-{digest}"
-    earlier = _latest_alike(plan, base, stem)
+    earlier = _latest_over_same_input(plan, base, stem)
     if earlier is None:
         return RunLocation(new, continued=False)
     return RunLocation(new, False, differences(Manifest.load(earlier).plan, plan), instead_of=earlier)
 
 
-def _latest_alike(plan: Plan, base: Path, stem: str) -> Path | None:
+def _latest_over_same_input(plan: Plan, base: Path, stem: str) -> Path | None:
     """The newest run of the same judge over the same input, if there is one."""
     alike = []
     for folder in base.glob(f"{stem}-*"):
@@ -207,7 +208,7 @@ def _latest_alike(plan: Plan, base: Path, stem: str) -> Path | None:
 
 
 def _manifest_of(folder: Path) -> Manifest | None:
-    """None where there is none that can be read: no reason to refuse a new run."""
+    """None if it cannot be read, which is no reason to refuse a new run."""
     try:
         return Manifest.load(folder)
     except UsageProblem:

@@ -1,8 +1,8 @@
-"""The inputs of a run. What can be read only once (stdin, a pipe, records from Python) is kept beside the run, so that
-it can be continued, shown and settled again.
+"""The inputs of a run. Inputs that can be read only once (stdin, pipes, records from Python) are copied into the run's
+folder, so that the run can be continued, shown and settled again.
 
-A run folder says which files and which judge it was made with, but it may come from anyone: nothing here opens what a
-folder names, except for the inputs that were kept in the folder itself.
+A run folder names its input files, but it may come from anyone: only copies inside the folder are opened, never the
+files that it names.
 """
 
 from __future__ import annotations
@@ -28,9 +28,8 @@ from pydantic import BaseModel
 from krino.cases.content import content_hash, content_hash_by_names
 from krino.cases.from_python import plain_record, rows_of_frame
 from krino.cases.item import CaseItem
-from krino.cases.open_files import OpenFiles
+from krino.cases.open_files import MAX_CASE_BYTES, OpenFiles
 from krino.cases.origin import known_suffixes
-from krino.cases.stream import MAX_CASE_BYTES
 from krino.contract import AnyJudge, hash_record
 from krino.errors import KrinoError, UsageProblem
 from krino.runs.files import inside
@@ -39,28 +38,28 @@ from krino.writing import make_own_folder, replacing
 Source = str | PathLike[str] | Iterable[str | PathLike[str]] | Iterable[Mapping[str, Any]]
 """Paths of files or folders (`-` is stdin), or the records themselves."""
 Identify = Callable[[Mapping[str, Any]], str]
-"""The hash by which a run knows the content of a record."""
+"""Computes the hash that identifies the content of a record."""
 RECORDS = "records"
 CHUNK = 1 << 20
 PACKED = (b"PAR1", b"\x1f\x8b")
-"""How the two kinds of file begin that are no text: Parquet and gzip."""
+"""First bytes of Parquet and gzip, the binary formats."""
 _NAME = re.compile(r"(stdin(?:-\d+)?|records):([0-9a-f]*)((?:\.[a-z]+){1,2})", re.IGNORECASE)
 _FILE = re.compile(r"(?:stdin(?:-\d+)?|records)(?:\.[a-z]+){1,2}", re.IGNORECASE)
 
 
 def is_kept_input(file_name: str) -> bool:
-    """Whether a file of a run folder is an input that was kept there."""
+    """Whether a file of a run folder is the copy of an input."""
     return _FILE.fullmatch(file_name) is not None
 
 
 def is_name_of_copy(name: str) -> bool:
-    """Whether a plan's name of an input stands for a copy in the run's folder."""
+    """Whether a plan's name of an input means a copy in the run's folder."""
     return _NAME.fullmatch(name) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Copy:
-    """Of an input that can be read only once; a plan names it by its content, as it names files by their path."""
+    """A copy of an input that can be read only once. The plan names it by its content hash."""
 
     path: Path
     stem: str
@@ -77,7 +76,7 @@ class Copy:
 
 
 class Inputs:
-    """The inputs as the user gave them, and where each of them can be read at the moment."""
+    """The inputs as the user gave them, and the paths where they can be read at present."""
 
     def __init__(self, given: Sequence[str], copies: Mapping[str, Copy] | None = None) -> None:
         self.given = list(given)
@@ -87,7 +86,7 @@ class Inputs:
 
     @property
     def names(self) -> list[str]:
-        """How a plan calls them."""
+        """Their names in a plan."""
         copies = self._copies
         return [copies[name].name if name in copies else str(Path(name).resolve()) for name in self.given]
 
@@ -96,13 +95,13 @@ class Inputs:
         return bool(self._copies)
 
     def keep_in(self, folder: Path) -> None:
-        """Copies are kept in the run's folder and read there from now on."""
+        """Move the copies into the run's folder; from now on they are read there."""
         for place, name in enumerate(self.given):
             if name in self._copies:
-                self.paths[place] = str(_kept(self._copies[name], folder))
+                self.paths[place] = str(_keep(self._copies[name], folder))
 
 
-def _kept(copy: Copy, folder: Path) -> Path:
+def _keep(copy: Copy, folder: Path) -> Path:
     target = folder / copy.stored_as
     make_own_folder(folder)
     with replacing(target) as kept, copy.path.open("rb") as source:
@@ -112,33 +111,33 @@ def _kept(copy: Copy, folder: Path) -> Path:
 
 @contextlib.contextmanager
 def inputs_of(source: Source) -> Iterator[Inputs]:
-    """Copies last for as long as the block runs; nothing is read where all inputs are files."""
+    """Opens the inputs. Copies last as long as the block; if all inputs are files, nothing is copied."""
     with contextlib.ExitStack() as stack:
 
         def folder() -> Path:
             return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="krino-")))
 
-        files, records = _told_apart(source)
+        files, records = _paths_or_records(source)
         if records is not None:
-            yield stack.enter_context(opened_once(Inputs([RECORDS], {RECORDS: _written(records, folder())})))
+            yield stack.enter_context(opened_once(Inputs([RECORDS], {RECORDS: _write_records(records, folder())})))
             return
         once = [name for name in files if name == "-" or _is_pipe(Path(name))]
         if twice := [name for name in once if once.count(name) > 1]:
             raise UsageProblem(f"{_shown(twice[0])} is named twice; it can be read once")
         home = folder() if once else Path()
-        copies = {name: _copied(name, number, home) for number, name in enumerate(once, 1)}
+        copies = {name: _copy_once(name, number, home) for number, name in enumerate(once, 1)}
         yield stack.enter_context(opened_once(Inputs(files, copies)))
 
 
 @contextlib.contextmanager
 def opened_once(inputs: Inputs) -> Iterator[Inputs]:
-    """The inputs, each of whose files is opened at most once inside the block."""
+    """The inputs. Inside the block each file is opened at most once."""
     with inputs.files:
         yield inputs
 
 
-def _told_apart(source: Source) -> tuple[list[str], Iterator[Mapping[str, Any]] | None]:
-    """The paths, or the records."""
+def _paths_or_records(source: Source) -> tuple[list[str], Iterator[Mapping[str, Any]] | None]:
+    """The paths, or else the records."""
     if isinstance(source, str | PathLike):
         return [str(source)], None
     if (rows := rows_of_frame(source)) is not None:
@@ -157,8 +156,8 @@ def _told_apart(source: Source) -> tuple[list[str], Iterator[Mapping[str, Any]] 
     return [], chain([first], parts)
 
 
-def _written(records: Iterator[Any], folder: Path) -> Copy:
-    """Records from Python as JSON lines."""
+def _write_records(records: Iterator[Any], folder: Path) -> Copy:
+    """Write records from Python as JSON lines."""
     path, digest = folder / f"{RECORDS}.jsonl", hashlib.blake2b(digest_size=8)
     with path.open("wb") as copy:
         for number, record in enumerate(records, 1):
@@ -175,17 +174,17 @@ def _written(records: Iterator[Any], folder: Path) -> Copy:
 
 
 def _is_pipe(path: Path) -> bool:
-    """Or a device, or a socket: anything whose content is gone once it is read."""
+    """Whether the content can be read only once: a pipe, a device or a socket."""
     try:
         mode = path.stat().st_mode
     except (OSError, ValueError):
-        return False  # whoever reads the inputs says what is wrong with it
+        return False  # reading it fails with a message
     return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
-def _copied(name: str, number: int, folder: Path) -> Copy:
+def _copy_once(name: str, number: int, folder: Path) -> Copy:
     draft = folder / str(number)
-    with _opened(name) as source, draft.open("wb") as copy:
+    with _open(name) as source, draft.open("wb") as copy:
         digest, head = _copy(source, copy, _shown(name))
     if not head:
         raise UsageProblem(f"{_shown(name)} is empty: pipe cases into it, one JSON object a line or a JSON array")
@@ -195,7 +194,7 @@ def _copied(name: str, number: int, folder: Path) -> Copy:
     return Copy(draft.rename(folder / f"{number}{suffix}"), stem, digest, suffix)
 
 
-def _opened(name: str) -> contextlib.AbstractContextManager[BinaryIO]:
+def _open(name: str) -> contextlib.AbstractContextManager[BinaryIO]:
     if name == "-":
         return contextlib.nullcontext(sys.stdin.buffer)
     try:
@@ -205,7 +204,7 @@ def _opened(name: str) -> contextlib.AbstractContextManager[BinaryIO]:
 
 
 def _copy(source: BinaryIO, copy: BinaryIO, shown: str) -> tuple[str, bytes]:
-    """The digest of what was copied, and its first byte that is not blank."""
+    """Copies; returns the content hash and the first byte that is not blank."""
     digest, head, start = hashlib.blake2b(digest_size=8), b"", b""
     while chunk := source.read(CHUNK):
         start = start or chunk[:4]
@@ -222,7 +221,7 @@ def _shown(name: str) -> str:
 
 
 def _is_one_object(path: Path) -> bool:
-    """Whether the text is one JSON value over several lines, as pretty-printers write it, and not one a line."""
+    """Whether the text is one pretty-printed JSON value rather than one value a line."""
     with path.open("rb") as text:
         first = next((line for line in text if not line.isspace()), b"")
     if path.stat().st_size > MAX_CASE_BYTES or _is_json(first):
@@ -238,11 +237,11 @@ def _is_json(text: bytes) -> bool:
     return True
 
 
-# --- the inputs of a run that is there ---------------------------------------------------------------
+# --- the inputs of a recorded run ---------------------------------------------------------------
 
 
 def kept_inputs(folder: Path, names: Sequence[str]) -> Inputs | None:
-    """The inputs that were kept in a run's folder, by their names in its plan; None where one lies elsewhere."""
+    """The copies in a run's folder, by the names in its plan; None if an input is not a copy in the folder."""
     copies: dict[str, Copy] = {}
     for name in names:
         if (found := _NAME.fullmatch(name)) is None:
@@ -255,7 +254,7 @@ def kept_inputs(folder: Path, names: Sequence[str]) -> Inputs | None:
 
 
 def identify_by(judge: AnyJudge | None, names: Sequence[str] | None) -> Identify:
-    """By what the judge reads; `names`: those of a plain case model, from a run whose judge is not loaded."""
+    """Hashes the fields that the judge reads. `names`: those of its plain case model, if the judge is not loaded."""
     if judge is not None:
         return partial(content_hash, judge)
     return hash_record if names is None else partial(content_hash_by_names, names)
@@ -264,9 +263,9 @@ def identify_by(judge: AnyJudge | None, names: Sequence[str] | None) -> Identify
 def with_cases(
     judgements: Iterable[Mapping[str, Any]], cases: Callable[[], Iterator[CaseItem]], identify: Identify = hash_record
 ) -> Iterator[Mapping[str, Any]]:
-    """The judgements, in the order of the input, each with its raw record under `case`.
+    """The judgements in the order of the input, each with its raw record under `case`.
 
-    A record that can no longer be read, or is not the one that was judged, is left out: the judgement stands alone.
+    A record that can no longer be read, or is not the one that was judged, is left out.
     """
     beside = CasesBeside(cases, identify)
     for judgement in judgements:
@@ -275,30 +274,30 @@ def with_cases(
 
 
 class CasesBeside:
-    """Finds the case of a judgement, for those who need the cases of some; judgements come in the order of the input.
+    """Finds the cases of judgements, which must be given in the order of the input.
 
-    The input is read only as far as it must be, and only the cases that are asked for are compared with the run.
+    The input is read only as far as needed, and only requested cases are compared with the run.
     """
 
     def __init__(self, cases: Callable[[], Iterator[CaseItem]], identify: Identify = hash_record) -> None:
         self._identify = identify
-        self._items = _as_far_as_they_go(cases)
+        self._items = _until_unreadable(cases)
         self._item: CaseItem | None = None
         self._begun = False
 
     def case_of(self, judgement: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """None where the case can no longer be read, or is not the one that was judged."""
+        """None if the case can no longer be read, or is not the one that was judged."""
         while not self._begun or (self._item is not None and self._item.index < judgement["index"]):
             self._item, self._begun = next(self._items, None), True
         item = self._item
         if item is None or item.index != judgement["index"] or item.record is None:
             return None
-        # Runs of older versions identify a record by all of its fields, also by those that the judge does not read.
+        # Older versions of Krino hashed all fields of a record, also those that the judge does not read.
         hashes = (self._identify(item.record), hash_record(item.record))
         return item.record if judgement.get("input_hash") in hashes else None
 
 
-def _as_far_as_they_go(cases: Callable[[], Iterator[CaseItem]]) -> Iterator[CaseItem]:
+def _until_unreadable(cases: Callable[[], Iterator[CaseItem]]) -> Iterator[CaseItem]:
     try:
         yield from cases()
     except (KrinoError, OSError):

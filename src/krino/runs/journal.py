@@ -1,77 +1,74 @@
-"""The journal of a run (`judgements.jsonl`): one line a judgement, appended as it finishes, never rewritten.
+"""The journal of a run (`judgements.jsonl`): one line for each judgement, appended as it finishes, never rewritten.
 
-A line is written with one call to the operating system, so a process killed at any moment leaves whole lines and
-at most one torn one, which the next session cuts off. A line belongs to the content of its case (`input_hash`), not to
-a place in the input: cases may move, leave and come back, and what was paid for is found again. Of several lines for
-one content the first that is settled (ok or failed) counts; of errors, which are tried again, the last.
+A line is written with one system call, so a process that is killed leaves complete lines and at most one torn line,
+which the next session cuts off. A line belongs to the content of its case (`input_hash`), not to a position in the
+input: cases may move, disappear and return, and paid judgements are found again. If a content has several lines, the
+first settled one (ok or failed) counts; of errors, which are tried again, the last.
+
+Each line ends with a seal: a hash of the text before it. It detects lines that were changed by accident or in an
+editor. It is not a signature: anyone who forges a line can seal it again, and only `krino verify` finds out.
 """
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from krino.contract import Judgement, Status, Usage
+import orjson
+
+from krino.contract import Judgement, Usage
 from krino.engine.protocol import Finished
 from krino.errors import UsageProblem
 from krino.runs.checking import ADVICE, LineCheck
-from krino.runs.contents import Contents
 from krino.runs.files import BEGINNING, MOST_BYTES, Line, Place, inside, read_lines
+from krino.runs.index import JournalIndex
+from krino.runs.manifest import Manifest
 from krino.writing import open_own, unwritten
 
 JOURNAL = "judgements.jsonl"
-CODES: dict[Status, int] = {"ok": 1, "failed": 2, "error": 3}
 _KNOWN = Judgement.model_fields.keys()
-NAMES: dict[int, Status] = {code: status for status, code in CODES.items()}
+_SEAL = "seal"
 
 
 def read_journal(folder: Path, check: LineCheck, after: Place = BEGINNING) -> Iterator[Line]:
-    """Every line, also those replaced since and those of cases that are no longer on the roll; each one checked."""
+    """Every line, checked; also superseded lines, and lines of cases that are no longer on the roll."""
     path = folder / JOURNAL
     for line in read_lines(path, ADVICE, after=after):
         try:
             check(line.data)
         except ValueError as problem:
             raise UsageProblem(f"{path}:{line.number}: not a judgement of this run: {problem}; {ADVICE}") from None
-        yield line if line.data.keys() <= _KNOWN else line._replace(data=known_fields(line.data))
+        known = known_fields(line.data)
+        yield line if known is line.data else line._replace(data=known)
 
 
 def known_fields(data: dict[str, Any]) -> dict[str, Any]:
-    """A judgement without what a later version of Krino has added to it."""
+    """A judgement without its seal, and without the fields that a later version of Krino has added."""
+    data.pop(_SEAL, None)
     return data if data.keys() <= _KNOWN else {name: value for name, value in data.items() if name in _KNOWN}
 
 
-def packed_line(offset: int, status: Status) -> int:
-    """Where a line of the journal begins and the status it has, as one number."""
-    return offset << 2 | CODES[status]
-
-
-def line_of(packed: int | None) -> tuple[int, int]:
-    """The offset, and the code of the status; code 0 where there is no line."""
-    return (0, 0) if packed is None else (packed >> 2, packed & 3)
-
-
-def is_open(status: Status | None) -> bool:
-    """Whether a later line for the same content still counts: nothing was said so far, or only that it went wrong."""
-    return status is None or status == "error"
+def open_index(folder: Path, manifest: Manifest) -> JournalIndex:
+    """The index of a run's journal: the one that is kept beside it, or else made from the journal, line by line."""
+    if (kept := JournalIndex.load(folder / JOURNAL)) is not None:
+        return kept
+    index = JournalIndex()
+    for line in read_journal(folder, LineCheck(folder, manifest)):
+        data = line.data
+        index.note(data["input_hash"], data["status"], Usage.of(data["usage"]), line.offset, line.size)
+    return index
 
 
 class Journal:
-    """Opened by the one process that writes a run."""
+    """The journal of a run, for the one process that writes it."""
 
     def __init__(self, folder: Path) -> None:
         self.path = folder / JOURNAL
-        self.lines = Contents()
-        """For each content where its line begins that counts, and how it ended; see `packed_line`."""
-        self.usage = Usage()
-        """What all its lines have cost."""
-        self.unpriced = False
-        """Whether some of it was asked without a price: then `usage.cost` is not the cost of all of it."""
-        self.has_verdicts = False
-        """Whether any case ended well."""
+        self.index = JournalIndex()
         try:
             self._file = open(inside(self.path), "ab", buffering=0, opener=open_own)  # noqa: SIM115 - see `close`
         except OSError as error:
@@ -79,6 +76,7 @@ class Journal:
                 f"{folder} cannot be written: {error.strerror}; name another folder with --run"
             ) from None
         self._end = os.fstat(self._file.fileno()).st_size
+        self._is_indexed = self._end == 0
         try:
             _lock(self._file.fileno())
         except OSError:
@@ -89,38 +87,32 @@ class Journal:
     def is_empty(self) -> bool:
         return os.fstat(self._file.fileno()).st_size == 0
 
-    def load(self, check: LineCheck) -> None:
-        """Learn what it holds; a torn last line is cut off."""
-        self._end = 0
-        for line in read_journal(self.path.parent, check):
-            data = line.data
-            self._note(data["input_hash"], data["status"], Usage.of(data["usage"]), line.offset)
-            self._end = line.offset + line.size
-        self._file.truncate(self._end)
+    def load(self, manifest: Manifest) -> None:
+        """Load the index, and cut off a torn last line."""
+        self.index, self._is_indexed = open_index(self.path.parent, manifest), True
+        if self.index.end < self._end:
+            self._file.truncate(self.index.end)
+        self._end = self.index.end
 
     def clear(self) -> None:
-        """Forget everything: the run is judged anew."""
+        """Delete all lines: everything is judged again."""
         self._file.truncate(0)
-        self._end = 0
-
-    def status(self, digest: str) -> Status | None:
-        """How the case with this content ended, if it did."""
-        return NAMES.get(line_of(self.lines.get(digest))[1])
+        self._end, self.index, self._is_indexed = 0, JournalIndex(), True
 
     def append(self, *judgements: Finished) -> None:
-        """In one go. Raises `ValueError`, and writes none of them, where one cannot be written down."""
+        """Append in one write. Raises `ValueError` and writes nothing if one of them cannot be written as JSON."""
         lines = [_line(judgement) for judgement in judgements]
         data = b"".join(lines)
         try:
             written = self._file.write(data)
-            while written < len(data):  # a full disk raises; a short write (rare on files) goes on
+            while written < len(data):  # a full disk raises; a short write (rare on files) is continued
                 written += self._file.write(data[written:])
         except OSError as error:
             with contextlib.suppress(OSError):
-                self._file.truncate(self._end)  # half a line: what is finished next must not be written onto it
+                self._file.truncate(self._end)  # the next judgement must not be appended to half a line
             raise unwritten(self.path, error) from None
         for judgement, line in zip(judgements, lines, strict=True):
-            self._note(judgement.input_hash, judgement.status, judgement.usage, self._end)
+            self.index.note(judgement.input_hash, judgement.status, judgement.usage, self._end, len(line))
             self._end += len(line)
 
     def is_in_place(self) -> bool:
@@ -131,27 +123,39 @@ class Journal:
             return False
 
     def close(self) -> None:
+        """Keep the index beside the journal."""
+        if self._end and self._is_indexed and self.is_in_place():
+            self.index.save(self.path)
         self._file.close()
 
-    def _note(self, digest: str, status: Status, usage: Usage, offset: int) -> None:
-        self.has_verdicts = self.has_verdicts or status == "ok"
-        line = packed_line(offset, status)
-        known = self.lines.add(digest, line)
-        if known != line and is_open(NAMES[line_of(known)[1]]):
-            self.lines.set(digest, line)
-        self.unpriced = self.unpriced or (usage.cost is None and usage.calls > 0)
-        self.usage.add(usage)
+
+def sealed_line(judgement: Finished) -> bytes:
+    """The line of a judgement."""
+    text = judgement.to_json()
+    return b'%b,"seal":"%b"}\n' % (text[:-1], _seal(text[:-1]))
+
+
+def parse_line(text: bytes) -> tuple[dict[str, Any], bool]:
+    """The judgement on a line, and whether it is as it was written. A line of an older version has no seal."""
+    data: dict[str, Any] = orjson.loads(text)
+    body, _, seal = text.rpartition(b',"seal":"')
+    is_whole = _SEAL not in data or seal == _seal(body) + b'"}\n'
+    return known_fields(data), is_whole
+
+
+def _seal(body: bytes) -> bytes:
+    return hashlib.blake2b(body, digest_size=8).hexdigest().encode()
 
 
 def _line(judgement: Finished) -> bytes:
-    line = judgement.to_json() + b"\n"
+    line = sealed_line(judgement)
     if len(line) > MOST_BYTES:
-        raise ValueError(f"the judgement has {len(line):,} bytes, of which a journal takes {MOST_BYTES:,}")
+        raise ValueError(f"the judgement has {len(line):,} bytes, but a line of a journal takes {MOST_BYTES:,}")
     return line
 
 
 def _lock(descriptor: int) -> None:
-    """One writer a journal. Where the platform has no such lock, the user is trusted."""
+    """Allow one writer for each journal. Without a lock on this platform, the user must see to it."""
     try:
         import fcntl
     except ImportError:  # Windows

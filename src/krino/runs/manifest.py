@@ -1,4 +1,4 @@
-"""The manifest of a run (`run.json`): what was asked of whom, with which settings, and how far it came."""
+"""The manifest of a run (`run.json`): judge, labeller and settings, and how far the run came."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 
 from krino import __version__
 from krino.cases.content import names_of_plain_model
-from krino.cases.shard import Head
+from krino.cases.formats.shard import Head
 from krino.contract import AnyJudge, Usage, describe_validation
 from krino.contract.fingerprint import joined_schema, schema_of
 from krino.contract.judgement import is_newer
@@ -28,7 +28,7 @@ RunState = Literal["running", "finished", "stopped", "interrupted"]
 
 
 class Counts(BaseModel):
-    """How many cases ended how."""
+    """The number of cases by status."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -42,7 +42,7 @@ class Counts(BaseModel):
 
 
 class Part(BaseModel):
-    """Of a run over shards: which they are, and what the whole is."""
+    """For a run over shards: their numbers, and the whole input."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -53,7 +53,7 @@ class Part(BaseModel):
 
 
 class Plan(BaseModel):
-    """What was asked of whom: the judge's fingerprint, the labeller's description, and where the cases came from."""
+    """The judge's fingerprint, the labeller's description, and where the cases came from."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -62,25 +62,28 @@ class Plan(BaseModel):
     inputs: list[str]
     format: str = "auto"
     mapping: dict[str, str] = Field(default_factory=dict)
-    split: dict[str, str] = Field(default_factory=dict, description="fields cut into several texts, and at what")
-    part: Part | None = Field(default=None, description="of a run over shards: inputs are those of the whole")
+    split: dict[str, str] = Field(
+        default_factory=dict, description="fields that are split into several texts, and their separators"
+    )
+    part: Part | None = Field(default=None, description="for a run over shards: inputs are those of the whole")
 
     def identity(self) -> Plan:
-        """What must be the same for verdicts to be used again; cases are told apart by their content, not their place.
+        """The settings that must be the same to reuse verdicts. Cases are identified by content, not by position.
 
-        Where the judge was loaded from does not count: its fingerprint does.
+        The judge counts by its fingerprint, not by the address it was loaded from.
         """
         judge = {key: value for key, value in self.judge.items() if key != "address"}
         return Plan(judge=judge, labeller=self.labeller, inputs=[])
 
     def digest(self) -> str:
-        left_out = {"part"} if self.part is None else None  # as before there were parts: a run is found by it
+        """A hash by which the folder of a run is found. Older versions had no parts, so it leaves an empty one out."""
+        left_out = {"part"} if self.part is None else None
         data = orjson.dumps(self.model_dump(mode="json", exclude=left_out), option=orjson.OPT_SORT_KEYS)
         return hashlib.blake2b(data, digest_size=4).hexdigest()
 
 
 def in_part(plan: Plan, heads: Sequence[Head]) -> Plan:
-    """The plan of a run over these shards: that of the whole, and which part of it this is."""
+    """The plan of a run over these shards: the plan of the whole, and which part this is."""
     whole = heads[0].whole
     part = Part(
         shards=sorted({head.number for head in heads}),
@@ -88,17 +91,17 @@ def in_part(plan: Plan, heads: Sequence[Head]) -> Plan:
         cases=whole.cases,
         input_hash=whole.input_hash,
     )
-    told = {"inputs": whole.inputs, "format": whole.format, "mapping": whole.mapping, "split": whole.split}
-    return plan.model_copy(update={**told, "part": part})
+    settings = {"inputs": whole.inputs, "format": whole.format, "mapping": whole.mapping, "split": whole.split}
+    return plan.model_copy(update={**settings, "part": part})
 
 
 class JudgeCard(BaseModel):
-    """What a reader of the run needs to know of its judge: nobody has to load the judge to show its verdicts."""
+    """What readers of the run need from its judge, so that verdicts are shown without loading the judge."""
 
     model_config = ConfigDict(extra="ignore")
 
     summary: str = ""
-    prompt: str = Field(default="", description="what a labeller was told, the same for every case")
+    prompt: str = Field(default="", description="instructions for a labeller, the same for every case")
     rules: dict[str, str] = Field(default_factory=dict, description="rule id to what the rule says")
     verdict_schema: dict[str, Any] = Field(default_factory=dict, description="JSON Schema of an ok verdict")
     figures_schema: dict[str, Any] = Field(
@@ -123,7 +126,7 @@ class JudgeCard(BaseModel):
 
     @property
     def fields_schema(self) -> dict[str, Any]:
-        """Of everything that results are counted by: the verdict's fields, and the figures after them."""
+        """The schema of all fields that results use: those of the verdict, then the figures."""
         return joined_schema(self.verdict_schema, self.figures_schema)
 
 
@@ -135,17 +138,17 @@ class Manifest(BaseModel):
     schema_version: Literal["2"] = "2"
     krino_version: str = __version__
     plan: Plan
-    about: JudgeCard = Field(default_factory=JudgeCard, description="of the judge, as it was when the run went on")
+    about: JudgeCard = Field(default_factory=JudgeCard, description="the judge, as of the last command")
     state: RunState = "running"
     stop_reason: str | None = None
     started: AwareDatetime = Field(
-        default_factory=lambda: datetime.now(UTC), description="when the last command began that judged in this folder"
+        default_factory=lambda: datetime.now(UTC), description="start of the last command that judged in this folder"
     )
     updated: AwareDatetime = Field(default_factory=lambda: datetime.now(UTC))
     cases: int | None = Field(
         default=None, ge=0, description="cases in the input; null until the input was read to its end"
     )
-    input_hash: str | None = Field(default=None, description="over the content of all cases in order, once read")
+    input_hash: str | None = Field(default=None, description="hash over the content of all cases in order, once read")
     counts: Counts = Field(default_factory=Counts, description="how the cases of the last command ended")
     repeated_ids: int = Field(
         default=0, ge=0, description="cases whose id an earlier case with other content has: give each its own"
@@ -153,12 +156,12 @@ class Manifest(BaseModel):
     repeated_id: str | None = Field(default=None, description="the first such id")
     usage: Usage = Field(
         default_factory=Usage,
-        description="all that was spent in this folder since it was begun (or begun anew with --fresh): by every "
-        "command, also on tries that came to nothing and on cases that are no longer in the input",
+        description="all usage in this folder since it was begun (or started over with --fresh): of every command, "
+        "including failed attempts and cases that are no longer in the input",
     )
 
     def write(self, folder: Path) -> None:
-        """In one step: a reader sees the old file or the new one, never half of it."""
+        """Write atomically: readers see the old file or the new one."""
         self.updated = datetime.now(UTC)
         try:
             with replacing(folder / MANIFEST) as draft:
@@ -208,7 +211,7 @@ def _parsed(text: bytes, path: Path) -> Manifest:
     return manifest
 
 
-DAMAGED = "the file was changed or damaged: put it back, or judge anew with --fresh"
+DAMAGED = "the file was changed or damaged: put it back, or judge again with --fresh"
 
 
 HASHES = {
@@ -218,11 +221,11 @@ HASHES = {
     "judge.data": "the judge's data",
     "judge.prompt_hash": "the prompt",
 }
-"""Settings of which a hash is kept, in words: the hash itself says nothing to a reader."""
+"""Settings that are recorded as a hash, and the words for them."""
 
 
 def differences(old: Plan, new: Plan) -> list[str]:
-    """What changed between two plans, one line each, in words a user can act on."""
+    """The differences of two plans, one line each, for users."""
     return [_in_words(key, was, now) for key, was, now in differing(old, new)]
 
 
@@ -237,7 +240,7 @@ def _in_words(key: str, was: Any, now: Any) -> str:
 
 
 def differing(one: Plan, other: Plan) -> list[tuple[str, Any, Any]]:
-    """Every setting in which two plans differ, with its value in each."""
+    """The settings in which two plans differ, with both values."""
     here, there = dict(_leaves(one.model_dump(mode="json"))), dict(_leaves(other.model_dump(mode="json")))
     keys = sorted(here.keys() | there.keys())
     return [(key, here.get(key), there.get(key)) for key in keys if here.get(key) != there.get(key)]

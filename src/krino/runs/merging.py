@@ -1,10 +1,10 @@
-"""Merges runs into one that is what a run over all their cases would be, whatever their order, overlap or repetition.
+"""Merges runs into the run that judging all their cases at once would give, whatever their order or overlap.
 
-Every case has a place: in the whole that its shard was cut from, or else its file and line. What several runs say about
-the same place must be the same case; of several judgements of one content the first that is settled counts, of errors
-the last, as in a journal; the others stay in it where they were paid for, so that the bill is whole. Where the merged
-run is there already, it is one of the runs: merging the same again changes nothing, and merging more adds to it. Killed
-at any moment, the target is an unfinished run or the one before.
+Every case has a place: its position in the whole input of its shard, or else its file and line. Runs that share a place
+must have the same case there. Of several judgements of one content the first settled one counts, of errors the last, as
+in a journal; others that were paid for stay in the journal, so that costs are complete. An existing target is one of
+the runs: merging the same runs again changes nothing, and merging more adds to it. If it is killed, the target is an
+unfinished run or what it was before.
 """
 
 from __future__ import annotations
@@ -28,17 +28,18 @@ from krino.contract import Judgement, Source, Status, Usage
 from krino.engine.views import ViewKeeper
 from krino.errors import UsageProblem
 from krino.runs.checking import LineCheck
-from krino.runs.contents import Contents
 from krino.runs.files import inside
 from krino.runs.folder import BATCHES, RESULTS
-from krino.runs.journal import CODES, JOURNAL, NAMES, Journal, is_open, read_journal
+from krino.runs.hash_table import HashTable
+from krino.runs.index import CODES, NAMES, is_open
+from krino.runs.journal import JOURNAL, Journal, read_journal, sealed_line
 from krino.runs.manifest import MANIFEST, Counts, Manifest, Part, Plan, differences
 from krino.runs.roll import ROLL, Entry, RepeatedIds, entries_with_offsets, entry_of
 from krino.runs.views import StoredViews, ViewFile
 from krino.writing import make_own_folder, replacing
 
 Key = tuple[int, int, int]
-"""Where a case belongs: in the whole (0, place, 0), or (file, line, which of the cases of that line)."""
+"""The place of a case: in the whole input (0, position, 0), or (file, line, number within that line)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ def merge_runs(folders: Sequence[Path], into: Path) -> Manifest:
     sources = [_Source(path, Manifest.load(path)) for path in names.values()]
     whole = _refuse_strangers(sources)
     make_own_folder(into)
-    journal = Journal(into)  # nobody else writes there meanwhile
+    journal = Journal(into)  # holds the lock of the target
     try:
         if target is None and not journal.is_empty:
             raise UsageProblem(f"{into} has judgements and no {MANIFEST} that says whose they are; name another folder")
@@ -71,7 +72,7 @@ def merge_runs(folders: Sequence[Path], into: Path) -> Manifest:
 
 
 def _refuse_strangers(sources: Sequence[_Source]) -> Part | None:
-    """Only runs of one judge, labeller and whole are merged. Gives the whole that they are parts of, if any is one."""
+    """Refuse runs of different judges, labellers or inputs. Returns the whole input that they are parts of, if any."""
     first = sources[0]
     for other in sources:
         if (other.folder / BATCHES).exists():
@@ -79,8 +80,10 @@ def _refuse_strangers(sources: Sequence[_Source]) -> Part | None:
                 f"{other.folder} has requests out in batch files: collect them first, with --engine batch"
             )
         if changed := differences(first.plan.identity(), other.plan.identity()):
-            told = "".join(f"\n  {line}" for line in changed)
-            raise UsageProblem(f"{other.folder} was not judged as {first.folder} was, so they are not one run:{told}")
+            reasons = "".join(f"\n  {line}" for line in changed)
+            raise UsageProblem(
+                f"{other.folder} was not judged as {first.folder} was, so they are not one run:{reasons}"
+            )
     whole = next((source.plan.part for source in sources if source.plan.part is not None), None)
     if whole is None:
         return None
@@ -96,7 +99,7 @@ def _refuse_strangers(sources: Sequence[_Source]) -> Part | None:
 
 
 class _Best:
-    """Of each content, the line that counts: how it ended, when it was written, and where it is."""
+    """For each content the line that counts: its status, time, run and offset."""
 
     def __init__(self) -> None:
         self.codes, self.times = bytearray(), array("d")
@@ -124,22 +127,22 @@ class _Best:
 
 _MOST_NAMED = 20
 FREE = -1
-"""In place of a payment: nobody was asked for the judgement."""
+"""Instead of the number of a payment: the judgement cost no call."""
 
 
 class _Paid:
-    """Every judgement that cost a call, once, in however many of the runs it stands: its place and when it was made."""
+    """The judgements that cost a call, each once even if several runs have it: time, run and offset."""
 
     def __init__(self) -> None:
-        self._known = Contents()
+        self._known = HashTable()
         self._times, self._runs, self._offsets, self._open = array("d"), array("l"), array("q"), bytearray()
 
     def add(self, line: Mapping[str, Any], moment: float, run: int, offset: int) -> int:
-        """The number of the payment; the same judgement in two runs (one of them merged before) is one."""
+        """The number of the payment. The same judgement in two runs (one may be a merged run) is one payment."""
         if not line["usage"]["calls"]:
             return FREE
-        said = orjson.dumps([line["input_hash"], moment, line["status"], line["usage"]], option=orjson.OPT_SORT_KEYS)
-        payment = self._known.add(hashlib.blake2b(said, digest_size=16).hexdigest(), len(self._runs))
+        key = orjson.dumps([line["input_hash"], moment, line["status"], line["usage"]], option=orjson.OPT_SORT_KEYS)
+        payment = self._known.add(hashlib.blake2b(key, digest_size=16).hexdigest(), len(self._runs))
         if payment == len(self._runs):
             self._times.append(moment)
             self._runs.append(run)
@@ -147,8 +150,8 @@ class _Paid:
             self._open.append(is_open(line["status"]))
         return payment
 
-    def replaced(self, counting: array[int], *, opened: bool) -> Iterator[tuple[int, int]]:
-        """Run and offset of those that do not count, in the order of time: errors, or what is settled."""
+    def superseded(self, counting: array[int], *, opened: bool) -> Iterator[tuple[int, int]]:
+        """Run and offset of those that do not count, by time: either errors or settled ones."""
         others = np.setdiff1d(np.arange(len(self._runs)), np.frombuffer(counting, np.int64))
         for payment in sorted(others.tolist(), key=lambda number: (self._times[number], number)):
             if bool(self._open[payment]) == opened:
@@ -156,16 +159,16 @@ class _Paid:
 
 
 class _Merged:
-    """What is known of all the runs: some eighty bytes a case are held in memory."""
+    """All the runs together. Takes some eighty bytes of memory for each case."""
 
     def __init__(self, sources: Sequence[_Source], whole: Part | None, stack: ExitStack) -> None:
-        # In an order of their own, so that the order in which they were named changes nothing.
+        # Sorted, so that the order in which they were named does not matter.
         self._sources = sorted(sources, key=lambda source: orjson.dumps(source.plan.model_dump(mode="json")))
         self._whole = whole
-        self._rolls = [_opened(source.folder / ROLL, stack) for source in self._sources]
-        self._journals = [_opened(source.folder / JOURNAL, stack) for source in self._sources]
+        self._rolls = [_open(source.folder / ROLL, stack) for source in self._sources]
+        self._journals = [_open(source.folder / JOURNAL, stack) for source in self._sources]
         self._views = [stack.enter_context(StoredViews(source.folder)) for source in self._sources]
-        self._slots, self._best, self._paid = Contents(), _Best(), _Paid()
+        self._slots, self._best, self._paid = HashTable(), _Best(), _Paid()
         self._places = self._sorted_places()
         digest, self._cases = hashlib.blake2b(digest_size=16), 0
         for entry in self._entries():
@@ -176,7 +179,7 @@ class _Merged:
 
     def write(self, into: Path) -> Manifest:
         manifest = Manifest(plan=self._plan(), about=self._sources[0].manifest.about)
-        manifest.write(into)  # unfinished, and a part of the whole, before anything else changes
+        manifest.write(into)  # unfinished before anything else changes
         for name in RESULTS:
             if name != ROLL:
                 (into / name).unlink(missing_ok=True)
@@ -185,25 +188,25 @@ class _Merged:
         with closing(ViewFile(into)) as file, replacing(into / JOURNAL) as journal, replacing(into / ROLL) as roll:
             file.clear()
             views = ViewKeeper(file.append)
-            # In a journal the last error counts and the first that is settled: what was replaced stands around those.
-            self._keep_replaced(journal, manifest, opened=True)
+            # The first settled line of a journal counts, and the last error: write superseded lines on the other side.
+            self._keep_superseded(journal, manifest, opened=True)
             given = bytearray(len(self._best.codes))
             for index, entry in enumerate(self._entries()):
                 slot = self._slots.get(entry.input_hash)
                 assert slot is not None, "every content of a roll has one"
-                roll.write((entry._replace(place=None) if self._complete else entry).written())
+                roll.write((entry._replace(place=None) if self._complete else entry).to_line())
                 found[self._best.codes[slot]] += 1
                 repeated.add(entry.id, entry.input_hash)
                 if self._best.codes[slot] and not given[slot]:
                     given[slot] = 1
                     judgement = self._judgement(slot, index, entry)
                     manifest.usage.add(judgement.usage)
-                    journal.write(judgement.to_json() + b"\n")
+                    journal.write(sealed_line(judgement))
                     if (line := self._views[self._best.runs[slot]].line(entry.input_hash)) is not None:
                         views.keep_line(judgement, line)
-            self._keep_replaced(journal, manifest, opened=False)
+            self._keep_superseded(journal, manifest, opened=False)
         manifest.counts = Counts(**{status: found[code] for status, code in CODES.items()})
-        repeated.tell(manifest)
+        repeated.record(manifest)
         self._conclude(manifest, found[0], into)
         manifest.write(into)
         return manifest
@@ -224,7 +227,7 @@ class _Merged:
         )
 
     def _missing(self, plan: Plan) -> str:
-        """The shards that no run was about."""
+        """Names the shards that are in none of the runs."""
         if plan.part is None:
             return ""
         absent = sorted({*range(1, plan.part.of + 1)} - {*plan.part.shards})
@@ -233,7 +236,7 @@ class _Merged:
         return f"missing of {plan.part.of:,} shards: {named}{more}" if absent else ""
 
     def _unfinished(self, into: Path) -> str:
-        """The runs, but for the merged one, that have not come to their end."""
+        """Names the runs, except the target, that are not finished."""
         others = [source for source in self._sources if source.folder.resolve() != into.resolve()]
         names = [str(source.folder) for source in others if source.manifest.state != "finished"]
         more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
@@ -242,7 +245,7 @@ class _Merged:
     # --- the cases ---------------------------------------------------------------------------------
 
     def _sorted_places(self) -> NDArray[np.int64]:
-        """A row a case of a run: the three parts of its key, its run, and where its line begins; sorted by the key."""
+        """One row for each case of a run: the three parts of its key, its run and its offset, sorted by key."""
         files: dict[str, int] = {}
         table = array("q")
         for run, source in enumerate(self._sources):
@@ -256,7 +259,7 @@ class _Merged:
         ranks[[files[name] for name in names]] = np.arange(len(names))
         if self._whole is None and len(rows):
             rows[:, 0] = ranks[rows[:, 0]]
-            rows[:, 2] = _numbered(rows)
+            rows[:, 2] = _numbers_in_lines(rows)
         return rows[np.lexsort((rows[:, 3], rows[:, 2], rows[:, 1], rows[:, 0]))]
 
     def _key(self, entry: Entry, position: int, files: dict[str, int]) -> Key:
@@ -266,7 +269,7 @@ class _Merged:
         return files.setdefault(source.get("file", ""), len(files)), source.get("line") or 0, position
 
     def _entries(self) -> Iterator[Entry]:
-        """The cases in the order of their places, each once; refuses two that claim one place."""
+        """The cases in the order of their places, each once. Raises `UsageProblem` for two cases in one place."""
         known: tuple[Key, Entry, int] | None = None
         for row in self._places:
             first, second, third, run, offset = (int(value) for value in row)
@@ -291,7 +294,7 @@ class _Merged:
         )
 
     def _is_complete(self) -> bool:
-        """Whether no case of the whole is missing; judged or not."""
+        """Whether the runs have all cases of the whole input, judged or not."""
         if self._whole is not None:
             if self._cases != self._whole.cases:
                 return False
@@ -321,15 +324,15 @@ class _Merged:
                 if (slot := self._slots.get(data["input_hash"])) is not None:
                     self._best.offer(slot, data["status"], moment, run, line.offset, payment)
 
-    def _keep_replaced(self, journal: IO[bytes], manifest: Manifest, *, opened: bool) -> None:
-        for run, offset in self._paid.replaced(self._best.payments, opened=opened):
+    def _keep_superseded(self, journal: IO[bytes], manifest: Manifest, *, opened: bool) -> None:
+        for run, offset in self._paid.superseded(self._best.payments, opened=opened):
             self._journals[run].seek(offset)
             line = self._journals[run].readline()
             manifest.usage.add(Usage.of(orjson.loads(line)["usage"]))
             journal.write(line.rstrip(b"\n") + b"\n")
 
     def _judgement(self, slot: int, index: int, entry: Entry) -> Judgement:
-        """As a run over the whole would have written it: of the first case with this content."""
+        """The judgement as a run over the whole input would have written it, for the first case with this content."""
         stream = self._journals[self._best.runs[slot]]
         stream.seek(self._best.offsets[slot])
         source = None if entry.source is None else Source(**entry.source)
@@ -337,8 +340,8 @@ class _Merged:
         return found.model_copy(update={"index": index, "id": entry.id, "source": source})
 
 
-def _numbered(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Which of the cases of its line each is, within its run: a record may hold several."""
+def _numbers_in_lines(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The number of each case within its line and run: a record may hold several cases."""
     order = np.lexsort((rows[:, 2], rows[:, 1], rows[:, 0], rows[:, 3]))
     groups = rows[order][:, [3, 0, 1]]
     begins = np.concatenate([[True], (groups[1:] != groups[:-1]).any(axis=1)])
@@ -348,8 +351,8 @@ def _numbered(rows: NDArray[np.int64]) -> NDArray[np.int64]:
     return numbers
 
 
-def _opened(path: Path, stack: ExitStack) -> BinaryIO:
-    """A run that was killed early may lack the file: then it has no lines."""
+def _open(path: Path, stack: ExitStack) -> BinaryIO:
+    """The file, or an empty one: a run that was killed early may lack it."""
     return stack.enter_context(inside(path).open("rb")) if path.exists() else io.BytesIO()
 
 

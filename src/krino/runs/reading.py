@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
+import hashlib
 from array import array
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import ExitStack, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NamedTuple, Self
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 from pydantic import TypeAdapter
 
-from krino.contract import Ballot, Finding, Judgement, Status, Task
+from krino.contract import Ballot, Finding, Judgement, Task
 from krino.errors import UsageProblem
-from krino.runs.checking import LineCheck
-from krino.runs.contents import Contents
-from krino.runs.files import Line, inside
-from krino.runs.journal import CODES, JOURNAL, NAMES, is_open, known_fields, line_of, read_journal
+from krino.runs.checking import ADVICE, LineCheck
+from krino.runs.files import MOST_BYTES, inside
+from krino.runs.index import JournalIndex, is_open
+from krino.runs.journal import JOURNAL, known_fields, open_index
 from krino.runs.manifest import MANIFEST, Counts, Manifest
 from krino.runs.roll import Entry, read_roll
 from krino.text.clean import clean_name
@@ -28,10 +29,7 @@ from krino.text.clean import clean_name
 
 @dataclass(frozen=True, slots=True)
 class StoredRun:
-    """A run folder as it is read, finished or not; `krino.Run` has more to say of it.
-
-    Iterating reads the journal: some forty bytes a case are held in memory.
-    """
+    """A run folder as it is read, finished or not; `krino.Run` can do more with it."""
 
     folder: Path
     manifest: Manifest
@@ -46,44 +44,26 @@ class StoredRun:
 
     def __getitem__(self, case_id: str) -> Judgement:
         """The judgement of a case, by its id (the first, where several share it)."""
-        wanted = {case_id, clean_name(case_id)}
-        found = next((record for record in self.records() if record["id"] in wanted), None)
+        found = next(self.judged().records(ids={case_id, clean_name(case_id)}), None)
         if found is None:
             raise KeyError(case_id)
         return Judgement.model_validate(found)
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """The judgements as plain dicts, for readers of many. Place, id and source are those of the present input."""
-        return self.found().records()
+        """The judgements as plain dicts, for readers of many. Index, id and source are those of the present input."""
+        return self.judged().records()
 
     def counts(self) -> Counts:
         """How the cases of the run ended so far."""
-        return self.manifest.counts if self.manifest.state == "finished" else self.found().counts()
+        return self.manifest.counts if self.manifest.state == "finished" else self.judged().counts
 
-    def lines(self) -> Iterator[Line]:
-        """All that was ever judged in the folder, each line checked: for those who sort it out with `Found`."""
-        return read_journal(self.folder, LineCheck(self.folder, self.manifest))
+    def index(self) -> JournalIndex:
+        """Where in the journal the line of each content is."""
+        return open_index(self.folder, self.manifest)
 
-    def same_line(self, text: bytes, entry: Entry) -> dict[str, Any]:
-        """It was checked when it was found; since then the journal can only have been emptied and filled again."""
-        with suppress(orjson.JSONDecodeError):
-            record = orjson.loads(text)
-            if isinstance(record, dict) and record.get("input_hash") == entry.input_hash:
-                return known_fields(record)
-        raise self.begun_anew()
-
-    def begun_anew(self) -> UsageProblem:
-        return UsageProblem(f"{self.folder} was begun anew while it was read; try again")
-
-    def found(self, lines: Contents | None = None) -> Found:
-        """Where in the journal each case has its line, for those who read the judgements more than once.
-
-        `lines`: what the session that has just written the run knows (`Session.lines`), so that nothing is read for it.
-        """
-        found = Found(self, lines=lines)
-        for line in self.lines() if lines is None else ():
-            found.note(line.data["input_hash"], line.data["status"], line.offset)
-        return found
+    def judged(self, index: JournalIndex | None = None) -> JudgedCases:
+        """The cases with a judgement, for callers that read them more than once. `index`: if the caller has it."""
+        return JudgedCases(self, self.index() if index is None else index)
 
     def roll(self) -> Iterator[Entry]:
         """The cases that were read, judged or not."""
@@ -93,106 +73,137 @@ class StoredRun:
     def journal(self) -> Path:
         return self.folder / JOURNAL
 
+    def begun_anew(self) -> UsageProblem:
+        return UsageProblem(f"{self.folder} was begun anew while it was read; try again")
 
-class Found:
-    """Finds for each case of a run the line of the journal that counts; a number (its place, say) stands for the line.
 
-    First `note` every line, then take the cases, `in_order` or all `at_once`.
+def load_run(folder: str | PathLike[str]) -> StoredRun:
+    """The run in a folder that `krino judge` has written."""
+    path = Path(folder)
+    return StoredRun(path, Manifest.load(path))
+
+
+class LineReader:
+    """Reads single lines of a run's journal. Each must still be the line that was indexed."""
+
+    def __init__(self, run: StoredRun, index: JournalIndex | None = None) -> None:
+        """`index`: the index by which lines are found. Unless they were checked for it, they are checked here."""
+        self._run = run
+        self._check = None if index is None or index.is_checked else LineCheck(run.folder, run.manifest)
+        self._file: IO[bytes] | None = None
+        self._at = 0
+
+    def read(self, offset: int, input_hash: str) -> dict[str, Any]:
+        """The judgement at an offset, of the content whose hash is, or begins with, `input_hash`."""
+        self._file = self._file or inside(self._run.journal).open("rb")
+        if offset != self._at:
+            self._file.seek(offset)
+        text = self._file.readline(MOST_BYTES)
+        self._at = offset + len(text)
+        with suppress(orjson.JSONDecodeError):
+            record = orjson.loads(text)
+            if isinstance(record, dict) and str(record.get("input_hash")).startswith(input_hash):
+                self._refuse_foreign(record, offset)
+                return known_fields(record)
+        raise self._run.begun_anew()
+
+    def _refuse_foreign(self, record: dict[str, Any], offset: int) -> None:
+        try:
+            if self._check is not None:
+                self._check(record)
+        except ValueError as problem:
+            with self._run.journal.open("rb") as journal:
+                number = sum(1 for _ in iter(lambda: journal.tell() < offset and journal.readline(), False)) + 1
+            raise UsageProblem(
+                f"{self._run.journal}:{number}: not a judgement of this run: {problem}; {ADVICE}"
+            ) from None
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class JudgedCase(NamedTuple):
+    """A judged case of the roll, and the offset of its judgement in the journal."""
+
+    place: int
+    """In the input, from 0."""
+    entry: Entry
+    offset: int
+    again: bool
+    """An earlier case has the same content, and so the same judgement."""
+
+
+class JudgedCases:
+    """The judged cases of a run at this moment; cases that a running one adds later are left out.
+
+    Iterating reads the roll. A finished run must have a judgement for every case.
     """
 
-    def __init__(self, run: StoredRun, cases: Iterator[Entry] | None = None, lines: Contents | None = None) -> None:
-        """`cases`: the roll of the run, for those who want to see it go by. `lines`: those that are known already."""
-        self._run = run
-        self._slots = Contents()
-        self._slot_of = array("q")
-        """For each case, which of the contents it has."""
-        self._numbers, self._codes = array("q"), bytearray()
-        for entry in run.roll() if cases is None else cases:
-            slot = self._slots.add(entry.input_hash, len(self._codes))
-            self._slot_of.append(slot)
-            if slot == len(self._codes):
-                offset, code = line_of(None if lines is None else lines.get(entry.input_hash))
-                self._numbers.append(offset)
-                self._codes.append(code)
+    def __init__(self, run: StoredRun, index: JournalIndex, roll: Iterator[Entry] | None = None) -> None:
+        """`roll`: the roll of the run, for callers that read the entries as well."""
+        self._run, self._index = run, index
+        content = hashlib.blake2b(digest_size=16)
+        self._numbers = array("q")
+        """For each case the number of its line in the index, or -1."""
+        for entry in run.roll() if roll is None else roll:
+            content.update(entry.input_hash.encode())
+            number = index.number(entry.input_hash)
+            self._numbers.append(-1 if number is None else number)
+        self._content = content.digest()
+        self.counts = index.count(self._numbers)
+        """How the cases ended that are judged."""
 
-    def note(self, digest: str, status: Status, number: int) -> bool:
-        """Whether the line counts, as far as can be told before the next."""
-        slot = self._slots.get(digest)
-        if slot is None or not is_open(NAMES.get(self._codes[slot])):
-            return False
-        self._numbers[slot], self._codes[slot] = number, CODES[status]
-        return True
+    def __iter__(self) -> Iterator[JudgedCase]:
+        self._refuse_gaps()
+        given, content = bytearray(len(self._index)), hashlib.blake2b(digest_size=16)
+        for place, (number, entry) in enumerate(zip(self._numbers, self._run.roll(), strict=False)):
+            content.update(entry.input_hash.encode())
+            if number >= 0:
+                yield JudgedCase(place, entry, self._index.offset_at(number), bool(given[number]))
+                given[number] = True
+        if content.digest() != self._content:
+            raise self._run.begun_anew()
 
-    @property
-    def places(self) -> tuple[array[int], bytearray]:
-        """The number of each line and how the case ended: all that another process cannot read in the roll."""
-        return self._numbers, self._codes
-
-    @places.setter
-    def places(self, known: tuple[array[int], bytearray]) -> None:
-        self._numbers, self._codes = known
-
-    def records(self, wanted: Collection[int] | None = None) -> Iterator[dict[str, Any]]:
-        """The judgements in the order of the input, where the numbers are those of `StoredRun.found`.
-
-        `wanted`: only of the cases at these places of the input; the others are not even read.
-        """
-        with ExitStack() as stack:
-            journal, at = None, 0
-            for index, entry, offset, again in self.in_order():
-                if wanted is not None and index not in wanted:
+    def records(
+        self, wanted: Collection[int] | None = None, ids: Collection[str] | None = None
+    ) -> Iterator[dict[str, Any]]:
+        """The judgements in the order of the input. `wanted`, `ids`: only of the cases at these places or with these
+        ids; the lines of other cases are not read."""
+        with LineReader(self._run, self._index) as lines:
+            for place, entry, offset, again in self:
+                if (wanted is not None and place not in wanted) or (ids is not None and entry.id not in ids):
                     continue
-                journal = journal or stack.enter_context(inside(self._run.journal).open("rb"))
-                if offset != at:
-                    journal.seek(offset)
-                text = journal.readline()
-                at = offset + len(text)
-                record = self._run.same_line(text, entry)
-                record["index"], record["id"], record["source"] = index, entry.id, entry.source
+                record = lines.read(offset, entry.input_hash)
+                record["index"], record["id"], record["source"] = place, entry.id, entry.source
                 if again:
                     record["usage"] = unpaid(record["usage"])
                 yield record
 
-    def in_order(self) -> Iterator[tuple[int, Entry, int, bool]]:
-        """Index, case, number of its line, and whether an earlier case has the same content and so the same line.
-
-        Of an unfinished run those that are judged; a finished one must have them all.
-        """
+    def columns(self) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.bool_]]:
+        """Which cases of the roll are judged; and for those the offset, and whether an earlier case has the same
+        content."""
         self._refuse_gaps()
-        given = bytearray(len(self._codes))
-        cases = self._run.roll()
-        for index, slot in enumerate(self._slot_of):  # of a run that goes on, more may be there by now
-            entry = next(cases, None)
-            if entry is None or self._slots.get(entry.input_hash) != slot:
-                raise self._run.begun_anew()
-            if self._codes[slot]:
-                yield index, entry, self._numbers[slot], bool(given[slot])
-                given[slot] = True
-
-    def at_once(self) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.bool_]]:
-        """Which cases are judged; and of those the number of each line, and whether an earlier case has the same."""
-        self._refuse_gaps()
-        slots = np.frombuffer(self._slot_of, np.int64)
-        judged = np.frombuffer(self._codes, np.uint8)[slots] > 0
-        slots = slots[judged]
-        again = np.zeros(len(slots), np.bool_)
-        again[1:] = slots[1:] <= np.maximum.accumulate(slots)[:-1]  # slots are given out as contents come up
-        return judged, np.frombuffer(self._numbers, np.int64)[slots], again
-
-    def counts(self) -> Counts:
-        """How the cases ended that are judged."""
-        slots = np.frombuffer(self._slot_of, np.int64)
-        ended = np.bincount(np.frombuffer(self._codes, np.uint8)[slots], minlength=len(NAMES) + 1)
-        return Counts(**{status: int(ended[code]) for status, code in CODES.items()})
+        numbers = np.frombuffer(self._numbers, np.int64)
+        judged = numbers >= 0
+        again = np.ones(int(judged.sum()), np.bool_)
+        again[np.unique(numbers[judged], return_index=True)[1]] = False
+        return judged, self._index.offsets()[numbers[judged]], again
 
     def _refuse_gaps(self) -> None:
         """A finished run has a line for every case, and as many of each kind as it had when it was finished."""
-        counts, manifest = self.counts(), self._run.manifest
-        if manifest.state == "finished" and counts != manifest.counts:
+        manifest = self._run.manifest
+        if manifest.state == "finished" and self.counts != manifest.counts:
             raise UsageProblem(
-                f"{self._run.journal}: of {len(self._slot_of):,} cases {_listed(counts)} are there, and yet the run "
-                f"was finished with {_listed(manifest.counts)} (by {self._run.folder / MANIFEST}): one of the files "
-                "was changed; run the command again, it judges what is missing"
+                f"{self._run.journal}: of {len(self._numbers):,} cases {_listed(self.counts)} are there, and yet the "
+                f"run was finished with {_listed(manifest.counts)} (by {self._run.folder / MANIFEST}): one of the "
+                "files was changed; run the command again, it judges what is missing"
             )
 
 
@@ -205,56 +216,44 @@ def unpaid(usage: dict[str, Any]) -> dict[str, Any]:
     return {name: None if value is None else type(value)(0) for name, value in usage.items()}
 
 
-def load_run(folder: str | PathLike[str]) -> StoredRun:
-    """The run in a folder that `krino judge` has written."""
-    path = Path(folder)
-    return StoredRun(path, Manifest.load(path))
-
-
 _BALLOT = TypeAdapter(Ballot)
 _FINDING = TypeAdapter(Finding)
 
 
 class RecordedLabels:
-    """Looks labels up in the journal of a run; holds no more than a few bytes a case."""
+    """Looks labels up in the journal of a run; holds no more than the index."""
 
     def __init__(self, run: StoredRun) -> None:
-        self._offsets = Contents()
-        for line in run.lines():
-            if line.data["status"] != "error" and self._offsets.get(line.data["input_hash"]) is None:
-                self._offsets.set(line.data["input_hash"], line.offset)
-        self._journal = run.journal
-        self._file = inside(self._journal).open("rb")
+        self._run, self._index = run, run.index()
+        self._lines = LineReader(run, self._index)
 
     def __getstate__(self) -> dict[str, Any]:
         """For a worker, which opens the file for itself."""
-        return {name: value for name, value in vars(self).items() if name != "_file"}
+        return {"_run": self._run, "_index": self._index}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state)
-        self._file = inside(self._journal).open("rb")
+        self._lines = LineReader(self._run, self._index)
 
     def __call__(self, task: Task[Any, Any, Any]) -> Mapping[str, Any] | None:
         labels = self._line(task).get("labels")
         return labels if isinstance(labels, dict) else None
 
     def ballots(self, task: Task[Any, Any, Any]) -> list[Ballot]:
-        """What each seat of a panel said; empty where one labeller was asked."""
+        """The vote of each seat of a panel; empty where one labeller was asked."""
         return [_BALLOT.validate_python(ballot) for ballot in self._line(task).get("ballots") or ()]
 
     def findings(self, task: Task[Any, Any, Any]) -> list[Finding]:
-        """What came with the labels: the rules of today find their own again, these nobody would."""
+        """The findings that came with the labels: present rules find their own again, but not these."""
         line = self._line(task)
         count = line.get("labeller_findings") or 0
         return [_FINDING.validate_python(found) for found in (line.get("findings") or [])[-count:]] if count else []
 
     def _line(self, task: Task[Any, Any, Any]) -> Mapping[str, Any]:
-        offset = self._offsets.get(task.input_hash)
-        if offset is None:
+        number = self._index.number(task.input_hash)
+        if number is None or is_open(self._index.status(task.input_hash)):
             return {}
-        self._file.seek(offset)
-        line: dict[str, Any] = orjson.loads(self._file.readline())
-        return line
+        return self._lines.read(self._index.offset_at(number), task.input_hash)
 
     def close(self) -> None:
-        self._file.close()
+        self._lines.close()

@@ -1,7 +1,7 @@
-"""The roll of a run (`roll.jsonl`): the cases of the last command, in the order of its input, one short line each.
+"""The roll of a run (`roll.jsonl`): the cases of the last command in the order of its input, one short line each.
 
-Each session writes the roll anew as it reads the input. The journal knows verdicts by the content of a case; the roll
-says which contents the run is about, under which ids and from where. A case that is on no line here is in no figure.
+Each session rewrites the roll as it reads the input. The journal stores verdicts by the content of a case; the roll
+lists the contents that the run is about, with ids and sources. A case that is not on the roll is not counted.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pydantic_core import SchemaValidator, core_schema
 from krino.cases.item import CaseItem
 from krino.errors import UsageProblem
 from krino.runs.checking import COUNT, HASH, SOURCE, TEXT, typed
-from krino.runs.contents import Contents
 from krino.runs.files import BEGINNING, Line, Place, inside, read_lines
+from krino.runs.hash_table import HashTable
 from krino.runs.manifest import MANIFEST, Manifest
 from krino.writing import open_own, unwritten
 
@@ -35,22 +35,21 @@ class Entry(NamedTuple):
     input_hash: str
     source: dict[str, Any] | None
     place: int | None = None
-    """Of a run over shards: where the case stands in the whole."""
+    """Position in the whole input, in a run over shards."""
 
-    def written(self) -> bytes:
-        """The line of the roll."""
-        told: dict[str, Any] = {"id": self.id, "input_hash": self.input_hash, "source": self.source}
+    def to_line(self) -> bytes:
+        data: dict[str, Any] = {"id": self.id, "input_hash": self.input_hash, "source": self.source}
         if self.place is not None:
-            told["place"] = self.place
-        return orjson.dumps(told) + b"\n"
+            data["place"] = self.place
+        return orjson.dumps(data) + b"\n"
 
 
 class RepeatedIds:
-    """Counts the cases whose id an earlier case with other content has: what goes by ids cannot tell them apart."""
+    """Counts cases whose id an earlier case with other content has: they cannot be distinguished by id."""
 
     def __init__(self) -> None:
-        self._contents = Contents()
-        """By the hash of an id, a part of the hash of its first content."""
+        self._contents = HashTable()
+        """From the hash of an id to part of the hash of its first content."""
         self.count = 0
         self.example: str | None = None
 
@@ -61,12 +60,12 @@ class RepeatedIds:
             self.count += 1
             self.example = self.example or own_id
 
-    def tell(self, manifest: Manifest) -> None:
+    def record(self, manifest: Manifest) -> None:
         manifest.repeated_ids, manifest.repeated_id = self.count, self.example
 
 
 class RollWriter:
-    """Begins an empty roll. What is added is on disk by the next `flush`, or earlier."""
+    """Starts an empty roll. Entries are on disk after `flush`, or earlier."""
 
     def __init__(self, folder: Path) -> None:
         self._path = inside(folder / ROLL)
@@ -79,7 +78,7 @@ class RollWriter:
         source = None if item.source is None else {"file": item.source.file, "line": item.source.line}
         entry = Entry(item.id, digest, source, item.place)
         try:
-            self._file.write(entry.written())
+            self._file.write(entry.to_line())
         except OSError as error:
             raise unwritten(self._path, error) from None
         self._hash.update(digest.encode())
@@ -93,7 +92,7 @@ class RollWriter:
             raise unwritten(self._path, error) from None
 
     def input_hash(self) -> str:
-        """Over the content of all cases in order."""
+        """A hash over the content of all cases in order."""
         return self._hash.hexdigest()
 
     def __enter__(self) -> Self:
@@ -110,12 +109,12 @@ class RollWriter:
 
 
 def read_roll(folder: Path, manifest: Manifest) -> Iterator[Entry]:
-    """The cases in order. Of a finished run it must be the whole roll, as it was when the run ended."""
+    """The cases in order. The roll of a finished run must be the one that the run ended with."""
     return (entry for _, entry in entries_with_offsets(folder, manifest))
 
 
 def entries_with_offsets(folder: Path, manifest: Manifest) -> Iterator[tuple[int, Entry]]:
-    """The same, each with the place in the file where its line begins."""
+    """The same, each with the offset of its line."""
     whole = hashlib.blake2b(digest_size=16)
     cases = 0
     for line in read_lines(folder / ROLL, ADVICE):
@@ -131,7 +130,7 @@ def entries_with_offsets(folder: Path, manifest: Manifest) -> Iterator[tuple[int
 
 
 def read_entries(folder: Path, after: Place = BEGINNING) -> Iterator[tuple[Entry, Place]]:
-    """The cases that the roll has after a place, whole or not, each with how far one has read with it."""
+    """The cases after a position in the roll, each with the position behind it. The roll may be incomplete."""
     for line in read_lines(folder / ROLL, ADVICE, after=after):
         yield _entry_in(line, folder), line.place
 
@@ -140,12 +139,13 @@ def _entry_in(line: Line, folder: Path) -> Entry:
     try:
         return entry_of(line.data)
     except ValidationError:
-        told = f"{folder / ROLL}:{line.number}: not a case of a roll (id, input_hash, source); {ADVICE}"
-        raise UsageProblem(told) from None
+        raise UsageProblem(
+            f"{folder / ROLL}:{line.number}: not a case of a roll (id, input_hash, source); {ADVICE}"
+        ) from None
 
 
 def entry_of(data: Any) -> Entry:
-    """Raises `ValidationError` for what is no line of a roll."""
+    """Raises `ValidationError` for anything but a line of a roll."""
     _ENTRY.validate_python(data)
     return Entry(data["id"], data["input_hash"], data["source"], data.get("place"))
 

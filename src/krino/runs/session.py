@@ -1,4 +1,4 @@
-"""One session of a run: open its folder, judge what is still open, leave it so that the next session can go on."""
+"""One session of a run: opens the folder, judges the cases that are still open, and leaves it ready to be continued."""
 
 from __future__ import annotations
 
@@ -14,14 +14,13 @@ from krino.contract import AnyJudge, Labeller, Source, Usage
 from krino.contract.code_limit import CASE_SECONDS
 from krino.engine.case import unwritable
 from krino.engine.pool import LocalPool
-from krino.engine.protocol import Assignment, Engine, Finished, Returned, opened
-from krino.engine.rehearsal import Trial
+from krino.engine.protocol import Assignment, Engine, Finished, Returned, Trial, opened
 from krino.engine.views import ViewKeeper
 from krino.errors import RunStopped, UsageProblem
 from krino.labellers.llm.batch.ledger import forget_answered
-from krino.runs.checking import LineCheck
-from krino.runs.contents import Contents
 from krino.runs.folder import BATCHES, clear_results, make, refuse_batches_out, refuse_other, unclaim, was_killed
+from krino.runs.hash_table import HashTable
+from krino.runs.index import JournalIndex
 from krino.runs.journal import Journal
 from krino.runs.manifest import Counts, JudgeCard, Manifest, Plan
 from krino.runs.roll import RollWriter, read_roll
@@ -32,11 +31,11 @@ CaseSource = Callable[[], Iterator[CaseItem]]
 
 
 @dataclass(slots=True)
-class Tally:
-    """What a progress display needs to know, kept current while the session lasts."""
+class SessionProgress:
+    """Counts for a progress display, updated during the session."""
 
     skipped: int = 0
-    """Cases whose content was judged before, or stands in the input twice."""
+    """Cases whose content was judged before, or is in the input twice."""
     counts: Counts = field(default_factory=Counts)
     usage: Usage = field(default_factory=Usage)
 
@@ -49,8 +48,8 @@ class Tally:
 class Session:
     """Judges a stream of cases into a run folder.
 
-    However it ends, the folder speaks of the cases that were read in this session and of no others. Killed at any
-    moment, it is an unfinished run: `run.json` says so before the roll is emptied, and the journal only ever grows.
+    However it ends, the folder is about the cases that were read in this session and no others. If it is killed, the
+    run is unfinished: `run.json` says so before the roll is emptied, and the journal only grows.
     """
 
     judge: AnyJudge
@@ -58,28 +57,28 @@ class Session:
     plan: Plan
     folder: Path
     fresh: bool = False
-    """Forget what the folder holds and judge every case."""
+    """Ignore what the folder holds and judge every case."""
     make_engine: Callable[[], Engine] = LocalPool
-    on_judgement: Callable[[Tally], None] | None = None
+    on_judgement: Callable[[SessionProgress], None] | None = None
     case_seconds: float = CASE_SECONDS
-    """What the judge's code may take for a case."""
+    """Time limit for the judge's code for each case."""
     may_kill: bool = False
-    """Whether it is known beforehand that one of the cases may kill its process."""
-    tally: Tally = field(default_factory=Tally)
+    """Whether a case may kill its process."""
+    progress: SessionProgress = field(default_factory=SessionProgress)
     interrupted: bool = False
     stopped: RunStopped | None = None
-    """What ended the session before its cases did, if that was no interruption."""
-    lines: Contents | None = None
-    """Where in the journal the line of each content begins, once the session is over; see `Journal.lines`."""
+    """Why the session stopped early, unless it was interrupted."""
+    index: JournalIndex | None = None
+    """Of the journal, once the session is over."""
     _views: ViewFile = field(init=False)
     _view_keeper: ViewKeeper = field(init=False)
     _engine: Engine | None = None
-    _met: Contents = field(default_factory=Contents)
-    """Where each content came by first: a record that stands in the input twice is judged once."""
+    _first_places: HashTable = field(default_factory=HashTable)
+    """Where each content was read first: a record that is in the input twice is judged once."""
     _late: array[int] = field(default_factory=lambda: array("Q"))
-    """Places of the cases that ended in error in an earlier session, in the order of the input."""
+    """Positions of cases that ended in error in an earlier session, in the order of the input."""
     _killed: bool = False
-    """Whether one of the cases may kill its process: so it is said, or the session before this one was killed."""
+    """Whether a case may kill its process: `may_kill`, or the last session was killed."""
     _problem: UsageProblem | None = None
 
     def __post_init__(self) -> None:
@@ -87,16 +86,17 @@ class Session:
         self._view_keeper = ViewKeeper(self._views.append)
 
     async def run(self, cases: CaseSource) -> Manifest:
-        """To the end of the cases, or as far as it can go; the manifest says which.
+        """Judge all cases, or as many as possible; the manifest says which.
 
-        Cases that ended in error before come last: should they stop the run again, the others are done.
+        Cases that ended in error before come last, so that the others are done if they stop the run again.
         """
         made = make(self.folder)
         journal = Journal(self.folder)
         try:
             manifest = self._begin(journal)
-            # Part of a cost is none: a limit reckons then what all the tokens cost at the prices of now.
-            known = replace(journal.usage, cost=None) if journal.unpriced else replace(journal.usage)
+            # A partial cost is not a cost: the budget then prices all tokens at present prices.
+            spent = journal.index.usage
+            known = replace(spent, cost=None) if journal.index.unpriced else replace(spent)
             self.labeller.already_spent(known)
             with RollWriter(self.folder) as roll:
                 manifest.write(self.folder)
@@ -108,34 +108,34 @@ class Session:
         finally:
             journal.close()
             self._views.close()
-        self.lines = journal.lines
+        self.index = journal.index
         if self._problem is not None:
             raise self._problem
         return manifest
 
     def interrupt(self) -> None:
-        """Begin nothing new; what is in flight may finish."""
+        """Start no more cases; cases in flight may finish."""
         self.interrupted = True
         if self._engine is not None:
             self._engine.stop()
 
-    # --- how it begins and ends ----------------------------------------------------------------------
+    # --- start and end -------------------------------------------------------------------------------
 
     def _begin(self, journal: Journal) -> Manifest:
-        """Everything that can be refused is refused before the folder is changed."""
+        """Refuse what must be refused before the folder is changed."""
         about = JudgeCard.of(self.judge)
         if (self.folder / BATCHES).exists() and not isinstance(self.make_engine(), _batch_files()):
             refuse_batches_out(self.folder)
         if not self.fresh and not journal.is_empty:
             known = Manifest.load(self.folder)
             refuse_other(known.plan, self.plan, self.folder)
-            journal.load(LineCheck(self.folder, known))
+            journal.load(known)
         self._killed = self.may_kill or was_killed(self.folder)
         clear_results(self.folder)
         if self.fresh:
             journal.clear()
             self._views.clear()
-        return Manifest(plan=self.plan, about=about, usage=replace(journal.usage))
+        return Manifest(plan=self.plan, about=about, usage=replace(journal.index.usage))
 
     async def _judge_and_record(
         self, cases: CaseSource, journal: Journal, roll: RollWriter, manifest: Manifest
@@ -147,7 +147,7 @@ class Session:
             raise
         finally:
             roll.flush()
-            roll.repeated.tell(manifest)
+            roll.repeated.record(manifest)
             self._record(journal, manifest)
 
     def _record(self, journal: Journal, manifest: Manifest) -> None:
@@ -156,7 +156,7 @@ class Session:
                 f"{self.folder} was deleted, moved or replaced while the run was going on: what was judged is not in it"
             )
         manifest.counts = _count(self.folder, manifest, journal)
-        manifest.usage = replace(journal.usage)
+        manifest.usage = replace(journal.index.usage)
         manifest.write(self.folder)
 
     # --- the cases -----------------------------------------------------------------------------------
@@ -166,10 +166,10 @@ class Session:
             return self._is_open(item, digest, journal, roll)
 
         def is_error(_: CaseItem, digest: str) -> bool:
-            return journal.status(digest) == "error"  # the input may have changed since it was read first
+            return journal.index.status(digest) == "error"  # the input may have changed since it was read first
 
         try:
-            trial = Trial(passed=journal.has_verdicts)
+            trial = Trial(passed=journal.index.has_verdicts)
             await self._pass(cases(), journal, roll, is_open, trial, may_kill=self._killed)
             if self._late and self._problem is None:
                 late = _at(self._late, cases())
@@ -201,7 +201,7 @@ class Session:
         *,
         may_kill: bool = False,
     ) -> None:
-        """Once through the items; judges those that are open."""
+        """Read the items once, and judge those that are open."""
 
         async def receive(cases: Sequence[tuple[Returned, Finished | None]]) -> None:
             finished = [(case, judgement) for case, judgement in cases if judgement is not None]
@@ -218,35 +218,35 @@ class Session:
         await self._engine.run(work, cases, receive)
 
     def _readable(self, items: Iterator[CaseItem]) -> Iterator[CaseItem]:
-        """The items until an interruption, or a file that turns out unreadable; what is in flight is finished first."""
+        """The items until an interruption or an unreadable file; cases in flight finish first."""
         try:
             for item in items:
                 if self.interrupted:
                     return
-                yield _with_plain_names(item)
+                yield _encodable(item)
         except UsageProblem as problem:
             self._problem = problem
 
     def _is_open(self, item: CaseItem, digest: str, journal: Journal, roll: RollWriter) -> bool:
-        """Called once a case, in the order of the input."""
+        """Whether to judge the case. Called once for each case, in the order of the input."""
         roll.add(item, digest)
-        if self._met.add(digest, item.index) != item.index:
-            self.tally.skipped += 1
+        if self._first_places.add(digest, item.index) != item.index:
+            self.progress.skipped += 1
             return False
-        status = journal.status(digest)
+        status = journal.index.status(digest)
         if status == "error":
             self._late.append(item.index)
         elif status is not None:
-            self.tally.skipped += 1
+            self.progress.skipped += 1
         return status is None
 
     def _take(self, finished: Sequence[tuple[Returned, Finished]], journal: Journal, roll: RollWriter) -> None:
-        """Into the journal, and into the counts."""
-        roll.flush()  # no verdict is in the journal before its case is on the roll
+        """Add judgements to the journal and to the counts."""
+        roll.flush()  # a case is on the roll before its verdict is in the journal
         judgements = [judgement for _, judgement in finished]
         try:
             journal.append(*judgements)
-        except ValueError as fault:  # something in it cannot be written down: the case is an error, not the run
+        except ValueError as fault:  # it cannot be written: the case is an error, the run continues
             if len(finished) > 1:
                 for one in finished:
                     self._take([one], journal, roll)
@@ -254,22 +254,23 @@ class Session:
             case, judgement = finished[0]
             judgements = [unwritable(self.judge, case.item, judgement, fault)]
             journal.append(*judgements)
-        counts = self.tally.counts
+        counts = self.progress.counts
         for judgement in judgements:
             setattr(counts, judgement.status, getattr(counts, judgement.status) + 1)
-            self.tally.usage.add(judgement.usage)
+            self.progress.usage.add(judgement.usage)
         if judgements and self.on_judgement is not None:
-            self.on_judgement(self.tally)
+            self.on_judgement(self.progress)
 
 
 def _batch_files() -> type[Engine]:
-    """Loaded where it is needed only: it brings HTTP along."""
+    """Imported only if needed, because it imports HTTP."""
     from krino.engine.batch import BatchFiles
 
     return BatchFiles
 
 
-def _with_plain_names(item: CaseItem) -> CaseItem:
+def _encodable(item: CaseItem) -> CaseItem:
+    """The item with an id and a file name that can be written as UTF-8."""
     try:
         item.id.encode()
         if item.source is not None:
@@ -281,13 +282,13 @@ def _with_plain_names(item: CaseItem) -> CaseItem:
 
 
 def _count(folder: Path, manifest: Manifest, journal: Journal) -> Counts:
-    """How the cases on the roll ended: what a reader of the folder will find."""
-    found = Counter(journal.status(entry.input_hash) for entry in read_roll(folder, manifest))
+    """How the cases on the roll ended."""
+    found = Counter(journal.index.status(entry.input_hash) for entry in read_roll(folder, manifest))
     return Counts(ok=found["ok"], failed=found["failed"], error=found["error"])
 
 
 def _at(places: array[int], items: Iterator[CaseItem]) -> Iterator[CaseItem]:
-    """Those at the places, which are in order."""
+    """The items at these positions, which are in ascending order."""
     wanted = iter(places)
     place = next(wanted, None)
     for item in items:

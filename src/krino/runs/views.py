@@ -1,8 +1,8 @@
-"""The views of a run's cases (`views.jsonl`): one line a case, appended after its judgement is in the journal.
+"""The views of a run's cases (`views.jsonl`): one line for each case, appended after its judgement is in the journal.
 
-Who shows a case reads its view from here: the report, `krino show` and the workbench. A line belongs to the content of
-its case, as in the journal; of several lines for one content the last counts. The file may come from anyone, so reading
-takes data from it and nothing else: each line within bounds, parsed and checked, and whatever is odd is no view.
+The report, `krino show` and the workbench read the views from here. A line belongs to the content of its case, as in
+the journal; of several lines for one content the last counts. The file may come from anyone: lines are limited in size,
+parsed and checked, and a line with any fault is ignored.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ import orjson
 from krino.blocks import Block, from_data
 from krino.engine.views import FIRST_VIEWS, LONGEST_VIEW, ROOM_FOR_OK, ROOM_FOR_OTHERS, CaseView, broke_unlabelled
 from krino.errors import UsageProblem
-from krino.runs.contents import Contents
 from krino.runs.files import inside
+from krino.runs.hash_table import HashTable
 from krino.writing import open_own, unwritten
 
 VIEWS = "views.jsonl"
 MOST_BYTES = ROOM_FOR_OK + ROOM_FOR_OTHERS + 10_000_000
-"""Of the whole file. Sessions and workers each keep to a room of their own; what exceeds all of them is dropped."""
+"""Limit for the whole file. Each session and worker has its own limit; views beyond all of them are dropped."""
 MOST_LINES = 1_000_000
-"""More than of the shortest views have room in the file: what is made of blank lines is not gone through."""
+"""More than the file can hold of the shortest views: a file of blank lines is not read to its end."""
 _DEEPEST_BLOCK = 16
 _LONGEST_REQUEST = 20_000
 _HASH = re.compile("[0-9a-f]{32}")
@@ -36,7 +36,7 @@ _HEAD = re.compile(rb'\{"input_hash":"([0-9a-f]{32})",')
 
 
 class ViewFile:
-    """Appends views; used by the one process that writes a run. Nothing is created before the first view."""
+    """Appends views, for the one process that writes a run. The file is created with the first view."""
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / VIEWS
@@ -44,7 +44,7 @@ class ViewFile:
         self._size = 0
 
     def append(self, line: bytes) -> None:
-        """Write one line, with one call to the operating system; dropped where the file would become too large."""
+        """Write one line with one system call; it is dropped if the file would become too large."""
         if self._file is None:
             self._open()
         assert self._file is not None
@@ -59,7 +59,7 @@ class ViewFile:
         self._size += len(line)
 
     def clear(self) -> None:
-        """The run is judged anew."""
+        """Delete all views: everything is judged again."""
         self.close()
         self._path.unlink(missing_ok=True)
 
@@ -77,7 +77,7 @@ class ViewFile:
             raise unwritten(self._path, error) from None
 
     def _end_torn_line(self) -> None:
-        """A process that was killed may have left half a line: the next one must not be written onto it."""
+        """A killed process may have left half a line; the next view must not be appended to it."""
         assert self._file is not None
         if self._size == 0:
             return
@@ -88,14 +88,14 @@ class ViewFile:
 
 
 class StoredViews:
-    """Finds views by the content of their cases. Where each begins is found out once: some 24 bytes a view are held.
+    """Finds views by the content of their cases. The offsets are read once, and take 24 bytes for each view.
 
-    It may be shared by threads: each look opens the file anew, except inside a `with` block, for many of them.
+    Thread-safe: each lookup opens the file, except inside a `with` block, which keeps it open for many lookups.
     """
 
     def __init__(self, folder: Path) -> None:
         self._path = folder / VIEWS
-        self._offsets = Contents()
+        self._offsets = HashTable()
         self._held: IO[bytes] | None = None
         with contextlib.suppress(OSError, UsageProblem):
             if inside(self._path).stat().st_size <= MOST_BYTES:
@@ -115,7 +115,7 @@ class StoredViews:
         return len(self._offsets)
 
     def line(self, input_hash: str) -> bytes | None:
-        """The line of a case as it is in the file; None where there is none, or one that is too long."""
+        """The line of a case as it is in the file; None if there is none, or if it is too long."""
         if (offset := self._offset_of(input_hash)) is None:
             return None
         try:
@@ -131,12 +131,12 @@ class StoredViews:
         return line if is_same and line.endswith(b"\n") and len(line) <= LONGEST_VIEW else None
 
     def of(self, input_hash: str) -> CaseView | None:
-        """The view of a case as data that was checked; None where there is none that can be read."""
+        """The checked view of a case; None if there is none that can be read."""
         line = self.line(input_hash)
         return None if line is None else _checked(line)
 
     def blocks_of(self, input_hash: str) -> list[Block] | None:
-        """The same as blocks; None where there is no view."""
+        """The same as blocks; None if there is no view."""
         view = self.of(input_hash)
         return None if view is None else from_data(view.blocks)
 
@@ -156,7 +156,7 @@ class StoredViews:
 
 
 def why_no_view(judgement: Mapping[str, Any]) -> str:
-    """Of a case without a view, why there is none; empty where none was ever to be made."""
+    """Why a case has no view; empty for a case that never gets one."""
     if broke_unlabelled(judgement["status"], judgement.get("labeller")):
         return ""
     return (
@@ -183,6 +183,6 @@ def _checked(line: bytes) -> CaseView | None:
 
 
 def _is_deeper(value: object, levels: int) -> bool:
-    """Whether lists and objects are nested deeper than any view that was cut to its bounds."""
+    """Whether lists and objects are nested deeper than in any view that Krino writes."""
     items = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
     return any(levels == 0 or _is_deeper(item, levels - 1) for item in items if isinstance(item, list | dict))

@@ -1,8 +1,8 @@
-"""What is known of each content, found by its hash: one number a content, in 24 bytes, however many there are.
+"""A table from content hash to one whole number, in 24 bytes an entry, however many there are.
 
-A dictionary of ten million hashes takes gigabytes. Here they stand sorted in arrays; what is new waits in a small
-dictionary until there is enough of it to be worth sorting in. The whole hash is compared, never a part of it: whoever
-writes the cases could find two that share eight bytes, and have one judged by the other's verdict.
+A dictionary of ten million hashes takes gigabytes. Here sorted arrays hold them; new entries wait in a small dictionary
+until there are enough to be worth sorting in. The whole hash is compared, never a part of it: the author of
+the cases could find two that share eight bytes, and have one judged by the verdict of the other.
 """
 
 from __future__ import annotations
@@ -11,18 +11,21 @@ from array import array
 from bisect import bisect_left
 
 import numpy as np
+from numpy.typing import NDArray
 
 MOST_WAITING = 1 << 17
+BYTES = 24
+"""Of one entry in `HashTable.to_bytes`."""
 _HALF = (1 << 64) - 1
 
 
-class Contents:
+class HashTable:
     """A table from content hash (32 hexadecimal digits) to a whole number of at most 63 bits."""
 
     def __init__(self, most_waiting: int = MOST_WAITING) -> None:
         self._most_waiting = most_waiting
         self._firsts, self._seconds, self._values = array("Q"), array("Q"), array("q")
-        """The halves of each hash, sorted by the first, and what is known."""
+        """The halves of each hash, sorted by the first half, and the values."""
         self._waiting: dict[int, int] = {}
 
     def get(self, digest: str) -> int | None:
@@ -40,7 +43,7 @@ class Contents:
         self._wait(number, value)
 
     def add(self, digest: str, value: int) -> int:
-        """What is known of a content already; where nothing is, `value` from now on."""
+        """The value that the hash has already; where it has none, `value`, which it has from now on."""
         number = int(digest, 16)
         if (known := self._known(number)) is not None:
             return known
@@ -49,6 +52,39 @@ class Contents:
 
     def __len__(self) -> int:
         return len(self._firsts) + len(self._waiting)
+
+    # --- a table that is complete ------------------------------------------------------------------
+
+    def place(self, digest: str) -> int | None:
+        """The place of a hash among `values`; None where it has no value. Valid until something is added."""
+        if self._waiting:
+            self._sort_in()
+        return self._place(int(digest, 16))
+
+    def value_at(self, place: int) -> int:
+        return self._values[place]
+
+    def values(self) -> NDArray[np.int64]:
+        """All values, in the order of their hashes."""
+        if self._waiting:
+            self._sort_in()
+        return np.frombuffer(self._values, np.int64)
+
+    def to_bytes(self) -> list[memoryview]:
+        """The columns of the table, for a file."""
+        if self._waiting:
+            self._sort_in()
+        return [memoryview(column).cast("B") for column in (self._firsts, self._seconds, self._values) if column]
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> HashTable:
+        """The table that `to_bytes` gave. Bytes that are no table give one in which some hashes are not found."""
+        table, size = cls(), len(data) // 3
+        for number, column in enumerate((table._firsts, table._seconds, table._values)):
+            column.frombytes(memoryview(data)[number * size : (number + 1) * size])
+        return table
+
+    # --- inside ------------------------------------------------------------------------------------
 
     def _known(self, number: int) -> int | None:
         if (waiting := self._waiting.get(number)) is not None:
@@ -80,5 +116,5 @@ class Contents:
         self._waiting.clear()
         order = np.argsort(np.frombuffer(self._firsts, np.uint64), kind="stable")
         for column in (self._firsts, self._seconds, self._values):  # one after another, in place: no second table
-            sorted_in = np.frombuffer(column, column.typecode)
-            sorted_in[:] = sorted_in[order]
+            values = np.frombuffer(column, column.typecode)
+            values[:] = values[order]

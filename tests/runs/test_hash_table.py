@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krino.runs.contents import Contents
+from krino.runs.hash_table import HashTable
 
 # Few halves, so that many hashes share one: a hash is never taken for another that begins or ends alike.
 _HALVES = st.sampled_from(["0" * 16, "f" * 16, "0" * 15 + "1", "8" + "0" * 15, "7" + "f" * 15])
@@ -15,7 +15,7 @@ _VALUES = st.integers(-(2**63), 2**63 - 1)
 
 @given(st.lists(st.tuples(_HASHES, _VALUES)), st.integers(1, 7), st.lists(_HASHES))
 def test_it_answers_as_a_dictionary_does(given: list[tuple[str, int]], most_waiting: int, asked: list[str]) -> None:
-    table, known = Contents(most_waiting), dict[str, int]()
+    table, known = HashTable(most_waiting), dict[str, int]()
     for digest, value in given:
         table.set(digest, value)
         known[digest] = value
@@ -25,7 +25,7 @@ def test_it_answers_as_a_dictionary_does(given: list[tuple[str, int]], most_wait
 
 
 def test_what_was_sorted_in_can_be_changed() -> None:
-    table = Contents(2)
+    table = HashTable(2)
     for place in range(5):
         table.set(f"{place:032x}", place)
     table.set(f"{1:032x}", 10)
