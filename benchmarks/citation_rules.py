@@ -41,44 +41,45 @@ FAMILIES: dict[str, tuple[tuple[str, str, Any], ...]] = {
     "objections: open jurisdiction": ((OBJECTIONS, "jurisdiction", NOTHING),),
     "objections: a stated penalty": (("reasoning.objections:Objection", "is_penalty", NEVER),),
     "objections: missing number": ((OBJECTIONS, "number", NOTHING),),
-    "objections: a missing number, and more": ((OBJECTIONS, "_says_more", lambda self, clause: False),),
+    "objections: a missing number, and more": ((OBJECTIONS, "_gives_another_reason", lambda self, clause: False),),
     "objections: shared words": ((OBJECTIONS, "words", NOTHING),),
-    "objections: a quoted word": ((OBJECTIONS, "_quotes_a_shared_word", lambda self, clause: False),),
+    "objections: a quoted word": ((OBJECTIONS, "_quotes_shared_word", lambda self, clause: False),),
     "objections: denied number": ((OBJECTIONS, "denied_number", NOTHING),),
-    "objections: names of the courts": (("reasoning.objections", "_court_names", lambda *case: ()),),
+    "objections: names of the courts": (("reasoning.objections", "court_names_of", lambda *case: ()),),
     "objections: topic of an earlier clause": (
-        ("reasoning.objections", "_earlier_topic", lambda *clauses, carries: None),
+        ("reasoning.objections", "earlier_topic", lambda *clauses, crosses_sentences: None),
     ),
-    "objections: own confidence as a cue": ((OBJECTIONS, "_own_percent", lambda self, clause: ()),),
-    "objections: language or short name": (("scoring.errors", "name_error", lambda outcome: "FR_NL_CONFUSION"),),
+    "objections: own confidence as a cue": ((OBJECTIONS, "_find_own_percent", lambda self, clause: ()),),
+    "objections: language or short name": (
+        ("scoring.errors", "classify_name_error", lambda outcome: "FR_NL_CONFUSION"),
+    ),
     "cues: a number claimed equal": (("reasoning.cues:Cues", "claims_number_match", NEVER),),
-    "cues: agreement only supposed": (("reasoning.cues:Sentence", "_only_supposes", lambda self, word: False),),
+    "cues: agreement only supposed": (("reasoning.sentences:Sentence", "_is_hypothetical", lambda self, word: False),),
     "cues: an ECLI claimed equal": (("reasoning.cues:Cues", "claims_ecli_match", NEVER),),
     "cues: an odd ECLI remarked": tuple(
-        ("reasoning.cues:Cues", name, NEVER) for name in ("remarks_ecli", "remarks_ecli_court")
+        ("reasoning.cues:Cues", name, NEVER) for name in ("doubts_ecli", "doubts_court_of_ecli")
     ),
-    "cues: shared legal terms": (
-        ("local", "shared_subjects", lambda facts: frozenset()),
-        ("scoring.quality", "shared_subjects", lambda facts: frozenset()),
-    ),
-    "quality: says nothing": (("scoring.quality", "_says_anything", lambda outcome: True),),
-    "quality: contradiction": (("scoring.quality", "_contradiction", lambda outcome: None),),
-    "quality: invented evidence": (("scoring.quality", "_invented", lambda outcome: ()),),
-    "quality: wrong class": (("scoring.quality", "_wrong_class", lambda outcome: None),),
+    "cues: shared legal terms": (("local", "_find_shared_subjects", lambda facts: frozenset()),),
+    "quality: says nothing": (("scoring.quality", "_is_about_case", lambda outcome: True),),
+    "quality: contradiction": (("scoring.quality", "_find_contradiction", lambda outcome: None),),
+    "quality: invented evidence": (("scoring.quality", "_find_invented", lambda outcome: ()),),
+    "quality: wrong class": (("scoring.quality", "_find_wrong_class", lambda outcome: None),),
     "quality: bare list": (("scoring.quality", "_is_bare_list", lambda outcome: False),),
     "quality: no evidence": (("scoring.quality", "_gives_evidence", lambda outcome: True),),
-    "errors: court check skipped": (("scoring.errors", "_skipped", lambda outcome: False),),
+    "errors: court check skipped": (("scoring.errors", "_skips_court_check", lambda outcome: False),),
     "errors: ECLI ignored": (("scoring.errors", "ignores_ecli", lambda outcome: False),),
-    "errors: context misread": (("scoring.errors", "_context_is_left", lambda outcome, found: False),),
+    "errors: context misread": (("scoring.errors", "_misreads_context", lambda outcome, found: False),),
     "record: contradicting fields": (("record.reader", "disagree", lambda *values: False),),
-    "record: candidates as text": (("record.reader", "candidates_in_text", lambda text: []),),
-    "facts: what stands beside the citation": (("facts", "about_the_cited", lambda snippet, cited: snippet),),
+    "record: candidates as text": (("record.reader", "parse_candidate_list", lambda text: []),),
+    "facts: what stands beside the citation": tuple(
+        (module, "find_text_about_citation", lambda snippet, cited: snippet) for module in ("facts", "local")
+    ),
     "facts: divisions": (("facts", "keep_cited_division", lambda court, pool: pool),),
     "facts: identifiers before the ECLI": (("scoring.candidates", "is_old_id", lambda text: False),),
-    "courts: typing errors": (("belgium.courts", "spellings", lambda text, places_only: ()),),
-    "numbers: letters for digits": (("belgium.case_numbers", "_mistyped", lambda *parts, share=2: False),),
+    "courts: typing errors": (("belgium.courts", "suggest_spellings", lambda text, places_only: ()),),
+    "numbers: letters for digits": (("belgium.case_numbers", "_has_mistyped_digits", lambda *parts, share=2: False),),
 }
-CACHING = ("belgium.courts", "belgium.case_numbers", "scoring.candidates", "reasoning.cues")
+CACHING = ("belgium.courts", "belgium.case_numbers", "scoring.candidates", "reasoning.cues", "reasoning.court_names")
 ROUGHLY = 5  # points by which an expected range may differ
 
 

@@ -66,8 +66,8 @@ def test_the_court_of_a_candidate_is_read_from_any_of_its_fields() -> None:
 
 def test_a_brussels_tribunal_takes_its_language_from_its_code() -> None:
     listed = [candidate("ECLI:BE:TTBRL:2018:JUG.20180315.1", "Tribunal du travail de Bruxelles")]
-    assert study(citation("Nederlandstalige arbeidsrechtbank Brussel", candidates=listed)).in_play == ()
-    assert len(study(citation("Arbeidsrechtbank Brussel", candidates=listed)).in_play) == 1
+    assert study(citation("Nederlandstalige arbeidsrechtbank Brussel", candidates=listed)).eligible == ()
+    assert len(study(citation("Arbeidsrechtbank Brussel", candidates=listed)).eligible) == 1
 
 
 @pytest.mark.parametrize(

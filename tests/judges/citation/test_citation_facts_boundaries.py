@@ -21,8 +21,8 @@ ONE, TWO = CASSATION.format(1), CASSATION.format(2)
         (1.0, 100.0, None),
         (1.5, 1.5, "confidence 1.5 is written on the other scale (0 to 100)"),
         (100.0, 100.0, "confidence 100 is written on the other scale (0 to 100)"),
-        (100.5, None, "confidence 100.5 lies outside its scale and is left aside"),
-        (-0.1, None, "confidence -0.1 lies outside its scale and is left aside"),
+        (100.5, None, "confidence 100.5 is outside its scale and is ignored"),
+        (-0.1, None, "confidence -0.1 is outside its scale and is ignored"),
         (None, None, None),
     ],
 )
@@ -40,7 +40,7 @@ def test_a_confidence_is_read_as_a_share_up_to_one_and_in_percent_above(
         (1.0, 1.0, None),
         (1.5, 1.5, None),
         (100.0, 100.0, None),
-        (101.0, None, "score 101 lies outside its scale and is left aside"),
+        (101.0, None, "score 101 is outside its scale and is ignored"),
     ],
 )
 def test_a_score_is_read_in_percent_from_one_on_and_as_a_share_below(
@@ -58,7 +58,7 @@ def test_confidence_comes_first_and_more_than_a_point_between_the_two_is_told(sc
 
 
 def test_a_confidence_off_its_scale_leaves_the_score() -> None:
-    assert read_percent(-3.0, 80.0) == (80.0, ("confidence -3 lies outside its scale and is left aside",))
+    assert read_percent(-3.0, 80.0) == (80.0, ("confidence -3 is outside its scale and is ignored",))
 
 
 def answered(**more: Any) -> Any:

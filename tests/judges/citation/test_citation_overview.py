@@ -53,7 +53,7 @@ def test_points_over_the_ceiling_are_counted_from_the_cap() -> None:
 
 
 def test_the_confidence_is_held_against_how_often_it_is_right() -> None:
-    chart, note = sections(case(), case(), case(SECOND, 0.62))["Does the matcher's confidence hold?"].blocks
+    chart, note = sections(case(), case(), case(SECOND, 0.62))["Is the matcher's confidence justified?"].blocks
     assert isinstance(chart, Reliability)
     low, high = chart.bins
     assert (low.low, low.n, low.confidence, low.right) == (60, 1, 62.0, 0.0)
@@ -77,9 +77,9 @@ def test_courts_have_their_accuracy_calibration_and_errors() -> None:
 
 def test_court_names_that_were_not_understood_are_listed_with_their_counts() -> None:
     odd = citation("Xyzzy", "12/345", candidates=CANDIDATES, matches=[match(FIRST, 0.5, "It looks alike.")])
-    table = sections(odd, odd, case())["Courts that were not understood"].blocks[0]
+    table = sections(odd, odd, case())["Courts that were not recognised"].blocks[0]
     assert isinstance(table, DataTable) and table.rows == [("Xyzzy", "2")]
-    assert "Courts that were not understood" not in sections(case())
+    assert "Courts that were not recognised" not in sections(case())
 
 
 def marks(record: dict[str, Any]) -> dict[str, str]:
@@ -88,10 +88,10 @@ def marks(record: dict[str, Any]) -> dict[str, str]:
     return {segment.text: segment.mark for segment in answer.segments if segment.mark}
 
 
-def test_an_error_is_marked_at_the_words_that_it_comes_from() -> None:
+def test_an_error_is_marked_at_the_words_that_show_it() -> None:
     reason = "The Court of Cassation fits. The case number C.17.0234.F agrees with the candidate. So it is taken."
     record = case(SECOND, reason=reason)
-    assert marks(record) == {"The case number C.17.0234.F agrees with the candidate.": "CASE_NUMBER_FALSE_MATCH"}
+    assert marks(record) == {"The case number C.17.0234.F agrees with the candidate": "CASE_NUMBER_FALSE_MATCH"}
 
 
 def test_a_claim_about_courts_is_marked_at_its_clause() -> None:
@@ -100,7 +100,7 @@ def test_a_claim_about_courts_is_marked_at_its_clause() -> None:
     *_, answer = (block for block in view_of("citation", record) if block.title.startswith("The matcher"))
     (marked,) = (segment for segment in answer.segments if segment.mark)
     assert marked.mark == "FR_NL_CONFUSION" and "is not the same court as" in marked.text
-    assert marked.title == "took the French and the Dutch name of one court for two courts"
+    assert marked.title == "treated the French and the Dutch name of one court as two courts"
 
 
 def test_a_verdict_without_errors_marks_nothing() -> None:

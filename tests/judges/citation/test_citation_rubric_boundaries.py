@@ -8,7 +8,7 @@ import pytest
 
 from citation_cases import CASSATION, by_hand, candidate, citation, findings, match, settle, settle_with, study, verdict
 from krino.judges.citation.report.rollup import roll_up, slice_columns
-from krino.judges.citation.scoring.outcome import weigh_answer
+from krino.judges.citation.scoring.outcome import score_answer
 from krino.judges.citation.verdict import CitationVerdict
 
 ONE, TWO = CASSATION.format(1), CASSATION.format(2)
@@ -170,7 +170,7 @@ def test_the_cited_ecli_makes_up_for_a_missing_number_and_not_for_another_one(
 def test_a_fast_path_that_kept_no_number_is_not_held_to_it(
     count: int | None, carried: str | None, ceiling: str | None
 ) -> None:
-    """With five candidates counted and none listed the match speaks for itself; what it does say still counts."""
+    """With five candidates counted and none listed only the match is known; what it does say still counts."""
     record = citation("Cass.", NUMBER, candidate_count=count)
     top = match(ONE, 0.8, ORDERLY, court_name="Cour de cassation", rol_number=carried)
     found = verdict(record | {"matches": [top]}).applicable_ceiling
@@ -324,7 +324,7 @@ def test_where_nothing_decides_a_candidate_with_another_number_is_still_wrong() 
 
 
 def test_without_a_match_there_is_no_confidence() -> None:
-    assert weigh_answer(study(cassation(NUMBER, NUMBER, no_match_reason="x")), None).percent == 0.0
+    assert score_answer(study(cassation(NUMBER, NUMBER, no_match_reason="x")), None).percent == 0.0
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from citation_cases import CASSATION, by_hand, candidate, citation, match, settle_with, study
 from krino.judges.citation.labels import CitationLabels
-from krino.judges.citation.scoring.truth import truth_with_context
+from krino.judges.citation.scoring.truth import decide_with_context
 
 ONE, TWO, THREE = (CASSATION.format(number) for number in (1, 2, 3))
 APPEAL = "ECLI:BE:CALIE:2018:ARR.20180315.3"
@@ -111,11 +111,11 @@ def test_the_context_decides_between_contenders_and_must_be_strong_against_anoth
 
 def test_the_only_candidate_keeps_the_strength_with_which_the_context_supports_it() -> None:
     facts = study(cassation(None, None))
-    assert truth_with_context(facts.truth, facts.candidates[0], "weak").strength == "weak"
-    assert truth_with_context(facts.truth, None, "none").strength == "none"
+    assert decide_with_context(facts.truth, facts.candidates[0], "weak").strength == "weak"
+    assert decide_with_context(facts.truth, None, "none").strength == "none"
 
 
 def test_a_decision_that_is_no_contender_cannot_be_pointed_at() -> None:
     facts = study(of(candidate(ONE, "Cass."), candidate(TWO, "Cass."), candidate(APPEAL, APPEALS)))
     outsider = next(item for item in facts.candidates if item.id == APPEAL)
-    assert truth_with_context(facts.truth, outsider, "strong") == facts.truth
+    assert decide_with_context(facts.truth, outsider, "strong") == facts.truth

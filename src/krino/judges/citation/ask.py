@@ -1,4 +1,4 @@
-"""Shows a labeller a case and asks about it in one call, and bounds what its labels can hold."""
+"""Writes the questions for a labeller, all in one call, and bounds what its labels can hold."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _LONGEST_FIELD = 200
 
 def ask(case: CitationCase, facts: CitationFacts) -> Questions:
     snippet = case.citation_snippet if facts.shown else None
-    passages = [Passage("citation", _citation(case))]
+    passages = [Passage("citation", _write_citation(case))]
     if snippet is not None:
         passages.append(Passage("snippet", snippet[:LONGEST_SNIPPET]))
     for number, candidate in enumerate(facts.shown, 1):
         passages.append(Passage(f"candidate {number}", shown_text(candidate)))
-    passages.append(Passage("decisions", "\n".join(_decisions(case, facts))))
-    passages.append(Passage("answer", "\n".join(_answer(facts))))
+    passages.append(Passage("decisions", "\n".join(_list_decisions(case, facts))))
+    passages.append(Passage("answer", "\n".join(_write_answer(facts))))
     passages.append(Passage("reasoning", (facts.answer.reasoning or "(none)")[:LONGEST]))
     return Questions(tuple(passages), write_request(facts))
 
 
-def _citation(case: CitationCase) -> str:
+def _write_citation(case: CitationCase) -> str:
     """One field a line: a court field may hold a whole citation, date and number included."""
     cited = {
         "court": case.cited_court_name,
@@ -45,12 +45,12 @@ def _citation(case: CitationCase) -> str:
     return "\n".join(f"{name}: {value}" for name, value in cited.items() if value)
 
 
-def _decisions(case: CitationCase, facts: CitationFacts) -> Iterator[str]:
-    """The candidates in the order of the record, by which a reasoning may count them, each with its court."""
+def _list_decisions(case: CitationCase, facts: CitationFacts) -> Iterator[str]:
+    """The candidates in the order of the record, because a reasoning may call them by their place in it."""
     listed = [study_candidate(candidate, facts.cited) for candidate in case.candidates[:_MOST_LISTED]]
-    numbers = _numbers(facts)
+    numbers = _number_shown(facts)
     for place, item in enumerate(listed, 1):
-        yield f"{place}. {_describe(item)}; {_shown_as(item, numbers)}"
+        yield f"{place}. {_describe(item)}; {_describe_number(item, numbers)}"
     more = max(case.candidate_count or 0, len(case.candidates)) - len(listed)
     if more > 0:
         yield f"({more} more {'is' if more == 1 else 'are'} not listed here)"
@@ -58,16 +58,16 @@ def _decisions(case: CitationCase, facts: CitationFacts) -> Iterator[str]:
         yield "(none)"
 
 
-def _answer(facts: CitationFacts) -> Iterator[str]:
-    numbers = _numbers(facts)
+def _write_answer(facts: CitationFacts) -> Iterator[str]:
+    numbers = _number_shown(facts)
     for match in facts.answer.matches[:_MOST_MATCHES]:
         sure = "" if match.percent is None else f", confidence {match.percent:g} %"
-        yield f"match: {_describe(match.candidate)}; {_shown_as(match.candidate, numbers)}{sure}"
+        yield f"match: {_describe(match.candidate)}; {_describe_number(match.candidate, numbers)}{sure}"
     if not facts.answer.matches:
         yield "no match"
 
 
-def _numbers(facts: CitationFacts) -> dict[tuple[object, ...], int]:
+def _number_shown(facts: CitationFacts) -> dict[tuple[object, ...], int]:
     return {item.key: number for number, item in enumerate(facts.shown, 1)}
 
 
@@ -77,12 +77,12 @@ def _describe(item: CandidateFacts) -> str:
     return ", ".join(" ".join(part.split())[:_LONGEST_FIELD] for part in parts)
 
 
-def _shown_as(item: CandidateFacts, numbers: dict[tuple[object, ...], int]) -> str:
+def _describe_number(item: CandidateFacts, numbers: dict[tuple[object, ...], int]) -> str:
     return f"candidate {numbers[item.key]}" if item.key in numbers else "not shown as a candidate"
 
 
 def write_request(facts: CitationFacts, *, hints: bool = True) -> str:
-    """The question, without any text of the case, so that no case can word it; `hints` adds what code noticed."""
+    """The question. It holds no text of the case, so that no case can change it. `hints`: adds what code noticed."""
     count = len(facts.shown)
     if not count:
         subject = "There is nothing to compare: in subject, candidate and quote are null and strength is `none`."
@@ -90,10 +90,10 @@ def write_request(facts: CitationFacts, *, hints: bool = True) -> str:
         subject = "Does the snippet point to candidate 1, and how strongly?"
     else:
         subject = f"Which of candidates 1 to {count} does the snippet point to, and how strongly?"
-    return f"{subject}{_noticed(facts) if hints else ''} Answer the six questions on the reasoning."
+    return f"{subject}{_write_hint(facts) if hints else ''} Answer the six questions on the reasoning."
 
 
-def _noticed(facts: CitationFacts) -> str:
+def _write_hint(facts: CitationFacts) -> str:
     if facts.cited.number is not None:
         return " The citation gives a case number."
     written = facts.case.cited_case_number is not None
@@ -108,28 +108,28 @@ _MOST_QUOTES, _LONGEST_QUOTE, _SHORTEST_QUOTE = 20, 300, 12
 
 def bounds_of(facts: CitationFacts, exact: bool) -> Bound:
     if not exact:
-        return _shape(len(facts.shown))
+        return _bound_shape(len(facts.shown))
     kinds = [
         Bound.holding(candidate=Bound.only(number), strength=Bound.one_of(_STRENGTHS), quote=Bound.one_of(quotes))
         for number, candidate in enumerate(facts.shown, 1)
-        if (quotes := list(_quotes(shown_text(candidate))))
+        if (quotes := list(_find_quotable_lines(shown_text(candidate))))
     ]
-    return Bound.holding(subject=Bound.either(*kinds, _NOTHING), reasoning=_reasoning(exact))
+    return Bound.holding(subject=Bound.either(*kinds, _NOTHING), reasoning=_bound_reasoning(exact))
 
 
 @lru_cache(maxsize=256)
-def _shape(candidates: int) -> Bound:
+def _bound_shape(candidates: int) -> Bound:
     candidate = Bound.one_of((*range(1, candidates + 1), None))
     subject = Bound.holding(candidate=candidate, quote=_QUOTE) if candidates else _NOTHING
-    return Bound.holding(subject=subject, reasoning=_reasoning(False))
+    return Bound.holding(subject=subject, reasoning=_bound_reasoning(False))
 
 
 @lru_cache(maxsize=2)
-def _reasoning(exact: bool) -> Bound:
+def _bound_reasoning(exact: bool) -> Bound:
     return Bound.holding(**dict.fromkeys(Reasoning.model_fields, Bound.holding(why=_SHORT if exact else _WHY)))
 
 
-def _quotes(text: str) -> Iterator[str]:
+def _find_quotable_lines(text: str) -> Iterator[str]:
     lines = (line.strip() for line in text.splitlines())
     useful = [line for line in lines if _SHORTEST_QUOTE <= len(line) <= _LONGEST_QUOTE]
     yield from useful[:_MOST_QUOTES]

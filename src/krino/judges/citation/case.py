@@ -1,4 +1,4 @@
-"""A citation case: what was cited, the candidates, what the matcher answered and perhaps the ground truth."""
+"""A citation case: what was cited, the candidates, the matcher's answer and, if known, the right decision."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from krino.judges.citation.record.reader import names_taken, read_ground_truth, read_record, snake
-from krino.judges.citation.record.values import number_of
+from krino.judges.citation.record.reader import names_taken, read_ground_truth, read_record, to_snake_case
+from krino.judges.citation.record.values import parse_number
 
 SnippetMatch = Literal["ECLI", "CASE_NUMBER", "COURT_DATE", "COURT_ONLY"]
 MATCH_TYPES = frozenset(get_args(SnippetMatch))
 
 
 class _Record(BaseModel):
-    """Extra keys are kept: systems write more than the rubric reads."""
+    """Extra keys are kept, because systems write more than the rubric reads."""
 
     model_config = ConfigDict(extra="allow", frozen=True, coerce_numbers_to_str=True)
 
@@ -46,7 +46,7 @@ class Candidate(Named):
 
 
 class Match(Named):
-    """One match of the matcher. `score` and `confidence` are as written; the facts say what they mean."""
+    """One match of the matcher, with `score` and `confidence` as written: `read_percent` interprets them."""
 
     court_name: str | None = None
     score: float | None = None
@@ -56,7 +56,7 @@ class Match(Named):
 
 
 class CitationCase(_Record):
-    """The input record under one set of names; every way to write "absent" is None."""
+    """The input record with one set of names; whatever means "absent" is None."""
 
     cited_court_name: str | None = Field(None, description="the court as cited")
     cited_date: str | None = Field(None, description="the date as cited")
@@ -75,17 +75,17 @@ class CitationCase(_Record):
     ground_truth: str | None = Field(None, description="the right decision, where it is known")
     ground_truth_known: bool = Field(False, description="true, without a ground_truth: none of them is right")
     aliases_used: tuple[str, ...] = Field((), json_schema_extra={"readOnly": True})
-    """Filled by the judge, never by a record: the user's aliases that stood in it."""
+    """Filled by the judge, never by a record: the user's aliases that it contained."""
 
     @classmethod
     def names_read(cls) -> frozenset[str]:
-        """The keys that are read, spelled as `spelled` does; other keys are kept but not read."""
+        """The keys that are read, in snake case; other keys are kept but not read."""
         return frozenset({*cls.model_fields, *names_taken(), "reasoning"})
 
     @staticmethod
     def spelled(name: str) -> str:
         """Normalises a key: `citedDate` becomes `cited_date`."""
-        return snake(name)
+        return to_snake_case(name)
 
     @model_validator(mode="before")
     @classmethod
@@ -94,17 +94,17 @@ class CitationCase(_Record):
             return record
         fields = read_record(record)
         fields.pop("aliases_used", None)
-        fields["snippet_match_type"] = _match_type(fields.get("snippet_match_type"))
-        fields["candidate_count"] = _count(fields.get("candidate_count"))
+        fields["snippet_match_type"] = _read_match_type(fields.get("snippet_match_type"))
+        fields["candidate_count"] = _read_count(fields.get("candidate_count"))
         fields["ground_truth"], fields["ground_truth_known"] = read_ground_truth(fields)
         return fields
 
 
-def _match_type(value: Any) -> str | None:
+def _read_match_type(value: Any) -> str | None:
     name = value.strip().upper().replace(" ", "_").replace("-", "_") if isinstance(value, str) else ""
     return name if name in MATCH_TYPES else None
 
 
-def _count(value: Any) -> int | None:
-    number = number_of(value)
+def _read_count(value: Any) -> int | None:
+    number = parse_number(value)
     return int(number) if number is not None and 0 <= number < 1e9 else None

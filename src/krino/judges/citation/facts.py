@@ -1,4 +1,4 @@
-"""The facts of a case, which need no opinion: citation, candidates, answer, and the truth as far as code decides it."""
+"""Finds the facts of a case, which need no opinion: citation, candidates, answer, and the truth if code decides it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from typing import NamedTuple, overload
 
 from krino.judges.citation.belgium.dates import find_dates
-from krino.judges.citation.belgium.ecli import key_of
+from krino.judges.citation.belgium.ecli import ECLI_IN_TEXT, key_of
 from krino.judges.citation.belgium.topics import topic_match
 from krino.judges.citation.case import CitationCase
 from krino.judges.citation.options import WhoReads
@@ -21,39 +21,47 @@ from krino.judges.citation.scoring.candidates import (
     read_cited,
     study_candidates,
 )
-from krino.judges.citation.scoring.truth import Field, Listed, Truth, best_carriers, keep_cited_division, truth_by_code
+from krino.judges.citation.scoring.truth import (
+    CandidatePool,
+    Listed,
+    Truth,
+    decide_by_code,
+    find_closest_carriers,
+    keep_cited_division,
+)
 
-_ECLI = re.compile(r"ECLI:[A-Z]{2}:[A-Z0-9]{1,7}:\d{4}:[A-Z0-9.]+[A-Z0-9]", re.IGNORECASE)
-_ONE_CITATION = 60
-"""Marks that stand closer than this belong to one citation: Cass., 3 mai 2010, C.09.0123.F."""
+_LONGEST_GAP = 60
+"""Characters between two marks of one citation: Cass., 3 mai 2010, C.09.0123.F."""
 _SENTENCE_END = re.compile(r"[.;!?]\s+(?=[A-ZÀ-Þ(\"«])")
-_ENOUGH = 25
-"""Letters that are needed before a text says what a decision is about."""
+_FEWEST_LETTERS = 25
+"""Letters that a text needs to say what a decision is about."""
 
 
 class _Mark(NamedTuple):
+    """A date, number or ECLI in a snippet; `is_cited`: it is that of the cited decision."""
+
     start: int
     end: int
     is_cited: bool
 
 
 @overload
-def about_the_cited(snippet: str, cited: Cited) -> str: ...
+def find_text_about_citation(snippet: str, cited: Cited) -> str: ...
 
 
 @overload
-def about_the_cited(snippet: str | None, cited: Cited) -> str | None: ...
+def find_text_about_citation(snippet: str | None, cited: Cited) -> str | None: ...
 
 
-def about_the_cited(snippet: str | None, cited: Cited) -> str | None:
-    """The part of a snippet beside the cited date, number or ECLI; all of it if only one decision is cited."""
+def find_text_about_citation(snippet: str | None, cited: Cited) -> str | None:
+    """The part of a snippet that is about the cited decision; all of it if the snippet cites only one."""
     if snippet is None:
         return None
-    citations = _citations(snippet, cited)
+    citations = _find_citations(snippet, cited)
     if len(citations) < 2 or not any(citation.is_cited for citation in citations):
         return snippet
-    # Texts either name a subject and then cite, or cite and then explain: what opens the snippet tells which.
-    explains_after = _letters(snippet[: citations[0].start]) < _ENOUGH
+    # Texts either name a subject and then cite, or cite and then explain: its opening shows which.
+    explains_after = _count_letters(snippet[: citations[0].start]) < _FEWEST_LETTERS
     ends = [0, *(citation.end for citation in citations)]
     starts = [*(citation.start for citation in citations), len(snippet)]
     parts = []
@@ -63,42 +71,46 @@ def about_the_cited(snippet: str | None, cited: Cited) -> str | None:
         elif citation.is_cited:
             parts.append(_last_sentence(snippet[ends[place] : citation.start]))
     beside = " ".join(parts)
-    return beside if _letters(beside) >= _ENOUGH else snippet
+    return beside if _count_letters(beside) >= _FEWEST_LETTERS else snippet
 
 
-def _citations(snippet: str, cited: Cited) -> list[_Mark]:
-    """The decisions that a snippet cites, each with the stretch of text that its date, number and ECLI take."""
+def _find_citations(snippet: str, cited: Cited) -> list[_Mark]:
+    """The citations in a snippet, each a mark from the first to the last of its date, number and ECLI."""
     found: list[_Mark] = []
-    for mark in sorted(_marks(snippet, cited)):
-        if found and mark.start - found[-1].end < _ONE_CITATION and not _parts(snippet[found[-1].end : mark.start]):
+    for mark in sorted(_find_marks(snippet, cited)):
+        if (
+            found
+            and mark.start - found[-1].end < _LONGEST_GAP
+            and not _separates_citations(snippet[found[-1].end : mark.start])
+        ):
             last = found.pop()
             mark = _Mark(last.start, max(last.end, mark.end), last.is_cited or mark.is_cited)
         found.append(mark)
     return found
 
 
-def _marks(snippet: str, cited: Cited) -> list[_Mark]:
+def _find_marks(snippet: str, cited: Cited) -> list[_Mark]:
     dates = [_Mark(day.start, day.end, day.date == cited.date) for day in find_dates(snippet)]
-    eclis = [_Mark(*match.span(), key_of(match[0].upper()) == cited.key) for match in _ECLI.finditer(snippet)]
+    eclis = [_Mark(*match.span(), key_of(match[0].upper()) == cited.key) for match in ECLI_IN_TEXT.finditer(snippet)]
     numbers = []
     if cited.number and len(cited.number) > 3:
         numbers = [_Mark(*match.span(), True) for match in re.finditer(re.escape(cited.number), snippet)]
     return [*dates, *eclis, *numbers]
 
 
-def _parts(between: str) -> bool:
+def _separates_citations(between: str) -> bool:
     """Does the text between two marks separate two citations?"""
-    return ";" in between or _SENTENCE_END.search(between) is not None or _letters(between) >= _ENOUGH
+    return ";" in between or _SENTENCE_END.search(between) is not None or _count_letters(between) >= _FEWEST_LETTERS
 
 
 def _last_sentence(text: str) -> str:
     pieces = _SENTENCE_END.split(text)
-    while len(pieces) > 1 and _letters(pieces[-1]) < _ENOUGH:
+    while len(pieces) > 1 and _count_letters(pieces[-1]) < _FEWEST_LETTERS:
         pieces[-2:] = [f"{pieces[-2]} {pieces[-1]}"]
     return pieces[-1]
 
 
-def _letters(text: str) -> int:
+def _count_letters(text: str) -> int:
     return sum(character.isalpha() for character in text)
 
 
@@ -109,11 +121,11 @@ LONGEST_SNIPPET = 4_000
 
 
 class CitationFacts(NamedTuple):
-    """`candidates` holds each decision once, in an order of its own, unlisted matches of a fast path included.
+    """What code knows of a case.
 
-    `complete`: every candidate is listed; `in_play`: those that court, division and date allow to be meant;
-    `carriers`: those of the court and date with the cited case number; `shown`: the contenders a labeller is shown,
-    numbered from 1.
+    `candidates`: each decision once, sorted, with unlisted matches where the list was not kept. `complete`: every
+    candidate is listed. `eligible`: those that can be the cited decision by court, division and date. `carriers`: those
+    of them with the cited case number. `shown`: those that a labeller is shown, numbered from 1.
     """
 
     case: CitationCase
@@ -125,12 +137,12 @@ class CitationFacts(NamedTuple):
     cues: Cues
     objections: Objections
     truth: Truth
-    in_play: tuple[CandidateFacts, ...]
+    eligible: tuple[CandidateFacts, ...]
     carriers: tuple[CandidateFacts, ...]
     shown: tuple[CandidateFacts, ...]
     who_reads: WhoReads = "open"
     other_division: tuple[CandidateFacts, ...] = ()
-    """Those of the cited court and date that another division than the cited one rules out."""
+    """Those of the cited court and date that are left out because the citation names another division."""
 
     @property
     def number_carried(self) -> bool:
@@ -144,18 +156,18 @@ def study(case: CitationCase, who_reads: WhoReads = "open") -> CitationFacts:
     complete = case.candidate_count is None or case.candidate_count <= len(case.candidates)
     unlisted = {match.candidate.key: match.candidate for match in answer.matches if not match.candidate.listed}
     if unlisted:
-        # Without the list the match must speak for itself; with it, only the cited ECLI can vouch for a stranger.
+        # With a whole list, an unlisted match counts only if it has the cited ECLI.
         candidates += tuple(item for key, item in unlisted.items() if not complete or key == cited.key)
-    aligned = tuple(candidate for candidate in candidates if candidate.in_play)
-    carriers = keep_cited_division(cited.court, best_carriers(aligned))
-    in_play = keep_cited_division(cited.court, aligned)
+    aligned = tuple(candidate for candidate in candidates if candidate.eligible)
+    carriers = keep_cited_division(cited.court, find_closest_carriers(aligned))
+    eligible = keep_cited_division(cited.court, aligned)
     counted: Listed = "all" if complete else "one" if case.candidate_count == 1 else "some"
     cues = read_reasoning(answer.reasoning)
-    truth = truth_by_code(
-        case, cited, Field(candidates, in_play, carriers, counted, not complete and cues.claims_ecli_match)
+    truth = decide_by_code(
+        case, cited, CandidatePool(candidates, eligible, carriers, counted, not complete and cues.claims_ecli_match)
     )
     if truth.signal == "given" and truth.candidate is not None:
-        truth = _supported(case, cited, truth, in_play)
+        truth = _with_context_strength(case, cited, truth, eligible)
     return CitationFacts(
         case=case,
         cited=cited,
@@ -166,17 +178,17 @@ def study(case: CitationCase, who_reads: WhoReads = "open") -> CitationFacts:
         cues=cues,
         objections=Objections(case, cited, candidates, answer, cues),
         truth=truth,
-        in_play=in_play,
+        eligible=eligible,
         carriers=carriers,
-        shown=_shown(case, cited, truth) if truth.open else (),
+        shown=_choose_shown(case, cited, truth) if truth.open else (),
         who_reads=who_reads,
-        other_division=tuple(item for item in aligned if item not in in_play) if len(in_play) < len(aligned) else (),
+        other_division=tuple(item for item in aligned if item not in eligible) if len(eligible) < len(aligned) else (),
     )
 
 
-def _supported(case: CitationCase, cited: Cited, truth: Truth, pool: tuple[CandidateFacts, ...]) -> Truth:
-    """A truth that was given, with how strongly the snippet points to it: its confidence must still be earned."""
-    about = about_the_cited(case.citation_snippet, cited)
+def _with_context_strength(case: CitationCase, cited: Cited, truth: Truth, pool: tuple[CandidateFacts, ...]) -> Truth:
+    """Adds to a given truth how strongly the snippet supports it: the confidence expected depends on that."""
+    about = find_text_about_citation(case.citation_snippet, cited)
     if about is None or truth.candidate not in pool or truth.candidate.carries_number:
         return truth
     found = topic_match(about, [candidate.texts for candidate in pool])
@@ -184,22 +196,22 @@ def _supported(case: CitationCase, cited: Cited, truth: Truth, pool: tuple[Candi
     return truth._replace(strength=found.strength if points_there else "none")
 
 
-def _shown(case: CitationCase, cited: Cited, truth: Truth) -> tuple[CandidateFacts, ...]:
-    """The contenders whose texts can be compared with the snippet; of many, those that share most words with it."""
+def _choose_shown(case: CitationCase, cited: Cited, truth: Truth) -> tuple[CandidateFacts, ...]:
+    """The contenders whose texts can be compared with the snippet; of many, those that share the most words with it."""
     if case.citation_snippet is None:
         return ()
     contenders = [contender for contender in truth.contenders if contender.texts]
     if len(contenders) <= MOST_SHOWN:
         return tuple(contenders)
     scores = topic_match(
-        about_the_cited(case.citation_snippet, cited), [contender.texts for contender in contenders]
+        find_text_about_citation(case.citation_snippet, cited), [contender.texts for contender in contenders]
     ).scores
     ranked = sorted(range(len(contenders)), key=lambda place: -scores[place])[:MOST_SHOWN]
     return tuple(contenders[place] for place in sorted(ranked))
 
 
 def shown_text(candidate: CandidateFacts) -> str:
-    """What a labeller reads of a candidate, and so what may be quoted."""
+    """What a labeller is shown of a candidate, and so what it may quote."""
     return full_text(candidate)[:LONGEST_TEXT]
 
 

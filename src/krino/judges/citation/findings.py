@@ -1,4 +1,4 @@
-"""What the verdict has no field for: findings to look at, and text of the case that nobody read."""
+"""Collects what the verdict has no field for: findings to look at, and text of the case that was not read."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from krino.judges.citation.belgium.ecli import key_of, parse_ecli
 from krino.judges.citation.case import Named
 from krino.judges.citation.facts import LONGEST_SNIPPET, LONGEST_TEXT, MOST_SHOWN, CitationFacts, full_text
 from krino.judges.citation.reasoning.cues import LONGEST
-from krino.judges.citation.scoring.candidates import CandidateFacts, Cited, loose_reasoning
+from krino.judges.citation.scoring.candidates import CandidateFacts, Cited, reasoning_beside_matches
 from krino.judges.citation.scoring.errors import citation_contradicts_itself, court_code_contradicts, year_contradicts
 from krino.judges.citation.scoring.outcome import Outcome, ceiling
 
@@ -21,33 +21,33 @@ _LONGEST_NAME = 80
 _MOST_MATCHES = 3
 
 
-def find_remarks(outcome: Outcome) -> tuple[Finding, ...]:
-    """Findings that follow from the case and the labels, in a fixed order."""
+def collect_findings(outcome: Outcome) -> tuple[Finding, ...]:
+    """All findings of a case, in a fixed order."""
     facts = outcome.facts
     return (
-        *_cited(facts),
-        *_identifiers(outcome),
-        *_candidates(facts),
-        *_contradictions(facts),
-        *_list(facts),
-        *_matches(facts),
-        *_top_match(outcome),
-        *_review(outcome),
+        *_check_citation(facts),
+        *_check_identifiers(outcome),
+        *_check_candidates(facts),
+        *_check_contradictions(facts),
+        *_check_list_length(facts),
+        *_check_matches(facts),
+        *_check_top_match(outcome),
+        *_request_review(outcome),
     )
 
 
-def _cited(facts: CitationFacts) -> Iterator[Finding]:
+def _check_citation(facts: CitationFacts) -> Iterator[Finding]:
     case, cited = facts.case, facts.cited
     if isinstance(cited.court, Unknown):
         name = cited.court.text[:_LONGEST_NAME]
-        told = f"the cited court {name!r} is not recognised: look at this case, or add an alias (option aliases)"
-        yield Finding("CIT-F1", told if name else "no court is cited", "cited_court_name")
+        text = f"the cited court {name!r} is not recognised: look at this case, or add an alias (option aliases)"
+        yield Finding("CIT-F1", text if name else "no court is cited", "cited_court_name")
     elif cited.court.mended:
-        yield Finding("CIT-F23", f"a typing error was mended: {', '.join(cited.court.mended)}", "cited_court_name")
+        yield Finding("CIT-F23", f"a typing error was corrected: {', '.join(cited.court.mended)}", "cited_court_name")
     if isinstance(cited.court, Court | Other) and cited.court_from != "name":
         yield Finding("CIT-F1", f"the cited court is read from the {cited.court_from} instead", "cited_court_name")
     elif isinstance(cited.court, Other):
-        yield Finding("CIT-F1", f"the cited court is no Belgian court: {cited.court.body}", "cited_court_name")
+        yield Finding("CIT-F1", f"the cited court is not a Belgian court: {cited.court.body}", "cited_court_name")
     if case.aliases_used:
         yield Finding("CIT-F23", f"read by the aliases given: {', '.join(case.aliases_used[:_MOST])}", None)
     if case.cited_case_number and cited.number is None:
@@ -71,62 +71,68 @@ def _cited(facts: CitationFacts) -> Iterator[Finding]:
             yield Finding("CIT-F4", f"the snippet spells other dates than the cited one: {shown}", "citation_snippet")
 
 
-def _identifiers(outcome: Outcome) -> Iterator[Finding]:
+def _check_identifiers(outcome: Outcome) -> Iterator[Finding]:
     facts, truth = outcome.facts, outcome.truth
     cited_ecli = [item for item in facts.candidates if item.key == facts.cited.key]
     if facts.cited.ecli is not None and not cited_ecli:
-        then = "" if truth.signal in ("ecli", "given", "given_none") else "; the next signal was asked"
+        then = "" if truth.signal in ("ecli", "given", "given_none") else "; the next signal decides"
         yield Finding("CIT-F5", f"the cited ECLI is that of no candidate{then}", "cited_ecli")
     carriers = facts.carriers
     if len(carriers) > 1:
-        yield Finding("CIT-F6", f"several candidates carry the cited number: {_ids(carriers)}", "cited_case_number")
+        yield Finding(
+            "CIT-F6", f"several candidates carry the cited number: {_join_ids(carriers)}", "cited_case_number"
+        )
     others = [item for item in carriers if truth.key is not None and item.key != truth.key]
     if truth.signal in ("ecli", "given") and others and truth.key not in {item.key for item in carriers}:
-        yield Finding("CIT-F7", f"the case number points to {_ids(others)}, not to {truth.id}", "cited_case_number")
+        yield Finding(
+            "CIT-F7", f"the case number points to {_join_ids(others)}, not to {truth.id}", "cited_case_number"
+        )
     if truth.signal == "given" and cited_ecli and cited_ecli[0].key != truth.key:
-        yield Finding("CIT-F7", f"the cited ECLI points to {_ids(cited_ecli)}, not to {truth.id}", "cited_ecli")
+        yield Finding("CIT-F7", f"the cited ECLI points to {_join_ids(cited_ecli)}, not to {truth.id}", "cited_ecli")
     if truth.signal == "given" and truth.candidate is None:
         yield Finding("CIT-F8", f"the given ground truth {truth.id} is not among the candidates", "ground_truth")
     if truth.candidate is not None and truth.candidate.alignment in ("OTHER_TYPE", "OTHER_JURISDICTION"):
         yield Finding("CIT-F8", f"{truth.id} is the decision meant, but of another court than cited", "candidates")
 
 
-def _candidates(facts: CitationFacts) -> Iterator[Finding]:
+def _check_candidates(facts: CitationFacts) -> Iterator[Finding]:
     if facts.duplicates:
         yield Finding("CIT-F9", f"listed more than once: {', '.join(facts.duplicates[:_MOST])}", "candidates")
     if other := [item for item in facts.candidates if item.other_date]:
-        yield Finding("CIT-F10", f"of another date than cited, and so not taken as meant: {_ids(other)}", "candidates")
+        yield Finding(
+            "CIT-F10", f"of another date than cited, so not the decision meant: {_join_ids(other)}", "candidates"
+        )
     if opinions := [item for item in facts.candidates if item.opinion]:
-        yield Finding("CIT-F11", f"an advocate general's opinion, not a judgment: {_ids(opinions)}", "candidates")
+        yield Finding("CIT-F11", f"an advocate general's opinion, not a judgment: {_join_ids(opinions)}", "candidates")
     if facts.other_division:
-        told = f"of another division than the cited one, and so not taken as meant: {_ids(facts.other_division)}"
-        yield Finding("CIT-F21", told, "candidates")
+        text = f"of another division than the cited one, so not the decision meant: {_join_ids(facts.other_division)}"
+        yield Finding("CIT-F21", text, "candidates")
     if unread := [item for item in facts.candidates if isinstance(item.court, Unknown)]:
-        yield Finding("CIT-F12", f"the court of these candidates is not recognised: {_ids(unread)}", "candidates")
+        yield Finding("CIT-F12", f"the court of these candidates is not recognised: {_join_ids(unread)}", "candidates")
     known = [item.court for item in facts.candidates if not isinstance(item.court, Unknown)]
     if mended := {change for court in known for change in court.mended}:
-        told = ", ".join(sorted(mended)[:_MOST])
-        yield Finding("CIT-F23", f"typing errors in the candidates' courts were mended: {told}", "candidates")
+        changes = ", ".join(sorted(mended)[:_MOST])
+        yield Finding("CIT-F23", f"typing errors in the candidates' courts were corrected: {changes}", "candidates")
 
 
-def _contradictions(facts: CitationFacts) -> Iterator[Finding]:
+def _check_contradictions(facts: CitationFacts) -> Iterator[Finding]:
     """Entries with contradicting values for one field, and the cited ECLI under a key that is not read."""
     entries: tuple[tuple[str, Sequence[Named]], ...] = (
         ("candidates", facts.case.candidates),
         ("matches", facts.case.matches),
     )
-    told = [
-        Finding("CIT-F24", said, f"{kind}[{place}]")
+    found = [
+        Finding("CIT-F24", conflict, f"{kind}[{place}]")
         for kind, listed in entries
         for place, item in enumerate(listed)
-        for said in (*item.contradictions, *_two_eclis(item), *_ecli_elsewhere(item, facts.cited))
+        for conflict in (*item.contradictions, *_two_eclis(item), *_ecli_elsewhere(item, facts.cited))
     ]
-    told += [
+    found += [
         Finding("CIT-F24", f"the match says {name!r}, its candidate is of another court", f"matches[{place}]")
         for place, match in enumerate(facts.answer.matches)
         if (name := facts.case.matches[place].court_name) and _names_another_court(name, match.candidate)
     ]
-    yield from told[:_MOST]
+    yield from found[:_MOST]
 
 
 def _two_eclis(item: Named) -> Iterator[str]:
@@ -153,7 +159,7 @@ def _names_another_court(name: str, candidate: CandidateFacts) -> bool:
     return candidate.listed and alignment(candidate.court, resolve_court(name)) in ("OTHER_TYPE", "OTHER_JURISDICTION")
 
 
-def _list(facts: CitationFacts) -> Iterator[Finding]:
+def _check_list_length(facts: CitationFacts) -> Iterator[Finding]:
     count, listed = facts.case.candidate_count, len(facts.case.candidates)
     if not facts.complete:
         yield Finding("CIT-F13", f"{count} candidates are counted, {listed} are listed: a fast path", "candidate_count")
@@ -161,7 +167,7 @@ def _list(facts: CitationFacts) -> Iterator[Finding]:
         yield Finding("CIT-F13", f"{count} candidates are counted but {listed} are listed", "candidate_count")
 
 
-def _matches(facts: CitationFacts) -> Iterator[Finding]:
+def _check_matches(facts: CitationFacts) -> Iterator[Finding]:
     matches = facts.answer.matches
     for place, match in enumerate(matches[:_MOST]):
         for remark in match.remarks:
@@ -183,7 +189,7 @@ def _matches(facts: CitationFacts) -> Iterator[Finding]:
         yield Finding("CIT-F19", "neither a match nor a reason for none is returned", "no_match_reason")
 
 
-def _top_match(outcome: Outcome) -> Iterator[Finding]:
+def _check_top_match(outcome: Outcome) -> Iterator[Finding]:
     top = outcome.top
     if top is None:
         return
@@ -200,12 +206,12 @@ def _top_match(outcome: Outcome) -> Iterator[Finding]:
             yield Finding("CIT-F21", f"divisions of one court differ: {', '.join(sorted(divisions))}", "matches[0]")
 
 
-def _review(outcome: Outcome) -> Iterator[Finding]:
+def _request_review(outcome: Outcome) -> Iterator[Finding]:
     if outcome.truth.undecided:
         yield Finding("CIT-F22", "nothing decides which decision is meant: look at this case", None)
 
 
-def _ids(candidates: Iterable[CandidateFacts]) -> str:
+def _join_ids(candidates: Iterable[CandidateFacts]) -> str:
     names = sorted(candidate.id or "a candidate without an id" for candidate in candidates)
     more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
     return ", ".join(names[:_MOST]) + more
@@ -215,26 +221,26 @@ _MOST = 20
 
 
 def find_unread(facts: CitationFacts) -> tuple[Unread, ...]:
-    return (*_of_reasoning(facts), *(_of_context(facts) if facts.truth.open else ()))
+    return (*_find_unread_reasoning(facts), *(_find_unread_context(facts) if facts.truth.open else ()))
 
 
-def _of_reasoning(facts: CitationFacts) -> Iterator[Unread]:
-    """Reasoning that is not judged: the rubric judges one, that of the first match."""
+def _find_unread_reasoning(facts: CitationFacts) -> Iterator[Unread]:
+    """Reasonings that are not judged: the rubric judges only that of the first match."""
     case, judged = facts.case, facts.answer.reasoning or ""
     if len(judged) > LONGEST:
-        yield Unread("reasoning", judged[LONGEST:], f"of a reasoning the first {LONGEST:,} characters are read")
+        yield Unread("reasoning", judged[LONGEST:], f"only the first {LONGEST:,} characters of a reasoning are read")
     for place, match in enumerate(case.matches[1 : _MOST + 1], 1):
         if match.reasoning and match.reasoning != judged:
             yield Unread(f"matches[{place}].reasoning", match.reasoning, "only the first match's reasoning is judged")
     if case.matches and case.no_match_reason:
         yield Unread("no_match_reason", case.no_match_reason, "matches were returned: their reasoning is judged")
-    loose = loose_reasoning(case)
+    loose = reasoning_beside_matches(case)
     if loose and loose.strip() and loose != judged:
         yield Unread("reasoning", loose, "the match has a reasoning of its own, which is judged")
 
 
-def _of_context(facts: CitationFacts) -> Iterator[Unread]:
-    """Where the context decides: what of snippet and candidates no labeller is shown."""
+def _find_unread_context(facts: CitationFacts) -> Iterator[Unread]:
+    """If the context decides: the parts of snippet and candidates that no labeller is shown."""
     snippet = facts.case.citation_snippet or ""
     if facts.shown and len(snippet) > LONGEST_SNIPPET:
         left = snippet[LONGEST_SNIPPET:]

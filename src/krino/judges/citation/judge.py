@@ -10,23 +10,23 @@ from typing import Any, ClassVar
 from krino.blocks import Block
 from krino.contract import Bound, Joined, Judge, Judgement, Questions, Reordered, RollUp, Settlement
 from krino.contract.hooks import Exhibits, Explainer, RecordFields
-from krino.contract.reads import Reads
+from krino.contract.record_fields import Reads
 from krino.judges.citation import package_text
 from krino.judges.citation.ask import ask, bounds_of
 from krino.judges.citation.case import CitationCase
-from krino.judges.citation.exhibits import citation_exhibits
-from krino.judges.citation.explain import explain_case_numbers, explain_court, explain_ecli
+from krino.judges.citation.exhibits import exhibit_case
 from krino.judges.citation.facts import CitationFacts, study
 from krino.judges.citation.labels import CitationLabels, check_labels
 from krino.judges.citation.local import label_locally
 from krino.judges.citation.options import CitationOptions, apply_aliases
 from krino.judges.citation.record.names import FIELD_LINKS, FIELD_SHAPES, FIELD_WORDS, inner_names, reads_of_record
-from krino.judges.citation.record.reader import CITED, snake_keys
+from krino.judges.citation.record.reader import CITED, with_snake_keys
+from krino.judges.citation.report.explain import explain_case_numbers, explain_court, explain_ecli
 from krino.judges.citation.report.overview import CitationOverview
 from krino.judges.citation.report.rollup import answer_columns, as_written, main_inputs, roll_up, slice_columns
 from krino.judges.citation.rubric import settle
 from krino.judges.citation.verdict import CitationVerdict
-from krino.judges.citation.view import citation_blocks
+from krino.judges.citation.view import show_judgement
 from krino.judges.citation.votes import join_votes, reorder
 
 
@@ -88,7 +88,7 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels, CitationV
         return main_inputs(case)
 
     def raw_inputs(self, record: Mapping[str, Any]) -> dict[str, str]:
-        return {"citation": as_written(snake_keys(record))}
+        return {"citation": as_written(with_snake_keys(record))}
 
     def metadata(self, case: CitationCase) -> dict[str, Any]:
         return slice_columns(case)
@@ -107,10 +107,10 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels, CitationV
         }
 
     def exhibits(self, case: CitationCase, facts: CitationFacts) -> Exhibits:
-        return citation_exhibits(case, facts)
+        return exhibit_case(case, facts)
 
     def view(self, case: CitationCase, facts: CitationFacts, judgement: Judgement) -> Sequence[Block]:
-        return citation_blocks(case, facts, judgement)
+        return show_judgement(case, facts, judgement)
 
     def roll_up(self, verdict: Mapping[str, Any], rules: Mapping[str, str]) -> RollUp:
         return roll_up(verdict, rules)

@@ -1,4 +1,4 @@
-"""What a labeller says about one case: where the snippet's subject points, and six answers about the reasoning."""
+"""The labels of one case: the candidate that the snippet points to, and six answers about the reasoning."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _WORD = re.compile(r"\w+")
 
 
 class _Strict(BaseModel):
-    """No field may be left out and none added: what a reply does not say is never guessed."""
+    """No field may be missing and none added: what a reply does not say is never guessed."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-# A model writes in the order of the fields: what a label rests on stands before the label.
+# A model writes the fields in this order: the reason comes before the label, so that the label follows from it.
 
 
 class Subject(_Strict):
@@ -46,7 +46,7 @@ class Reasoning(_Strict):
 
 
 class CitationLabels(_Strict):
-    """Candidates count from 1, as they are shown."""
+    """All labels of a case; candidates count from 1, as they are shown."""
 
     subject: Subject
     reasoning: Reasoning
@@ -76,21 +76,21 @@ def check_labels(facts: CitationFacts, labels: CitationLabels) -> list[str]:
 
 
 def _check_quote(quote: str, text: str) -> str | None:
-    wanted, given = _flat(quote), _flat(text)
+    wanted, given = _normalise(quote), _normalise(text)
     start = find_whole(wanted, given)
     if start < 0:
         return "does not occur in candidate {}: copy it letter by letter"
-    if says_too_little(wanted, given) or _has_function_words_alone(wanted):
+    if says_too_little(wanted, given) or _has_only_function_words(wanted):
         return TOO_LITTLE
     return None if is_whole(given, start, start + len(wanted)) else "cuts a word or number of candidate {} in two"
 
 
-def _has_function_words_alone(quote: str) -> bool:
-    """ "de la" stands in nearly every text, and is the subject of none."""
+def _has_only_function_words(quote: str) -> bool:
+    """Is it a quotation like "de la", which nearly every text contains?"""
     words = _WORD.findall(quote)
     return bool(words) and any(all(word in stop_words(code) for word in words) for code in READ_LANGUAGES)
 
 
 @lru_cache(maxsize=4_096)
-def _flat(text: str) -> str:
+def _normalise(text: str) -> str:
     return " ".join(text.casefold().split())

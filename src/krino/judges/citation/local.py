@@ -1,4 +1,4 @@
-"""The embedded labeller: the snippet's subject by shared legal terms, the reasoning by its words."""
+"""The embedded labeller: compares legal terms to find the snippet's subject, and reads the reasoning by its words."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from krino.judges.citation.belgium.topics import subjects_of, topic_match
-from krino.judges.citation.facts import CitationFacts, about_the_cited, shown_text
+from krino.judges.citation.facts import CitationFacts, find_text_about_citation, shown_text
 from krino.judges.citation.labels import CitationLabels, Reasoning, Subject, YesNo
 
 
 class Answers(NamedTuple):
-    """The six answers, of a labeller or by the words."""
+    """The six answers about a reasoning, given by a labeller or found by its words."""
 
     court_first: bool
     languages_as_one: bool
@@ -26,17 +26,17 @@ class Answers(NamedTuple):
             ("court first", self.court_first),
             ("FR/NL as one", self.languages_as_one),
             ("number compared", self.number_compared),
-            ("missing told from mismatched", self.missing_told_apart),
+            ("missing kept apart from mismatched", self.missing_told_apart),
             ("context cited", self.context_cited),
             ("others rejected", self.others_rejected),
         )
         return tuple(f"{name}: {'yes' if answer else 'no'}" for name, answer in named)
 
 
-def answers_of(facts: CitationFacts, labels: CitationLabels | None) -> Answers:
-    """A labeller's answers where there are any, else those that the words give."""
+def choose_answers(facts: CitationFacts, labels: CitationLabels | None) -> Answers:
+    """The labeller's answers if there are any and they are wanted, else those found by the words."""
     if labels is None or facts.who_reads == "never":
-        return answers_by_words(facts)
+        return answer_by_words(facts)
     given = labels.reasoning
     return Answers(
         court_first=given.court_first.yes,
@@ -48,51 +48,51 @@ def answers_of(facts: CitationFacts, labels: CitationLabels | None) -> Answers:
     )
 
 
-def answers_by_words(facts: CitationFacts) -> Answers:
+def answer_by_words(facts: CitationFacts) -> Answers:
     cues = facts.cues
     return Answers(
-        # To speak of the jurisdiction is to speak of the court.
+        # Who mentions the jurisdiction mentions the court.
         court_first=cues.court_comes_first(numbered=facts.cited.number is not None)
         or (cues.court_at is None and facts.objections.jurisdiction is not None),
         languages_as_one=facts.objections.court is None,
         number_compared=cues.number_at is not None
-        and not (facts.cited.number and not facts.number_carried and cues.says_no_number),
-        missing_told_apart=_tells_missing_apart(facts),
-        context_cited=cues.context_at is not None or bool(shared_subjects(facts)),
-        others_rejected=cues.others,
+        and not (facts.cited.number and not facts.number_carried and cues.says_number_is_missing),
+        missing_told_apart=_separates_missing_from_mismatch(facts),
+        context_cited=cues.context_at is not None or bool(_find_shared_subjects(facts)),
+        others_rejected=cues.rejects_others,
     )
 
 
-def shared_subjects(facts: CitationFacts) -> frozenset[str]:
+def _find_shared_subjects(facts: CitationFacts) -> frozenset[str]:
     """The legal concepts of the reasoning that the snippet or a candidate names too, in whatever language."""
-    said = subjects_of(facts.answer.reasoning or "")
-    if not said:
-        return said
+    named = subjects_of(facts.answer.reasoning or "")
+    if not named:
+        return named
     texts = (facts.case.citation_snippet or "", *(text for item in facts.candidates for text in item.texts))
-    return said & frozenset().union(*map(subjects_of, texts))
+    return named & frozenset().union(*map(subjects_of, texts))
 
 
 def reasoning_by_words(facts: CitationFacts) -> Reasoning:
-    """The same answers in the form of a labeller's."""
-    answers = answers_by_words(facts)
+    """The answers found by the words, in the form of a labeller's."""
+    answers = answer_by_words(facts)
     shown = dict(zip(Reasoning.model_fields, answers.words(), strict=True))
     return Reasoning(**{name: YesNo(yes=getattr(answers, name), why=f"by its words: {shown[name]}") for name in shown})
 
 
-def _tells_missing_apart(facts: CitationFacts) -> bool:
+def _separates_missing_from_mismatch(facts: CitationFacts) -> bool:
     cues = facts.cues
     if facts.cited.number is None:
         return facts.objections.number is None
-    return facts.number_carried or not cues.says_no_number
+    return facts.number_carried or not cues.says_number_is_missing
 
 
 def label_locally(batch: Sequence[CitationFacts]) -> list[CitationLabels]:
-    return [CitationLabels(subject=_subject(facts), reasoning=reasoning_by_words(facts)) for facts in batch]
+    return [CitationLabels(subject=_find_subject(facts), reasoning=reasoning_by_words(facts)) for facts in batch]
 
 
-def _subject(facts: CitationFacts) -> Subject:
+def _find_subject(facts: CitationFacts) -> Subject:
     nowhere = Subject(candidate=None, strength="none", quote=None)
-    about = about_the_cited(facts.case.citation_snippet, facts.cited)
+    about = find_text_about_citation(facts.case.citation_snippet, facts.cited)
     if about is None or not facts.shown:
         return nowhere
     texts = [shown_text(candidate) for candidate in facts.shown]

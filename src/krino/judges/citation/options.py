@@ -1,4 +1,4 @@
-"""What can be set about the citation judge: aliases of courts, and who reads the matcher's reasoning."""
+"""The options of the citation judge: aliases of courts, and who reads the matcher's reasoning."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SEPARATORS = (",", ";", "\t")
 
 
 class CitationOptions(BaseModel):
-    """What can be set about the citation judge. Of aliases in a file the table itself is what the run records."""
+    """The options of the citation judge. Aliases given as a file are recorded in the run as a table."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -31,13 +31,13 @@ class CitationOptions(BaseModel):
         description="when the labeller reads the matcher's reasoning: where the decision is open, always or never",
     )
     aliases: dict[str, str] = Field(
-        {}, description="courts as your texts name them, with names that are understood: a TOML, JSON or CSV file"
+        {}, description="your own names of courts, each with a name that is understood: a TOML, JSON or CSV file"
     )
 
     @field_validator("aliases", mode="before")
     @classmethod
     def _read_file(cls, value: Any) -> Any:
-        return _table(Path(value)) if isinstance(value, str | Path) else value
+        return _load_aliases(Path(value)) if isinstance(value, str | Path) else value
 
     @field_validator("aliases")
     @classmethod
@@ -50,26 +50,28 @@ class CitationOptions(BaseModel):
         return value
 
 
-def _table(path: Path) -> Any:
-    """The aliases of a file: a TOML table (at the top or under [aliases]), a JSON object, or two columns of CSV."""
+def _load_aliases(path: Path) -> Any:
+    """Reads a file of aliases: a TOML table (at the top or under [aliases]), a JSON object, or two columns of CSV."""
     try:
         text = path.read_text("utf-8-sig")
         if path.suffix == ".json":
             return orjson.loads(text)
         if path.suffix == ".csv":
-            return _rows(path, text)
+            return _parse_csv(path, text)
         data = tomllib.loads(text)
     except (OSError, UnicodeDecodeError, orjson.JSONDecodeError, tomllib.TOMLDecodeError) as error:
         raise ValueError(f"the file of aliases {path} cannot be read: {error}") from None
     return data.get("aliases", data)
 
 
-def _rows(path: Path, text: str) -> dict[str, str]:
+def _parse_csv(path: Path, text: str) -> dict[str, str]:
     """Reads two columns, separated by comma, semicolon or tab, with or without a header."""
-    rows = min((_split(text, mark) for mark in _SEPARATORS), key=lambda rows: sum(len(row) != 2 for _, row in rows))
+    rows = min(
+        (_parse_rows(text, mark) for mark in _SEPARATORS), key=lambda rows: sum(len(row) != 2 for _, row in rows)
+    )
     if wrong := [line for line, row in rows if len(row) != 2]:
         raise ValueError(f"{path}:{wrong[0]}: write two columns, the alias and the court it means")
-    if rows and all(cell.casefold() in _titles() for cell in rows[0][1]):
+    if rows and all(cell.casefold() in _column_titles() for cell in rows[0][1]):
         del rows[0]
     found: dict[str, str] = {}
     for line, (alias, court) in rows:
@@ -78,26 +80,26 @@ def _rows(path: Path, text: str) -> dict[str, str]:
     return found
 
 
-def _split(text: str, separator: str) -> list[tuple[int, list[str]]]:
-    """The rows that are not blank, each with its line."""
+def _parse_rows(text: str, separator: str) -> list[tuple[int, list[str]]]:
+    """The rows that are not blank, each with its line number."""
     reader = csv.reader(text.splitlines(), delimiter=separator)
     rows = ((reader.line_num, [cell.strip() for cell in row]) for row in reader)
     return [(line, row) for line, row in rows if any(row)]
 
 
 @cache
-def _titles() -> frozenset[str]:
+def _column_titles() -> frozenset[str]:
     return frozenset(table("record_names")["alias_titles"]["words"])
 
 
-def meant_by(aliases: Mapping[str, str], name: str) -> str | None:
-    """The court behind one of the user's aliases, whatever its case and accents; None if it is no alias."""
+def find_alias(aliases: Mapping[str, str], name: str) -> str | None:
+    """The court that one of the user's aliases means, ignoring case and accents; None if it is no alias."""
     wanted = plain_words(name)
     return next((court for alias, court in aliases.items() if plain_words(alias) == wanted), None)
 
 
 def apply_aliases(case: CitationCase, aliases: Mapping[str, str]) -> CitationCase:
-    """The case with every court name that is an alias written as the court it means."""
+    """The case with each alias replaced by the name of its court."""
     if not aliases:
         return case
     known = {plain_words(alias): court for alias, court in aliases.items()}

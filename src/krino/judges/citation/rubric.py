@@ -1,4 +1,4 @@
-"""Turns case, facts and labels into the eleven fields of the verdict by the rubric's rules; pure."""
+"""Turns facts and labels into the eleven fields of the verdict by the rubric's rules, without side effects."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from typing import NamedTuple
 from krino.contract import Ruling, Settlement
 from krino.judges.citation.belgium.courts import Court, Other
 from krino.judges.citation.facts import CitationFacts
-from krino.judges.citation.findings import find_remarks, find_unread
+from krino.judges.citation.findings import collect_findings, find_unread
 from krino.judges.citation.labels import CitationLabels
 from krino.judges.citation.report.rollup import UNREAD_COURT
 from krino.judges.citation.scoring.errors import (
-    alignment_faults,
+    find_alignment_faults,
     find_errors,
+    is_withheld_for_court,
     objections_behind,
-    rule_of,
-    withholds_for_court,
+    rule_of_handling,
 )
 from krino.judges.citation.scoring.outcome import (
     Ceiling,
     Expected,
     Outcome,
     calibrate,
-    ceiling_of,
+    ceiling_of_answer,
     expected_range,
-    weigh_answer,
+    score_answer,
     withheld_range,
 )
-from krino.judges.citation.scoring.quality import mark_reasoning
+from krino.judges.citation.scoring.quality import score_reasoning
 from krino.judges.citation.verdict import AlignmentHandling, Calibration, CitationVerdict, is_faultless
-from krino.judges.citation.wording import Advised, write_notes, write_suggestions
+from krino.judges.citation.wording import Faults, write_notes, write_suggestions
 
 _CLASS_RULES = {"NATIONAL": "CIT-K1", "SPECIFIC": "CIT-K2", "GENERIC": "CIT-K3"}
 
@@ -38,25 +38,25 @@ def settle(facts: CitationFacts, labels: CitationLabels | None) -> Settlement:
     """One ruling for each of the eleven keys. Labels may be None only where the facts leave nothing open."""
     if labels is None and facts.truth.open:
         raise ValueError("labels are needed: identifiers do not decide this case")
-    outcome = weigh_answer(facts, labels)
-    ceiling = ceiling_of(outcome)
+    outcome = score_answer(facts, labels)
+    ceiling = ceiling_of_answer(outcome)
     expected = expected_range(outcome, ceiling)
     withheld = withheld_range(outcome, ceiling, expected)
-    faults = alignment_faults(outcome, withheld.low)
-    if withholds_for_court(faults):
+    faults = find_alignment_faults(outcome, withheld.low)
+    if is_withheld_for_court(faults):
         expected = withheld
     scored = _Scored(outcome, faults, expected, ceiling, *calibrate(outcome, expected, ceiling))
     rulings = {
-        **_truth_rulings(outcome),
-        **_court_rulings(scored),
-        **_confidence_rulings(scored),
-        **_reasoning_rulings(scored),
+        **_rule_on_truth(outcome),
+        **_rule_on_court(scored),
+        **_rule_on_confidence(scored),
+        **_rule_on_reasoning(scored),
     }
-    return Settlement({name: rulings[name] for name in FIELDS}, find_remarks(outcome), unread=find_unread(facts))
+    return Settlement({name: rulings[name] for name in FIELDS}, collect_findings(outcome), unread=find_unread(facts))
 
 
 class _Scored(NamedTuple):
-    """An outcome with everything that was made of it."""
+    """An outcome with the scores that follow from it."""
 
     outcome: Outcome
     faults: tuple[AlignmentHandling, ...]
@@ -67,23 +67,23 @@ class _Scored(NamedTuple):
 
     @property
     def handling(self) -> AlignmentHandling:
-        """The fault that wins, or that there is none."""
+        """The fault that takes precedence, or CORRECT_ALIGNMENT."""
         return self.faults[0] if self.faults else "CORRECT_ALIGNMENT"
 
 
 FIELDS = tuple(CitationVerdict.model_fields)
 
 
-def _truth_rulings(outcome: Outcome) -> dict[str, Ruling]:
+def _rule_on_truth(outcome: Outcome) -> dict[str, Ruling]:
     by_context = outcome.labelled and outcome.facts.truth.open and outcome.truth.signal not in ("only", "lone")
-    evidence = _truth_evidence(outcome)
+    evidence = _list_truth_evidence(outcome)
     return {
         "match_correctness": Ruling(outcome.correctness, outcome.rule, evidence, by_context),
         "correct_decision_id": Ruling(outcome.truth.id, outcome.truth.rule, evidence, by_context),
     }
 
 
-def _truth_evidence(outcome: Outcome) -> tuple[str, ...]:
+def _list_truth_evidence(outcome: Outcome) -> tuple[str, ...]:
     found = [f"decided by: {outcome.truth.signal}"]
     right = outcome.truth.candidate
     if right is not None:
@@ -94,7 +94,7 @@ def _truth_evidence(outcome: Outcome) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _court_rulings(scored: _Scored) -> dict[str, Ruling]:
+def _rule_on_court(scored: _Scored) -> dict[str, Ruling]:
     outcome, handling = scored.outcome, scored.handling
     cited, top = outcome.facts.cited, outcome.top
     evidence = (f"top match: {top.candidate.alignment.lower()}",) if top is not None else ("no match",)
@@ -107,13 +107,16 @@ def _court_rulings(scored: _Scored) -> dict[str, Ruling]:
     from_words = handling in ("MISSED_COURT_MATCH", "SKIPPED_COURT_CHECK", "CORRECT_ALIGNMENT")
     return {
         "court_alignment_handling": Ruling(
-            handling, rule_of(handling, outcome), (*evidence, *scored.faults[1:]), outcome.labelled and from_words
+            handling,
+            rule_of_handling(handling, outcome),
+            (*evidence, *scored.faults[1:]),
+            outcome.labelled and from_words,
         ),
         "cited_court_classification": Ruling(cited.classification, rule, alias),
     }
 
 
-def _confidence_rulings(scored: _Scored) -> dict[str, Ruling]:
+def _rule_on_confidence(scored: _Scored) -> dict[str, Ruling]:
     outcome, expected, ceiling = scored.outcome, scored.expected, scored.ceiling
     shown = f"confidence {outcome.percent:g} %" if outcome.top is not None else "no match"
     by_labels = outcome.labelled
@@ -128,21 +131,21 @@ def _confidence_rulings(scored: _Scored) -> dict[str, Ruling]:
     }
 
 
-def _reasoning_rulings(scored: _Scored) -> dict[str, Ruling]:
+def _rule_on_reasoning(scored: _Scored) -> dict[str, Ruling]:
     outcome = scored.outcome
     errors = find_errors(outcome, scored.faults, scored.calibration, scored.ceiling)
-    quality, lacks = mark_reasoning(outcome, errors, scored.ceiling)
+    quality, lacks = score_reasoning(outcome, errors, scored.ceiling)
     suggestions = None
     if not is_faultless(outcome.correctness, scored.calibration, scored.handling, quality):
-        advised = Advised(errors, scored.calibration, scored.expected, scored.ceiling, quality, lacks)
+        advised = Faults(errors, scored.calibration, scored.expected, scored.ceiling, quality, lacks)
         suggestions = write_suggestions(outcome, advised)
     notes = write_notes(outcome, scored.expected, scored.ceiling, errors, quality, lacks)
     by_labels = outcome.labelled
     rests_on = (*outcome.answers.words(), *(lack.says for lack in lacks))
-    told = tuple(f"{error}: {claim.words}" for error, claim in objections_behind(errors, outcome.facts))
+    shown_by = tuple(f"{error}: {claim.words}" for error, claim in objections_behind(errors, outcome.facts))
     return {
         "reasoning_quality": Ruling(quality, "CIT-Q1", rests_on, by_labels),
-        "errors": Ruling(list(errors), "CIT-E1" if errors != ("NONE",) else "CIT-E2", told, by_labels),
+        "errors": Ruling(list(errors), "CIT-E1" if errors != ("NONE",) else "CIT-E2", shown_by, by_labels),
         "evaluation_notes": Ruling(notes, "CIT-W1", (), by_labels),
         "improvement_suggestions": Ruling(suggestions, "CIT-W2" if suggestions else "CIT-W3", (), by_labels),
     }

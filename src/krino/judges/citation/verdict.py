@@ -42,7 +42,7 @@ Percent = Annotated[int, Field(ge=0, le=100)]
 
 
 def is_faultless(correctness: str, calibration: str, alignment: str, quality: int) -> bool:
-    """Whether there is nothing to improve: then, and only then, the suggestions are null."""
+    """Is there nothing to improve? Exactly then the suggestions are null."""
     return (
         correctness in RIGHT
         and calibration == "WELL_CALIBRATED"
@@ -69,9 +69,9 @@ class CitationVerdict(BaseModel):
     improvement_suggestions: Annotated[str, Field(min_length=1)] | None
 
     @model_validator(mode="after")
-    def _keeps_the_rules(self) -> Self:
+    def _check_rules(self) -> Self:
         if "NONE" in self.errors and len(self.errors) > 1:
-            raise ValueError("errors: NONE stands alone")
+            raise ValueError("errors: NONE excludes all others")
         if len(set(self.errors)) != len(self.errors):
             raise ValueError("errors: each type at most once")
         if self.expected_confidence_range[0] > self.expected_confidence_range[1]:

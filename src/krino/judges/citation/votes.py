@@ -13,7 +13,7 @@ from krino.judges.citation.case import CitationCase
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.labels import CitationLabels, Reasoning, Subject, YesNo
 from krino.judges.citation.local import reasoning_by_words
-from krino.judges.citation.scoring.outcome import weigh_answer
+from krino.judges.citation.scoring.outcome import score_answer
 from krino.judges.citation.verdict import RIGHT
 from krino.judges.shuffling import shuffled
 
@@ -24,7 +24,7 @@ _NOBODY = Subject(candidate=None, strength="none", quote=None)
 def reorder(
     case: CitationCase, facts: CitationFacts, draw: Random
 ) -> Reordered[CitationCase, CitationFacts, CitationLabels] | None:
-    """Shuffles and renumbers the candidates as shown; the order of the facts does not depend on the record."""
+    """Shuffles and renumbers the shown candidates; the order of the facts does not depend on the record."""
     order = shuffled(len(facts.shown), draw)
     if order is None:
         return None
@@ -40,20 +40,25 @@ def reorder(
 
 
 def join_votes(facts: CitationFacts, ballots: Sequence[CitationLabels]) -> Joined[CitationLabels]:
-    """Raises `CannotJudge` where a tie would make the answer right that all who are tied call wrong."""
+    """Joins the labels by majority.
+
+    Raises `CannotJudge` if a tie would make an answer right that all tied seats call wrong.
+    """
     ties: list[str] = []
-    _refuse_to_be_kinder(facts, ballots)
-    subject = _subject([ballot.subject for ballot in ballots], ties)
+    _refuse_lenient_tie(facts, ballots)
+    subject = _join_subjects([ballot.subject for ballot in ballots], ties)
     by_words = reasoning_by_words(facts)
     answers = {
-        name: _answer(name, [getattr(ballot.reasoning, name) for ballot in ballots], getattr(by_words, name), ties)
+        name: _join_answers(
+            name, [getattr(ballot.reasoning, name) for ballot in ballots], getattr(by_words, name), ties
+        )
         for name in Reasoning.model_fields
     }
     return Joined(CitationLabels(subject=subject, reasoning=Reasoning(**answers)), tuple(ties))
 
 
-def _refuse_to_be_kinder(facts: CitationFacts, ballots: Sequence[CitationLabels]) -> None:
-    """Seats that point to different candidates may still agree that the matcher took none of these."""
+def _refuse_lenient_tie(facts: CitationFacts, ballots: Sequence[CitationLabels]) -> None:
+    """Refuses a tie between different candidates if all tied seats agree that the matcher's answer is wrong."""
     candidates = [ballot.subject.candidate for ballot in ballots]
     best = leaders(candidates)
     if len(best) == 1:
@@ -61,18 +66,18 @@ def _refuse_to_be_kinder(facts: CitationFacts, ballots: Sequence[CitationLabels]
     tied = [ballot for ballot in ballots if ballot.subject.candidate in best]
     nobody = ballots[0].model_copy(update={"subject": _NOBODY})
     if _is_right(facts, nobody) and not any(_is_right(facts, ballot) for ballot in tied):
-        told = f"subject.candidate: {spell(candidates)}"
         raise CannotJudge(
-            f"the seats are evenly split: {told}; all call the answer wrong, but not for the same decision"
+            f"the seats are evenly split: subject.candidate: {spell(candidates)}; all call the answer wrong, but not "
+            "for the same decision"
         )
 
 
 def _is_right(facts: CitationFacts, labels: CitationLabels) -> bool:
-    return weigh_answer(facts, labels).correctness in RIGHT
+    return score_answer(facts, labels).correctness in RIGHT
 
 
-def _subject(votes: Sequence[Subject], ties: list[str]) -> Subject:
-    """The candidate first; its strength and quotation come only from seats that chose it."""
+def _join_subjects(votes: Sequence[Subject], ties: list[str]) -> Subject:
+    """Decides the candidate first; strength and quotation come only from seats that chose it."""
     candidates = [vote.candidate for vote in votes]
     best = leaders(candidates)
     if len(best) > 1:
@@ -87,8 +92,8 @@ def _subject(votes: Sequence[Subject], ties: list[str]) -> Subject:
     return min((vote for vote in chosen if vote.strength == strength), key=canonical)
 
 
-def _answer(name: str, votes: Sequence[YesNo], by_words: YesNo, ties: list[str]) -> YesNo:
-    """Where the seats are split, the words decide, as they do in a case that no labeller is asked about."""
+def _join_answers(name: str, votes: Sequence[YesNo], by_words: YesNo, ties: list[str]) -> YesNo:
+    """Decides one question; a tie is decided by the words, as in a case that no labeller is asked about."""
     answers = [vote.yes for vote in votes]
     best = leaders(answers)
     if len(best) > 1:

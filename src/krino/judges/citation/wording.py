@@ -12,7 +12,7 @@ from krino.judges.citation.belgium.courts import Court, CourtRef, Other, Unknown
 from krino.judges.citation.scoring.candidates import Cited
 from krino.judges.citation.scoring.errors import court_code_contradicts
 from krino.judges.citation.scoring.outcome import Ceiling, Expected, Outcome
-from krino.judges.citation.scoring.quality import Lack
+from krino.judges.citation.scoring.quality import Deduction
 from krino.judges.citation.scoring.truth import Signal
 from krino.judges.citation.verdict import GOOD_REASONING, RIGHT, Calibration, ErrorType
 
@@ -32,7 +32,7 @@ _TRUTH_WORDS: dict[Signal, str] = {
     "ecli": "The cited ECLI decides: it is that of {id}.",
     "number": "The case number decides: {id} carries it{slip}.",
     "only": "The court decides: {id} is the only candidate that it leaves.",
-    "lone": "{id} is the only aligned candidate left, and without a known number: nothing speaks against it.",
+    "lone": "{id} is the only aligned candidate left, and without a known number: nothing contradicts it.",
     "context": "The context decides: the snippet points to {id} ({strength}).",
     "numbers_differ": "The case number decides: every aligned candidate carries another number, and the context "
     "supports none strongly, so none of them is the cited decision.",
@@ -43,8 +43,8 @@ _TRUTH_WORDS: dict[Signal, str] = {
 }
 
 
-def court_words(court: CourtRef) -> str:
-    """A court in words that do not depend on how, or in which language, it was written."""
+def describe_court(court: CourtRef) -> str:
+    """Describes a court, independent of the language and spelling in which it was written."""
     if isinstance(court, Court):
         kind = court.type.replace("_", " ")
         kind += "" if kind.endswith(_COURT_WORDS) else " court"
@@ -56,7 +56,7 @@ def court_words(court: CourtRef) -> str:
     return "not recognised"
 
 
-def truth_words(outcome: Outcome) -> str:
+def describe_truth(outcome: Outcome) -> str:
     truth = outcome.truth
     if truth.undecided and len(truth.contenders) == 1:
         name = truth.contenders[0].id or "one candidate"
@@ -64,15 +64,16 @@ def truth_words(outcome: Outcome) -> str:
             f"{name} is the only aligned candidate left, but nothing confirms the cited number and the context "
             "does not support it: for review."
         )
-        return words + _fast_path(outcome)
-    slip = " but for a slip" if truth.candidate is not None and truth.candidate.relation in _SLIPS else ""
+        return words + _note_fast_path(outcome)
+    slip = " apart from a slip" if truth.candidate is not None and truth.candidate.relation in _SLIPS else ""
     words = _TRUTH_WORDS[truth.signal].format(id=truth.id or "one", slip=slip, strength=truth.strength)
     if truth.signal == "only" and outcome.facts.other_division:
         words = f"The division decides: {truth.id or 'one'} is the only candidate of the cited court that it leaves."
-    return words + _fast_path(outcome)
+    return words + _note_fast_path(outcome)
 
 
-def _fast_path(outcome: Outcome) -> str:
+def _note_fast_path(outcome: Outcome) -> str:
+    """A sentence for cases whose list of candidates was not kept."""
     if outcome.facts.complete:
         return ""
     return " The list of candidates was not kept (fast path): judged from the citation and the match itself."
@@ -80,22 +81,22 @@ def _fast_path(outcome: Outcome) -> str:
 
 @cache
 def place_name(place: str) -> str:
-    """A place as it is written there, in both languages where it has two."""
+    """The name of a place in its own language; Brussels in both."""
     row = next(row for row in belgian_table("places")["place"] if row["id"] == place)
     if place == "bruxelles":
         return f"{row['fr']}/{row['nl']}"
     return str(row["nl"] if row["ressort"] in _DUTCH_RESSORTS else row["fr"])
 
 
-def classification_words(cited: Cited) -> str:
-    """The cited court, its class, and why it is of that class."""
-    source = {"ecli": ", read from the cited ECLI", "number": ", told by the form of the case number"}
-    why = _class_reason(cited)
+def describe_classification(cited: Cited) -> str:
+    """Describes the cited court, its class and the reason for it."""
+    source = {"ecli": ", read from the cited ECLI", "number": ", known by the form of the case number"}
+    why = _explain_class(cited)
     read = source.get(cited.court_from, "")
-    return f"Cited court: {court_words(cited.court)}{read} ({cited.classification}: {why})."
+    return f"Cited court: {describe_court(cited.court)}{read} ({cited.classification}: {why})."
 
 
-def _class_reason(cited: Cited) -> str:
+def _explain_class(cited: Cited) -> str:
     if isinstance(cited.court, Unknown):
         return "a name that is not understood names no jurisdiction"
     return {
@@ -111,10 +112,10 @@ def write_notes(
     ceiling: Ceiling | None,
     errors: Sequence[ErrorType],
     quality: int,
-    lacks: Sequence[Lack],
+    lacks: Sequence[Deduction],
 ) -> str:
-    """What the court is and why, what decided, what the matcher did, and what it did wrong."""
-    parts = [classification_words(outcome.facts.cited), truth_words(outcome), *_answer_words(outcome)]
+    """Writes the evaluation notes: the cited court, what decided, what the matcher did, and what it did wrong."""
+    parts = [describe_classification(outcome.facts.cited), describe_truth(outcome), *_describe_answer(outcome)]
     if outcome.top is not None:
         limit = f", ceiling {ceiling.cap} %" if ceiling is not None else ""
         parts.append(
@@ -129,8 +130,8 @@ def write_notes(
     return " ".join(parts)
 
 
-def _answer_words(outcome: Outcome) -> list[str]:
-    """What the matcher returned: the court and the date of its first match, or nothing."""
+def _describe_answer(outcome: Outcome) -> list[str]:
+    """Describes the first match by its court and date."""
     top, cited = outcome.top, outcome.facts.cited
     if top is None:
         return ["The matcher returned no match."]
@@ -139,24 +140,24 @@ def _answer_words(outcome: Outcome) -> list[str]:
     if found.other_date and found.date is not None and cited.date is not None:
         words.append(f"It is of {found.date.isoformat()}, the citation of {cited.date.isoformat()}.")
     if court_code_contradicts(found, cited):
-        words.append(f"The code in its ECLI stands for another court: {court_words(found.coded)}.")
+        words.append(f"The code in its ECLI stands for another court: {describe_court(found.coded)}.")
     return words
 
 
 @dataclass(frozen=True, slots=True)
-class Advised:
-    """What went wrong in a case, as far as advice depends on it."""
+class Faults:
+    """What went wrong in a case, for the suggestions."""
 
     errors: tuple[ErrorType, ...]
     calibration: Calibration
     expected: Expected
     ceiling: Ceiling | None
     quality: int
-    lacks: tuple[Lack, ...]
+    lacks: tuple[Deduction, ...]
 
 
-def write_suggestions(outcome: Outcome, advised: Advised) -> str:
-    """The most specific advice first, three sentences at most."""
+def write_suggestions(outcome: Outcome, advised: Faults) -> str:
+    """Writes at most three suggestions, the most specific first."""
     words = table("suggestions")
     cap = advised.ceiling.text if advised.ceiling is not None else ""
     advice = [words["errors"][error].format(ceiling=cap) for error in advised.errors if error in words["errors"]]

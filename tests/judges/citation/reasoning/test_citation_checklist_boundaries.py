@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from citation_cases import CASSATION, by_hand, candidate, citation, match, study
-from krino.judges.citation.local import Answers, answers_by_words, answers_of, reasoning_by_words
+from krino.judges.citation.local import Answers, answer_by_words, choose_answers, reasoning_by_words
 
 ONE, TWO = CASSATION.format(1), CASSATION.format(2)
 APPEAL = "ECLI:BE:CALIE:2018:ARR.20180315.3"
@@ -25,7 +25,7 @@ def answers(
 ) -> Answers:
     rows = [candidate(name, court, carried) for name, court in listed]
     answer: dict[str, Any] = {"matches": [match(listed[0][0], 0.5, reason)]} if matched else {"no_match_reason": reason}
-    return answers_by_words(study(citation("Cass.", number, candidates=rows) | answer))
+    return answer_by_words(study(citation("Cass.", number, candidates=rows) | answer))
 
 
 @pytest.mark.parametrize(
@@ -112,19 +112,19 @@ def test_context_and_other_candidates_count_where_they_are_named() -> None:
 
 def test_the_answers_of_a_labeller_count_before_those_of_the_words() -> None:
     facts = study(citation("Cass.", candidates=[candidate(*SAME)], matches=[match(ONE, 0.5, "Court aligned.")]))
-    assert answers_of(facts, None) == answers_by_words(facts)
-    assert answers_of(facts, by_hand()) == Answers(True, True, True, True, True, True)
+    assert choose_answers(facts, None) == answer_by_words(facts)
+    assert choose_answers(facts, by_hand()) == Answers(True, True, True, True, True, True)
     for place, name in enumerate(Answers._fields):
-        assert answers_of(facts, by_hand(no=(name,))) == Answers(*(at != place for at in range(6)))
+        assert choose_answers(facts, by_hand(no=(name,))) == Answers(*(at != place for at in range(6)))
 
 
 def test_the_answers_are_shown_with_yes_or_no_in_evidence_and_as_labels() -> None:
     facts = study(citation("Cass.", candidates=[candidate(*SAME)], matches=[match(ONE, 0.5, "Court aligned.")]))
-    assert answers_by_words(facts).words() == (
+    assert answer_by_words(facts).words() == (
         "court first: yes",
         "FR/NL as one: yes",
         "number compared: no",
-        "missing told from mismatched: yes",
+        "missing kept apart from mismatched: yes",
         "context cited: no",
         "others rejected: no",
     )

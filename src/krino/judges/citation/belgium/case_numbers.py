@@ -28,7 +28,7 @@ _RANK: dict[Relation, int] = {
 
 
 class CaseNumber(NamedTuple):
-    """One case number; what its family does not have is None, and `alternative` is a second reading."""
+    """One case number; parts that its family lacks are None. `alternative`: a second reading as year and sequence."""
 
     family: Family
     text: str
@@ -44,19 +44,19 @@ class CaseNumber(NamedTuple):
 
     @property
     def key(self) -> tuple[str | int | None, ...]:
-        """What makes the number, apart from its spelling and its language letter."""
+        """The number without its spelling and its language letter, for comparison."""
         return (self.family, self.office, self.matter, self.year, self.register, self.sequence, self.suffix)
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """How two case numbers relate, and the reason in a sentence."""
+    """How two case numbers relate, and why."""
 
     relation: Relation
     why: str
 
 
-# A digit, or a letter that is mistyped for one; the letter must be next to a digit to be read so.
+# A digit, or a letter mistyped for one next to a digit.
 _D = "[0-9OIL]"
 _N = r"(?:[0-9]{1,3}(?:[. ][0-9]{3})+|[0-9OIL]{1,7})"
 _WHOLE = "[0-9]{1,3}(?:[. ][0-9]{3})+|[0-9][0-9OIL]{0,8}|O[0-9OIL]{2,8}"
@@ -65,12 +65,12 @@ _S = " {0,2}"
 _GAP = f"{_S}[., /-]{_S}"
 _MATTER = "([ACDEFGHMPS])"
 _LANGUAGE = "([FN])[VT]?"
-# "F/" and "N/" may end one Cassation number before the next of a list; any other slash is inside a number.
+# In a list, "F/" and "N/" may end one Cassation number before the next; any other slash is part of a number.
 _START = r"(?<![A-Z0-9])(?<![A-Z0-9]\.)(?<![0-9A-EG-MO-Z]/)"
 _END = r"(?![A-Z0-9]|[./][A-Z0-9])"
 _END_OF_CASSATION = r"(?![A-Z0-9]|\.[0-9])"
 _CASSATION_ONLY = re.compile(rf"(?:(?:RG|R\.G\.|AR|A\.R\.) )?{_MATTER}\.?([0-9]{{2}})\.?([0-9]{{4}})\.?{_LANGUAGE}")
-# Each form with its reader's name, first those that begin with a letter, then those with a digit.
+# Each form with the name of its parser, first those that begin with a letter, then those that begin with a digit.
 _LETTER_FORMS: tuple[tuple[str, str], ...] = (
     ("notice", rf"([A-Z]{{2}})[. ]?([0-9]{{2}})[. ]?([A-Z0-9]{{2}})[. ]([0-9]{{1,7}})[/-]({_YEAR}){_END}"),
     ("role", rf"(?:G/)?A[. ]{_S}([0-9]{{2,3}}\.?[0-9]{{3}}){_S}/{_S}([IVX]{{1,6}}){_S}[-.]{_S}({_N}){_END}"),
@@ -113,7 +113,7 @@ def _data() -> dict[str, list[str]]:
 
 @cache
 def _scanner() -> tuple[re.Pattern[str], tuple[tuple[str, int, int], ...]]:
-    """One alternation of all forms, and for each its reader's name and the slice of its groups."""
+    """One alternation of all forms, and for each the name of its parser and the slice of its groups."""
     parts, slices, position = [], [], 0
     for index, (name, form) in enumerate((*_LETTER_FORMS, *_DIGIT_FORMS)):
         pattern = form.replace("REGISTERS", "|".join(_data()["registers"]))
@@ -122,7 +122,7 @@ def _scanner() -> tuple[re.Pattern[str], tuple[tuple[str, int, int], ...]]:
         slices.append((name, position + 1, position + 1 + groups))
         position += groups + 1
     letter, digit = parts[: len(_LETTER_FORMS)], parts[len(_LETTER_FORMS) :]
-    # The two looks ahead spare most positions the attempt at eighteen forms.
+    # The two lookaheads save trying eighteen forms at most positions.
     first = f"(?=[A-Z]{{1,3}}[./ 0-9-])(?:{'|'.join(letter)})|(?=[0-9OIL])(?:{'|'.join(digit)})"
     return re.compile(f"{_START}(?:{first})"), tuple(slices)
 
@@ -144,7 +144,7 @@ def _strip_label(match: re.Match[str]) -> str:
     return match.group() if after.isdigit() and _YEAR_BEFORE.search(before) else " "
 
 
-def _canonical(text: str) -> str:
+def _normalise(text: str) -> str:
     if not text.isascii():
         text = fold_letters(unicodedata.normalize("NFKC", text))
     return " ".join(text.upper().split())
@@ -157,15 +157,15 @@ def _absent() -> frozenset[str]:
 
 def is_absent(text: str | None) -> bool:
     """Is a field empty, or one of the phrases that mean "none"?"""
-    return text is None or _canonical(text[:_MAX_TEXT]).strip(" .,;:'\"()[]<>") in _absent() or not text.strip()
+    return text is None or _normalise(text[:_MAX_TEXT]).strip(" .,;:'\"()[]<>") in _absent() or not text.strip()
 
 
-def _digits(text: str) -> str:
+def _to_digits(text: str) -> str:
     return text.replace(".", "").replace(" ", "").translate(_LETTERS_FOR_DIGITS)
 
 
-def _mistyped(*parts: str, share: int = 2) -> bool | None:
-    """Whether letters stand for digits; None when there are not `share` times as many digits: that is no slip."""
+def _has_mistyped_digits(*parts: str, share: int = 2) -> bool | None:
+    """Do letters replace digits (O for 0)? None if there are fewer than `share` digits for each: that is no slip."""
     if not any(_SLIP.search(part) for part in parts):
         return False
     letters = sum(character in "OIL" for part in parts for character in part)
@@ -182,20 +182,20 @@ def _year(digits: str) -> int | None:
 
 def _year_in_pair(digits: str) -> int | None:
     year = _year(digits)
-    # 75/41 is number 41 of 1975: nothing was numbered in 1941 or is yet in 2041.
+    # 75/41 is number 41 of 1975: there are no such numbers of 1941, and none of 2041 yet.
     return None if year is None or year >= _TOO_LATE else year
 
 
-def _cassation(text: str, matter: str, year: str, sequence: str, language: str | None) -> list[CaseNumber]:
-    # The letters at both ends are proof enough of a number of this court, so that half of its digits may be letters.
-    slip, full = _mistyped(year, sequence, share=1 if matter and language else 2), _year(_digits(year))
+def _parse_cassation(text: str, matter: str, year: str, sequence: str, language: str | None) -> list[CaseNumber]:
+    # Letters at both ends identify a number of this court, so half of its digits may be mistyped letters.
+    slip, full = _has_mistyped_digits(year, sequence, share=1 if matter and language else 2), _year(_to_digits(year))
     if slip is None or full is None:
         return []
     return [
         CaseNumber(
             "cassation",
             text,
-            int(_digits(sequence)),
+            int(_to_digits(sequence)),
             year=full,
             matter=matter or None,
             language=language or None,
@@ -204,85 +204,85 @@ def _cassation(text: str, matter: str, year: str, sequence: str, language: str |
     ]
 
 
-def _old(text: str, matter: str, sequence: str, language: str) -> list[CaseNumber]:
+def _parse_old_cassation(text: str, matter: str, sequence: str, language: str) -> list[CaseNumber]:
     return [CaseNumber("cassation_old", text, int(sequence), matter=matter, language=language)]
 
 
-def _roll(text: str, year: str, letters: str, sequence: str) -> list[CaseNumber]:
-    slip, first, last = _mistyped(year, sequence), _year(_digits(year)), _year(_digits(sequence))
+def _parse_roll(text: str, year: str, letters: str, sequence: str) -> list[CaseNumber]:
+    slip, first, last = _has_mistyped_digits(year, sequence), _year(_to_digits(year)), _year(_to_digits(sequence))
     if slip is None or (first is None and last is None):
         return []
     if first is None:
-        return [CaseNumber("roll", text, int(_digits(year)), year=last, register=letters, repaired=slip)]
+        return [CaseNumber("roll", text, int(_to_digits(year)), year=last, register=letters, repaired=slip)]
     # "15/AR/2017": the year may also come last.
     swapped = len(year) == 2 and len(sequence) == 4 and last is not None
     return [
         CaseNumber(
             "roll",
             text,
-            int(_digits(sequence)),
+            int(_to_digits(sequence)),
             year=first,
             register=letters,
             repaired=slip,
-            alternative=(last, int(_digits(year))) if swapped and last is not None else None,
+            alternative=(last, int(_to_digits(year))) if swapped and last is not None else None,
         )
     ]
 
 
-def _pair(text: str, left: str, right: str) -> list[CaseNumber]:
-    slip = _mistyped(left, right)
-    a, b = _digits(left), _digits(right)
+def _parse_pair(text: str, left: str, right: str) -> list[CaseNumber]:
+    slip = _has_mistyped_digits(left, right)
+    a, b = _to_digits(left), _to_digits(right)
     first, last = _year_in_pair(a), _year_in_pair(b)
     if slip is None or (first is None and last is None):
         return []
     if first is None or last is None:
         year, sequence = (first, int(b)) if last is None else (last, int(a))
         return [CaseNumber("pair", text, sequence, year=year, repaired=slip)]
-    # Four digits beat two; of two alike the year is the last (44/00), though it could be the first.
+    # A year has four digits rather than two; of two alike the last is the year (44/00), though it could be the first.
     if len(a) > len(b):
         return [CaseNumber("pair", text, int(b), year=first, repaired=slip)]
     other = (first, int(b)) if len(a) == len(b) else None
     return [CaseNumber("pair", text, int(a), year=last, repaired=slip, alternative=other)]
 
 
-def _dash(text: str, left: str, right: str) -> list[CaseNumber]:
+def _parse_dash(text: str, left: str, right: str) -> list[CaseNumber]:
     years = [len(part) == 4 and int(part) in _YEARS for part in (left, right)]
     if (years[0] and len(right) <= 3) or (years[1] and len(left) <= 3):
-        return _pair(text, left, right)
+        return _parse_pair(text, left, right)
     return [CaseNumber("plain", part, int(part)) for part in (left, right)]
 
 
-def _role(text: str, role: str, chamber: str | None, sequence: str | None) -> list[CaseNumber]:
-    tail = str(int(_digits(sequence))) if sequence else None
-    return [CaseNumber("council_role", text, int(_digits(role)), register=chamber or None, suffix=tail)]
+def _parse_council_role(text: str, role: str, chamber: str | None, sequence: str | None) -> list[CaseNumber]:
+    tail = str(int(_to_digits(sequence))) if sequence else None
+    return [CaseNumber("council_role", text, int(_to_digits(role)), register=chamber or None, suffix=tail)]
 
 
-def _notice(text: str, office: str, kind: str, part: str, sequence: str, year: str) -> list[CaseNumber]:
-    full = _year(_digits(year))
+def _parse_notice(text: str, office: str, kind: str, part: str, sequence: str, year: str) -> list[CaseNumber]:
+    full = _year(_to_digits(year))
     if full is None:
         return []
     return [CaseNumber("notice", text, int(sequence), year=full, office=office, register=f"{kind}.{part}")]
 
 
-def _plain(text: str, number: str, suffix: str | None, language: str | None) -> list[CaseNumber]:
-    slip = _mistyped(number)
+def _parse_plain(text: str, number: str, suffix: str | None, language: str | None) -> list[CaseNumber]:
+    slip = _has_mistyped_digits(number)
     if slip is None:
         return []
-    value = int(_digits(number))
+    value = int(_to_digits(number))
     return [CaseNumber("plain", text, value, suffix=suffix, language=language, repaired=slip)]
 
 
 _READERS: dict[str, Callable[..., list[CaseNumber]]] = {
-    "notice": _notice,
-    "role": _role,
-    "cassation": _cassation,
-    "register": _roll,
-    "letter_last": lambda text, year, sequence, letter: _roll(text, year, letter, sequence),
-    "letter_first": lambda text, letter, year, sequence: _roll(text, year, letter, sequence),
-    "old": _old,
-    "pair": _pair,
-    "dash": _dash,
-    "plain": _plain,
+    "notice": _parse_notice,
+    "role": _parse_council_role,
+    "cassation": _parse_cassation,
+    "register": _parse_roll,
+    "letter_last": lambda text, year, sequence, letter: _parse_roll(text, year, letter, sequence),
+    "letter_first": lambda text, letter, year, sequence: _parse_roll(text, year, letter, sequence),
+    "old": _parse_old_cassation,
+    "pair": _parse_pair,
+    "dash": _parse_dash,
+    "plain": _parse_plain,
 }
 
 
@@ -295,7 +295,7 @@ _SHORT_LIST = re.compile(
 )
 
 
-def _spell_out(match: re.Match[str]) -> str:
+def _expand_short_list(match: re.Match[str]) -> str:
     register, cassation, one_letter = match.group(1, 2), match.group(3, 4), match.group(5, 6)
     start, ends = next(pair for pair in (register, cassation, one_letter) if pair[0])
     return " ".join(start + end + (match.group(7) or "") for end in re.split(_AND, ends))
@@ -310,8 +310,8 @@ def _scan(text: str) -> list[CaseNumber]:
     return numbers
 
 
-def _only_the_case(numbers: list[CaseNumber]) -> list[CaseNumber]:
-    """Without the loose figures (report numbers, pages) that surround a number of a firmer form."""
+def _drop_loose_numbers(numbers: list[CaseNumber]) -> list[CaseNumber]:
+    """Drops loose figures (report numbers, pages) beside a number of a clearer form."""
     families = {number.family for number in numbers}
     loose: set[Family] = set()
     if families & {"cassation", "cassation_old", "notice", "roll"}:
@@ -321,8 +321,8 @@ def _only_the_case(numbers: list[CaseNumber]) -> list[CaseNumber]:
     return [number for number in numbers if number.family not in loose]
 
 
-def _whole(numbers: list[CaseNumber], text: str) -> list[CaseNumber]:
-    """Without a last item that was cut off where a list was stored in a field too short for it."""
+def _drop_truncated(numbers: list[CaseNumber], text: str) -> list[CaseNumber]:
+    """Drops the last item of a list if it was truncated because the field was too short."""
     last = numbers[-1]
     cut = last.family == "cassation" and last.language is None and len(last.text.rpartition(".")[2]) < 4
     if len(numbers) > 1 and cut and numbers[0].language and text.endswith(last.text):
@@ -330,7 +330,7 @@ def _whole(numbers: list[CaseNumber], text: str) -> list[CaseNumber]:
     return numbers
 
 
-def _unread(text: str) -> tuple[CaseNumber, ...]:
+def _parse_unknown(text: str) -> tuple[CaseNumber, ...]:
     signs = "".join(character for character in text if character.isalnum())
     return (CaseNumber("other", signs, 0),) if any(sign.isdigit() for sign in signs) else ()
 
@@ -342,10 +342,10 @@ def _parse(text: str) -> tuple[CaseNumber, ...]:
         matter, year, sequence, language = simple.groups()
         number = text[simple.start(1) :]
         return (CaseNumber("cassation", number, int(sequence), full_year(year), matter, language=language),)
-    canonical = _canonical(text)
+    canonical = _normalise(text)
     if canonical.strip(" .,;:'\"()[]<>") in _absent():
         return ()
-    canonical = _SHORT_LIST.sub(_spell_out, canonical)
+    canonical = _SHORT_LIST.sub(_expand_short_list, canonical)
     numbers = _scan(_labels().sub(_strip_label, canonical))
     if len(numbers) > 1 and _DATE_LIKE.search(canonical):
         dateless = canonical
@@ -354,14 +354,14 @@ def _parse(text: str) -> tuple[CaseNumber, ...]:
         if dateless != canonical:
             numbers = _scan(_labels().sub(_strip_label, dateless))
     if not numbers:
-        return _unread(canonical)
+        return _parse_unknown(canonical)
     if len(numbers) == 1:
         return tuple(numbers)
-    return tuple(dict.fromkeys(_whole(_only_the_case(numbers), canonical)))
+    return tuple(dict.fromkeys(_drop_truncated(_drop_loose_numbers(numbers), canonical)))
 
 
 def parse_case_numbers(text: str | None) -> tuple[CaseNumber, ...]:
-    """Every case number in a field: joined ones are split, labels and loose figures are dropped."""
+    """Parses every case number in a field: splits lists, drops labels and loose figures."""
     return _parse(text[:_MAX_TEXT]) if text else ()
 
 
@@ -379,7 +379,7 @@ def _relate_language(a: CaseNumber, b: CaseNumber) -> tuple[Relation, str]:
     if a.language != b.language and a.language and b.language:
         return "PARTIAL", "only the language letter differs"
     if a.repaired or b.repaired:
-        return "FUZZY", "equal once a letter is read as the digit it looks like"
+        return "FUZZY", "equal if a letter is read as the digit it looks like"
     if a.language != b.language:
         return "FUZZY", "one number lacks the language letter"
     return "NORMALISED", "same number, written differently"
@@ -390,7 +390,7 @@ def _relate_roll(a: CaseNumber, b: CaseNumber) -> tuple[Relation, str]:
         readings = {(a.year, a.sequence), (b.year, b.sequence)}
         swapped = a.alternative if b.alternative is None else b.alternative if a.alternative is None else None
         if swapped in readings and a.register == b.register:
-            return "FUZZY", "equal once year and sequence number change places"
+            return "FUZZY", "equal if year and sequence number are swapped"
         return "DIFFERENT", "the year or the sequence number differs"
     if a.register != b.register:
         if a.register and b.register:
@@ -400,7 +400,7 @@ def _relate_roll(a: CaseNumber, b: CaseNumber) -> tuple[Relation, str]:
 
 
 def _relate_tailed(a: CaseNumber, b: CaseNumber) -> tuple[Relation, str]:
-    """Plain numbers and Council of State roles: a number and perhaps a tail (bis; chamber and its number)."""
+    """Compares plain numbers and Council of State roles: a number and perhaps a suffix (bis; a chamber)."""
     if a.sequence != b.sequence:
         return "DIFFERENT", "the number differs"
     if (a.register, a.suffix) != (b.register, b.suffix):
@@ -424,7 +424,7 @@ def _relate_key(a: CaseNumber, b: CaseNumber) -> tuple[Relation, str]:
 
 def _relate_unread(a: CaseNumber, b: CaseNumber) -> tuple[Relation, str]:
     if a.text == b.text:
-        return "NORMALISED", "same signs, though of no known form"
+        return "NORMALISED", "the same characters, of no known form"
     return "INCOMPARABLE", "neither number has a known form"
 
 
@@ -467,13 +467,13 @@ def _compare(a: str, b: str) -> Comparison:
 
 
 def compare(a: str | None, b: str | None) -> Comparison:
-    """How two case-number fields relate; of joined numbers, the pair that agrees best decides."""
+    """Compares two case-number fields; of lists, the pair that agrees best decides."""
     if not a or not b:
         return Comparison("INCOMPARABLE", "a number is missing")
     return _compare(a[:_MAX_TEXT], b[:_MAX_TEXT])
 
 
-def _judgment_of_constitutional_court(number: CaseNumber, ecli: Ecli) -> Relation:
+def _compare_with_constitutional_court(number: CaseNumber, ecli: Ecli) -> Relation:
     if number.family == "plain":
         # A bare number may be a role number, so it can support a judgment but not contradict it.
         return "PARTIAL" if number.sequence == ecli.number else "INCOMPARABLE"
@@ -484,7 +484,7 @@ def _judgment_of_constitutional_court(number: CaseNumber, ecli: Ecli) -> Relatio
     return "FUZZY" if number.alternative == (ecli.year, ecli.number) else "DIFFERENT"
 
 
-def _judgment_of_council_of_state(number: CaseNumber, ecli: Ecli) -> Relation:
+def _compare_with_council_of_state(number: CaseNumber, ecli: Ecli) -> Relation:
     if number.family != "plain":
         return "INCOMPARABLE"
     if number.sequence != ecli.number:
@@ -493,9 +493,9 @@ def _judgment_of_council_of_state(number: CaseNumber, ecli: Ecli) -> Relation:
 
 
 def compare_with_ecli(number: str | None, ecli: Ecli) -> Relation:
-    """How a cited judgment number relates to an ECLI whose ordinal is one; role numbers do not compare."""
+    """Compares a cited judgment number with the one in an ECLI; role numbers cannot be compared."""
     court = code_aliases().get(ecli.court_code, ecli.court_code)
-    judge = {"GHCC": _judgment_of_constitutional_court, "RVSCE": _judgment_of_council_of_state}.get(court)
+    judge = {"GHCC": _compare_with_constitutional_court, "RVSCE": _compare_with_council_of_state}.get(court)
     if judge is None or ecli.country != "BE" or ecli.number is None:
         return "INCOMPARABLE"
     relations = [judge(parsed, ecli) for parsed in parse_case_numbers(number)]

@@ -4,7 +4,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final, Literal, TypeAlias
 
-from krino.judges.citation.belgium.court_reading import Reading, read_court, spellings
+from krino.judges.citation.belgium.court_name_parts import Reading, parse_court_name, suggest_spellings
 from krino.judges.citation.belgium.gazetteer import (
     CodeMeaning,
     Cue,
@@ -42,7 +42,7 @@ class Court:
     abbreviated: bool
     other_types: tuple[str, ...] = ()
     mended: tuple[str, ...] = ()
-    """Typing errors that had to be mended to read the name, as `written → read`."""
+    """Typing errors that were corrected to read the name, as `written → read`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Other:
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """Text that names no court we know."""
+    """Text that names no known court."""
 
     text: str
 
@@ -68,31 +68,31 @@ CourtRef: TypeAlias = Court | Other | Unknown
 
 
 def resolve_court(text: str | None) -> CourtRef:
-    """The court a string names; a number inside the string counts."""
+    """Resolves the court that a text names; a case number inside the text counts."""
     return _resolve(text or "", numbered=False, year=None)
 
 
 def resolve_court_in_citation(text: str | None, case_number: str | None, year: int | None = None) -> CourtRef:
-    """The court a string names, with the cited number and year settling aliases of two courts."""
+    """Resolves the cited court; number and year decide between the two courts of an ambiguous alias."""
     numbered = bool(case_number) and is_constitutional_number(case_number or "")
     return _resolve(text or "", numbered=numbered, year=year)
 
 
 @lru_cache(maxsize=4096)
 def court_of_ecli_code(code: str) -> CourtRef:
-    """The court behind the court part of a Belgian ECLI, codes written by mistake included."""
+    """Resolves the court code of a Belgian ECLI; codes written by mistake are known too."""
     gaz = gazetteer()
     key = code.strip().upper()
     meaning = gaz.codes.get(key)
-    return Unknown(code) if meaning is None else _court_of_meaning(key, meaning, gaz)
+    return Unknown(code) if meaning is None else _make_court_of_code(key, meaning, gaz)
 
 
 def alignment(cited: CourtRef, candidate: CourtRef) -> Alignment:
-    """Whether the candidate's court is the cited one, another of its type, or of another type."""
+    """Compares the candidate's court with the cited one: the same, another of its type, or of another type."""
     if isinstance(cited, Unknown) or isinstance(candidate, Unknown):
         return "UNKNOWN"
     if isinstance(cited, Other) or isinstance(candidate, Other):
-        return _aligned_bodies(cited, candidate)
+        return _align_bodies(cited, candidate)
     if cited.type != candidate.type and not _share_a_type(cited, candidate):
         return "OTHER_TYPE"
     if cited.classification != "SPECIFIC":
@@ -102,10 +102,10 @@ def alignment(cited: CourtRef, candidate: CourtRef) -> Alignment:
     if cited.place == candidate.place:
         two_courts = cited.language and candidate.language and cited.language != candidate.language
         return "OTHER_JURISDICTION" if two_courts else "SAME"
-    return "UNKNOWN" if _one_holds_the_other(cited, candidate) else "OTHER_JURISDICTION"
+    return "UNKNOWN" if _is_canton_and_district(cited, candidate) else "OTHER_JURISDICTION"
 
 
-def _aligned_bodies(cited: Court | Other, candidate: Court | Other) -> Alignment:
+def _align_bodies(cited: Court | Other, candidate: Court | Other) -> Alignment:
     if not (isinstance(cited, Other) and isinstance(candidate, Other) and cited.body == candidate.body):
         return "OTHER_TYPE"
     two_bodies = cited.language and candidate.language and cited.language != candidate.language
@@ -116,8 +116,8 @@ def _share_a_type(one: Court, other: Court) -> bool:
     return bool({one.type, *one.other_types} & {other.type, *other.other_types})
 
 
-def _one_holds_the_other(one: Court, other: Court) -> bool:
-    """Whether a canton is set against its district, a type whose courts are not listed: undecidable."""
+def _is_canton_and_district(one: Court, other: Court) -> bool:
+    """Is one place a canton and the other its district? Such courts are not listed, so this stays undecided."""
     gaz = gazetteer()
     if one.type == _CANTON_TYPE and not {one.alias, other.alias} & gaz.codes.keys():
         return False  # only a code stands for a district; a name is that of a canton
@@ -128,30 +128,30 @@ def _one_holds_the_other(one: Court, other: Court) -> bool:
 
 @lru_cache(maxsize=16_384)
 def _resolve(text: str, *, numbered: bool, year: int | None) -> CourtRef:
-    """As it is written; where that names no court, or no place, with typing errors mended."""
+    """Resolves a name as written; if that gives no court or no place, with typing errors corrected."""
     found = _resolve_written(text, numbered=numbered, year=year)
     if isinstance(found, Other) or (isinstance(found, Court) and found.classification != "GENERIC"):
         return found
     mended = [
         (spelling, _resolve_written(spelling.text, numbered=numbered, year=year))
-        for spelling in spellings(text, places_only=isinstance(found, Court))
+        for spelling in suggest_spellings(text, places_only=isinstance(found, Court))
     ]
-    readings = [(spelling, court) for spelling, court in mended if _says_more(court, found)]
+    readings = [(spelling, court) for spelling, court in mended if _improves_on(court, found)]
     if not readings or len({identity(court) for _, court in readings}) > 1:
         return found
     spelling, court = readings[0]
     return court if isinstance(court, Unknown) else replace(court, mended=spelling.changes)
 
 
-def _says_more(mended: CourtRef, written: CourtRef) -> bool:
-    """Whether mending a word made a court of nothing, or added the place to a court that had none."""
+def _improves_on(mended: CourtRef, written: CourtRef) -> bool:
+    """Does the corrected reading find a court, or add the place that the court lacked?"""
     if isinstance(written, Court):
         return isinstance(mended, Court) and mended.type == written.type and mended.place is not None
     return not isinstance(mended, Unknown)
 
 
 def identity(court: CourtRef) -> tuple[object, ...]:
-    """What two readings of one court have in common; empty for text that names none."""
+    """A key that is the same for all names of a court; empty for text that names none."""
     if isinstance(court, Court):
         return court.type, court.place, court.language
     return (court.body, court.language) if isinstance(court, Other) else ()
@@ -159,18 +159,18 @@ def identity(court: CourtRef) -> tuple[object, ...]:
 
 def _resolve_written(text: str, *, numbered: bool, year: int | None) -> CourtRef:
     gaz = gazetteer()
-    reading = read_court(text, gaz)
+    reading = parse_court_name(text, gaz)
     if reading is None:
-        return _court_of_embedded_code(text, gaz) or Unknown(text)
+        return _resolve_embedded_code(text, gaz) or Unknown(text)
     if reading.head is None:
-        return _bare_seat(reading, gaz) or Unknown(text)
+        return _resolve_bare_seat(reading, gaz) or Unknown(text)
     head = reading.head
     if head.kind == "not_court":
         return Unknown(text)
     if head.kind == "other":
-        return _other(head.target, head.text, reading.language, gaz)
+        return _make_other(head.target, head.text, reading.language, gaz)
     if reading.abroad:
-        return _other(reading.abroad, head.text, None, gaz)
+        return _make_other(reading.abroad, head.text, None, gaz)
     numbered = numbered or names_constitutional_number(text)
     year = latest_year(text) or year
     placed = bool(reading.place or reading.division or head.fixed_place)
@@ -178,66 +178,66 @@ def _resolve_written(text: str, *, numbered: bool, year: int | None) -> CourtRef
         return Unknown(text)
     if head.need == "context" and not (placed or numbered or year):
         return Unknown(text)
-    return _court(_type_meant(head, placed, numbered, year), head, reading, gaz)
+    return _make_court(_choose_type(head, placed, numbered, year), head, reading, gaz)
 
 
-def _other(body: str, alias: str, language: str | None, gaz: Gazetteer) -> Other:
-    """A body that exists once is of its kind alone; one that exists in each language may be left open."""
+def _make_other(body: str, alias: str, language: str | None, gaz: Gazetteer) -> Other:
+    """A body outside the courts; one that exists in each language is GENERIC if the language is open."""
     row = gaz.bodies[body]
     if not row.by_language:
         return Other(body, alias, ecli_codes=row.ecli_codes)
     return Other(body, alias, language, "SPECIFIC" if language else "GENERIC", row.ecli_codes)
 
 
-def _type_meant(head: Head, placed: bool, numbered: bool, year: int | None) -> str:
-    if head.trap is None:
+def _choose_type(head: Head, placed: bool, numbered: bool, year: int | None) -> str:
+    if head.ambiguity is None:
         return head.target
     if placed:
-        return head.trap.place
+        return head.ambiguity.place
     if numbered:
-        return head.trap.number
+        return head.ambiguity.number
     if year is not None and year > _LAST_YEAR_OF_ARBITRATION_COURT:
-        return head.trap.later
-    return head.trap.otherwise
+        return head.ambiguity.later
+    return head.ambiguity.otherwise
 
 
-def _court(court_type: str, head: Head, reading: Reading, gaz: Gazetteer) -> Court | Other:
+def _make_court(court_type: str, head: Head, reading: Reading, gaz: Gazetteer) -> Court | Other:
     kind = gaz.types[court_type]
     named = reading.place or reading.division
-    place = head.fixed_place or (_place_id(named, court_type, gaz) if named else None)
+    place = head.fixed_place or (_choose_place(named, court_type, gaz) if named else None)
     if place in kind.foreign_at and not reading.says_province:
-        return _other(kind.foreign_at[place or ""], head.text, None, gaz)
-    name_language = _only(head.languages) or (_only(named.languages) if named else None)
+        return _make_other(kind.foreign_at[place or ""], head.text, None, gaz)
+    name_language = _single(head.languages) or (_single(named.languages) if named else None)
     if kind.national or place is None:
         codes = gaz.codes_of_type.get(court_type, ())
         level: Classification = "NATIONAL" if kind.national else "GENERIC"
         return Court(court_type, None, None, None, level, codes, head.text, name_language, head.abbreviated)
-    seats = _seats_of(court_type, place, gaz)
+    seats = _find_seats(court_type, place, gaz)
     jurisdiction = seats[0].place if seats else place
     chosen = [seat for seat in seats if seat.language == reading.language] if reading.language else []
     return Court(
         type=court_type,
         place=jurisdiction,
-        division=_division(reading, place, jurisdiction, court_type, gaz),
+        division=_find_division(reading, place, jurisdiction, court_type, gaz),
         language=chosen[0].language if chosen else None,
         classification="SPECIFIC",
-        ecli_codes=_codes(chosen or seats),
+        ecli_codes=_join_codes(chosen or seats),
         alias=head.text,
         name_language=name_language,
         abbreviated=head.abbreviated,
     )
 
 
-def _place_id(cue: Cue, court_type: str, gaz: Gazetteer) -> str:
-    """The place meant where a province and a canton share a name."""
+def _choose_place(cue: Cue, court_type: str, gaz: Gazetteer) -> str:
+    """Chooses the place if a province and a canton share a name."""
     if court_type == _CANTON_TYPE:
         cantons = [place for place in cue.values if gaz.places[place].kind != "province"]
         return (cantons or list(cue.values))[0]
     return cue.values[0]
 
 
-def _seats_of(court_type: str, place: str, gaz: Gazetteer) -> tuple[Seat, ...]:
-    """The court of that type for a place: its own, else that of its district, else of its ressort."""
+def _find_seats(court_type: str, place: str, gaz: Gazetteer) -> tuple[Seat, ...]:
+    """Finds the court of a type for a place: its own, else that of its district, else of its appeal area."""
     row = gaz.places[place]
     for key in (place, row.district, row.ressort):
         seats = gaz.seats.get((court_type, key)) if key else None
@@ -246,19 +246,19 @@ def _seats_of(court_type: str, place: str, gaz: Gazetteer) -> tuple[Seat, ...]:
     return ()
 
 
-def _division(reading: Reading, place: str, jurisdiction: str, court_type: str, gaz: Gazetteer) -> str | None:
-    """The seat named, where it is finer than the court's jurisdiction or marked as a division."""
+def _find_division(reading: Reading, place: str, jurisdiction: str, court_type: str, gaz: Gazetteer) -> str | None:
+    """The division of the court: a place marked as one, or smaller than the jurisdiction."""
     if reading.division:
-        division = _place_id(reading.division, court_type, gaz)
-        seats = _seats_of(court_type, division, gaz)
+        division = _choose_place(reading.division, court_type, gaz)
+        seats = _find_seats(court_type, division, gaz)
         if not seats or seats[0].place == jurisdiction:
             return division
     finer = place != jurisdiction and gaz.places[place].kind != "province"
     return place if finer else None
 
 
-def _bare_seat(reading: Reading, gaz: Gazetteer) -> Court | None:
-    """Belgian guides cite a court of appeal by its seat alone."""
+def _resolve_bare_seat(reading: Reading, gaz: Gazetteer) -> Court | None:
+    """Resolves a court of appeal cited by its seat alone, as Belgian citation guides allow."""
     cue = reading.place
     if cue is None or (_BARE_SEAT_TYPE, cue.values[0]) not in gaz.seats:
         return None
@@ -271,13 +271,13 @@ def _bare_seat(reading: Reading, gaz: Gazetteer) -> Court | None:
         classification="SPECIFIC",
         ecli_codes=seat.ecli_codes,
         alias=seat.place,
-        name_language=_only(cue.languages),
+        name_language=_single(cue.languages),
         abbreviated=True,
     )
 
 
-def _court_of_embedded_code(text: str, gaz: Gazetteer) -> CourtRef | None:
-    """A string that is itself an ECLI or a court code."""
+def _resolve_embedded_code(text: str, gaz: Gazetteer) -> CourtRef | None:
+    """Resolves a text that is itself an ECLI or a court code."""
     found = plain_words(text)
     if found[:2] == ("ecli", "be") and len(found) > 2:
         code = found[2].upper()
@@ -286,16 +286,16 @@ def _court_of_embedded_code(text: str, gaz: Gazetteer) -> CourtRef | None:
     else:
         return None
     meaning = gaz.codes.get(code)
-    return _court_of_meaning(code, meaning, gaz) if meaning else None
+    return _make_court_of_code(code, meaning, gaz) if meaning else None
 
 
-def _court_of_meaning(code: str, meaning: CodeMeaning, gaz: Gazetteer) -> Court | Other:
+def _make_court_of_code(code: str, meaning: CodeMeaning, gaz: Gazetteer) -> Court | Other:
     if meaning.body is not None:
-        return _other(meaning.body, code, None, gaz)
+        return _make_other(meaning.body, code, None, gaz)
     court_type = meaning.types[0]
     national = gaz.types[court_type].national
     seats = gaz.seats.get((court_type, meaning.place), ()) if meaning.place else ()
-    codes = _codes([seat for seat in seats if seat.language == meaning.language])
+    codes = _join_codes([seat for seat in seats if seat.language == meaning.language])
     if national:
         codes = gaz.codes_of_type.get(court_type, ())
     return Court(
@@ -312,9 +312,9 @@ def _court_of_meaning(code: str, meaning: CodeMeaning, gaz: Gazetteer) -> Court 
     )
 
 
-def _codes(seats: tuple[Seat, ...] | list[Seat]) -> tuple[str, ...]:
+def _join_codes(seats: tuple[Seat, ...] | list[Seat]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(code for seat in seats for code in seat.ecli_codes))
 
 
-def _only(languages: frozenset[str]) -> str | None:
+def _single(languages: frozenset[str]) -> str | None:
     return next(iter(languages)) if len(languages) == 1 else None

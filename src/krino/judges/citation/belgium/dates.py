@@ -15,13 +15,13 @@ _MAX_FIELD = 400
 _CENTURY_PIVOT = 50
 _YEARS = range(1700, 2200)
 _COMBINING = "[\u0300-\u036f]?"
-# What an accented letter becomes in a lost encoding: a question mark, U+FFFD, or two Latin-1 letters.
+# What a wrong encoding makes of an accented letter: a question mark, U+FFFD, or two Latin-1 letters.
 _DAMAGED = "|\ufffd|\\?|Ã."
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A date and the half-open span of the text that spells it."""
+    """A date with its offsets in the text."""
 
     date: date
     start: int
@@ -38,7 +38,7 @@ _FOLDS = {
     code: base
     for block in (range(0xC0, 0x250), range(0x1E00, 0x1F00))
     for code in block
-    # A capital A with tilde stays: in these languages it only ever opens a damaged letter ("fÃ©vrier").
+    # A capital A with tilde stays: in these languages it only occurs in a damaged letter ("fÃ©vrier").
     if chr(code) != "Ã" and (base := _base_letter(chr(code))) != chr(code)
 } | dict.fromkeys((0x2018, 0x2019, 0x02BC), "'")
 _FOLDS |= {ord("ᵉ"): "e", ord("ʳ"): "r", ord("ᵐ"): "m"}  # raised letters, as in 1ᵉʳ
@@ -47,12 +47,12 @@ _FOLDS |= dict.fromkeys((*range(0x2010, 0x2016), 0x2212), "-")
 
 
 def fold_letters(text: str) -> str:
-    """The text with accents and typographic marks made plain, character for character (same length)."""
+    """Removes accents and typographic marks, character for character: offsets stay as they are."""
     return text if text.isascii() else text.translate(_FOLDS)
 
 
 def full_year(digits: str) -> int:
-    """The year that two or four digits stand for: 50-99 is the last century, 00-49 this one."""
+    """The year that two or four digits mean: 50-99 is the last century, 00-49 this one."""
     year = int(digits)
     if len(digits) > 2:
         return year
@@ -69,14 +69,14 @@ def _name_pattern(name: str) -> str:
 
 
 @cache
-def _data() -> tuple[dict[int, list[str]], list[str]]:
+def _month_names() -> tuple[dict[int, list[str]], list[str]]:
     raw = table("months")
     return {int(number): names for number, names in raw["months"].items()}, raw["day_suffixes"]
 
 
 @cache
 def _day_first() -> re.Pattern[str]:
-    months, suffixes = _data()
+    months, suffixes = _month_names()
     by_month = (
         f"(?P<m{number}>{'|'.join(_name_pattern(n) for n in sorted(names, key=len, reverse=True))})"
         for number, names in months.items()
@@ -94,7 +94,7 @@ def _day_first() -> re.Pattern[str]:
 
 @cache
 def _month_first() -> re.Pattern[str]:
-    months, _ = _data()
+    months, _ = _month_names()
     names = sorted((name for names in months.values() for name in names), key=len, reverse=True)
     return re.compile(
         rf"\b(?P<month>{'|'.join(re.escape(fold_letters(name)) for name in names)})\.?\s"
@@ -105,7 +105,7 @@ def _month_first() -> re.Pattern[str]:
 
 @cache
 def _month_numbers() -> dict[str, int]:
-    months, _ = _data()
+    months, _ = _month_names()
     return {fold_letters(name): number for number, names in months.items() for name in names}
 
 
@@ -120,7 +120,7 @@ _DIGIT = re.compile("[0-9]")
 _COMPACT = re.compile(r"(?P<year>[0-9]{4})(?P<dash>-?)(?P<month>[0-9]{2})(?P=dash)(?P<day>[0-9]{2})")
 
 
-def _valid(year: int, month: int, day: int) -> date | None:
+def _make_date(year: int, month: int, day: int) -> date | None:
     if year not in _YEARS:
         return None
     try:
@@ -133,34 +133,34 @@ def _found(match: re.Match[str], text: str, value: date | None) -> Found | None:
     return None if value is None else Found(value, match.start(), match.end(), text[match.start() : match.end()])
 
 
-def _named(match: re.Match[str], text: str) -> Found | None:
+def _read_day_first(match: re.Match[str], text: str) -> Found | None:
     # The month groups are the only ones named m1..m12, and exactly one of them matched.
     month = next(int(k[1:]) for k, v in match.groupdict().items() if v is not None and k[1:].isdigit())
-    return _found(match, text, _valid(full_year(match["year"].lstrip("'")), month, int(match["day"])))
+    return _found(match, text, _make_date(full_year(match["year"].lstrip("'")), month, int(match["day"])))
 
 
-def _numeric(match: re.Match[str], text: str, *, trusting: bool) -> Found | None:
+def _read_numeric(match: re.Match[str], text: str, *, trusting: bool) -> Found | None:
     if match["iso_year"]:
-        return _found(match, text, _valid(int(match["iso_year"]), int(match["iso_month"]), int(match["iso_day"])))
+        return _found(match, text, _make_date(int(match["iso_year"]), int(match["iso_month"]), int(match["iso_day"])))
     # "1.2.12" in running text is more often a paragraph than a day.
     loose = len(match["year"]) == 2 and match["sep"] != "/" and len(match["day"] + match["month"]) < 4
     if loose and not trusting:
         return None
-    return _found(match, text, _valid(full_year(match["year"]), int(match["month"]), int(match["day"])))
+    return _found(match, text, _make_date(full_year(match["year"]), int(match["month"]), int(match["day"])))
 
 
-def _month_led(match: re.Match[str], text: str) -> Found | None:
+def _read_month_first(match: re.Match[str], text: str) -> Found | None:
     month = _month_numbers()[match["month"].lower()]
-    return _found(match, text, _valid(int(match["year"]), month, int(match["day"])))
+    return _found(match, text, _make_date(int(match["year"]), month, int(match["day"])))
 
 
 def _search(text: str, *, trusting: bool) -> tuple[Found, ...]:
     plain = fold_letters(text)
     if not _DIGIT.search(plain):
         return ()
-    found = [_named(match, text) for match in _day_first().finditer(plain)]
-    found += [_numeric(match, text, trusting=trusting) for match in _NUMERIC.finditer(plain)]
-    found += [_month_led(match, text) for match in _month_first().finditer(plain)]
+    found = [_read_day_first(match, text) for match in _day_first().finditer(plain)]
+    found += [_read_numeric(match, text, trusting=trusting) for match in _NUMERIC.finditer(plain)]
+    found += [_read_month_first(match, text) for match in _month_first().finditer(plain)]
     kept: list[Found] = []
     for item in sorted((item for item in found if item), key=lambda item: (item.start, -item.end)):
         if not kept or item.start >= kept[-1].end:
@@ -169,7 +169,7 @@ def _search(text: str, *, trusting: bool) -> tuple[Found, ...]:
 
 
 def find_dates(text: str) -> tuple[Found, ...]:
-    """Every date that the text spells out, in order; impossible ones are left out."""
+    """Finds every date in a text, in order; impossible dates are left out."""
     return _search(text[:_MAX_TEXT], trusting=False)
 
 
@@ -177,11 +177,11 @@ def find_dates(text: str) -> tuple[Found, ...]:
 def _parse(text: str) -> date | None:
     compact = _COMPACT.fullmatch(text)
     if compact:
-        return _valid(int(compact["year"]), int(compact["month"]), int(compact["day"]))
+        return _make_date(int(compact["year"]), int(compact["month"]), int(compact["day"]))
     distinct = {found.date for found in _search(text, trusting=True)}
     return distinct.pop() if len(distinct) == 1 else None
 
 
 def parse_date(text: str | None) -> date | None:
-    """The one date in a field; None when there is none, when it cannot exist, or when there are several."""
+    """Parses the one date in a field; None if there is none, it cannot exist, or there are several."""
     return _parse(text.strip()[:_MAX_FIELD]) if text else None

@@ -27,7 +27,7 @@ DOCUMENT_TYPES: Mapping[str, str] = MappingProxyType(
         "RECO": "recommendation",
     }
 )
-# A document type that does not exist, and the one it is written for.
+# A document type that does not exist, and the one that is meant.
 _TYPE_MEANT = {"JUD": "JUG"}
 _RENAMED_INSTANCES = {"TC": "TE", "KH": "OR"}
 
@@ -52,15 +52,17 @@ _ECLI = re.compile(
     (?:{_ORDINAL})(?![A-Z0-9])""",
     re.VERBOSE,
 )
+ECLI_IN_TEXT = re.compile(r"ECLI:[A-Z]{2}:[A-Z0-9]{1,7}:\d{4}:[A-Z0-9.]+[A-Z0-9]", re.IGNORECASE)
+"""An identifier in running text, where only the usual spelling is certain enough."""
 _OLD_ID = re.compile(r"\s*[FN]\s?-\s?([0-9]{8})\s?-\s?([0-9]{1,4})\s*", re.IGNORECASE)
 _LETTER_O = re.compile("(?<=[0-9])O|O(?=[0-9])")
-# The most common form, as it should be written: what it says needs no further reading.
+# The most common form in its correct spelling, which needs no normalisation.
 _PLAIN = re.compile(r"ECLI:BE:([A-Z]{2,7}):([0-9]{4}):(ARR|JUG)\.([0-9]{8})\.([0-9]{1,4})")
 
 
 @cache
 def code_aliases() -> Mapping[str, str]:
-    """Court codes of the past, of other lists and of mistake, each with today's code of that court."""
+    """Former, foreign-list and mistaken court codes, each with the code of that court in use today."""
     data = table("ecli_codes")
     known = {row["code"] for row in data["code"]}
     meant = {row["code"]: row["means"] for row in data["alias"]}
@@ -72,7 +74,7 @@ def code_aliases() -> Mapping[str, str]:
 
 
 class Ecli(NamedTuple):
-    """One identifier, split into its parts; `number` is the judgment number where the ordinal carries one."""
+    """One identifier, split into its parts; `number` is the judgment number if the ordinal holds one."""
 
     text: str
     country: str
@@ -87,7 +89,7 @@ class Ecli(NamedTuple):
     warnings: tuple[str, ...] = ()
 
 
-def _day(digits: str) -> date | None:
+def _parse_day(digits: str) -> date | None:
     try:
         return date(int(digits[:4]), int(digits[4:6]), int(digits[6:]))
     except ValueError:
@@ -118,8 +120,8 @@ def _year_warnings(year: int, digits: str | None, day: date | None) -> list[str]
     return warnings
 
 
-def _ordinal(match: re.Match[str]) -> tuple[str, str | None, int | None]:
-    """The ordinal without a date in its usual spelling, its document type and its judgment number."""
+def _parse_ordinal(match: re.Match[str]) -> tuple[str, str | None, int | None]:
+    """An ordinal without a date: its usual spelling, its document type and its judgment number."""
     if match["units"]:
         number = f"{match['thousands']}.{match['units']}"
         return f"{match['type2']}.{number}", match["type2"], int(match["thousands"] + match["units"])
@@ -142,8 +144,8 @@ def _build(match: re.Match[str]) -> Ecli:
             f"{document_type}.{digits}.{chamber}.{sequence}" if chamber else f"{document_type}.{digits}.{sequence}"
         )
     else:
-        ordinal, document_type, number = _ordinal(match)
-    day = _day(digits) if digits else None
+        ordinal, document_type, number = _parse_ordinal(match)
+    day = _parse_day(digits) if digits else None
     warnings: list[str] = []
     if country == "BE":
         warnings += _type_warnings(document_type) if document_type else []
@@ -163,7 +165,7 @@ def _build(match: re.Match[str]) -> Ecli:
     )
 
 
-def _canonical(text: str) -> str:
+def _normalise(text: str) -> str:
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text).translate(INVISIBLE)
     return text.upper()
@@ -174,46 +176,46 @@ def _parse(text: str) -> Ecli | None:
     plain = _PLAIN.fullmatch(text)
     if plain:
         court, year, document_type, digits, sequence = plain.groups()
-        day = _day(digits)
+        day = _parse_day(digits)
         if day is not None and not _year_warnings(int(year), digits, day):
             return Ecli(text, "BE", court, day.year, text[plain.start(3) :], document_type, day, int(sequence))
-    canonical = _canonical(text)
+    canonical = _normalise(text)
     match = _ECLI.search(canonical)
     if match is None or (match["country"] == "BE" and match["other"]):
-        # A scanner takes the digit for the letter, as authors do: 2O18 is 2018.
+        # Scanners and authors write the letter O for a zero: 2O18 is 2018.
         match = _ECLI.search(_LETTER_O.sub("0", canonical)) if "ECLI" in canonical else match
     return _build(match) if match else None
 
 
 def parse_ecli(text: str | None) -> Ecli | None:
-    """The first identifier in a field, whatever its case, spacing, prefix or trailing punctuation."""
+    """Parses the first identifier in a field, in any case, spacing, prefix or trailing punctuation."""
     return _parse(text[:_MAX_FIELD]) if text else None
 
 
 def is_old_id(text: str | None) -> bool:
-    """Whether a field holds an identifier from before the ECLI: N-20130108-12."""
+    """Does a field hold an identifier from before the ECLI, as N-20130108-12?"""
     return text is not None and _OLD_ID.fullmatch(text[:_MAX_FIELD]) is not None
 
 
 def ecli_of_old_id(text: str, court_code: str) -> Ecli | None:
-    """The ECLI of a decision of that court that is known by its old identifier: the day and the number stayed."""
+    """The ECLI for a decision's old identifier, whose day and number it keeps."""
     match = _OLD_ID.fullmatch(text[:_MAX_FIELD])
     return parse_ecli(f"ECLI:BE:{court_code}:{match[1][:4]}:ARR.{match[1]}.{match[2]}") if match else None
 
 
 def cut_ecli(text: str) -> tuple[Ecli | None, str]:
-    """Cuts an identifier out of a field that is meant for something else; returns both parts."""
-    canonical = _canonical(text[:_MAX_FIELD])
+    """Cuts an identifier out of a field of another kind; returns the identifier and the rest."""
+    canonical = _normalise(text[:_MAX_FIELD])
     match = _ECLI.search(canonical) if "ECLI" in canonical else None
     return (_build(match), f"{canonical[: match.start()]} {canonical[match.end() :]}") if match else (None, text)
 
 
-def _court(ecli: Ecli, aliases: Mapping[str, str] | None) -> tuple[str, str]:
+def _normalise_court(ecli: Ecli, aliases: Mapping[str, str] | None) -> tuple[str, str]:
     aliases = code_aliases() if aliases is None else aliases
     return ecli.country, aliases.get(ecli.court_code, ecli.court_code)
 
 
-def _tail(ecli: Ecli) -> tuple[object, ...]:
+def _make_ordinal_key(ecli: Ecli) -> tuple[object, ...]:
     if ecli.sequence is not None:
         day = ecli.date or ecli.ordinal.split(".")[1]
         document_type = _TYPE_MEANT.get(ecli.document_type or "", ecli.document_type)
@@ -225,14 +227,14 @@ def _tail(ecli: Ecli) -> tuple[object, ...]:
 
 
 def decision_key(ecli: Ecli, aliases: Mapping[str, str] | None = None) -> tuple[object, ...]:
-    """A key that two identifiers of one decision share. For the Council of State the number decides, in any year."""
-    court, tail = _court(ecli, aliases), _tail(ecli)
+    """A key that is the same for all identifiers of a decision. Of the Council of State the number alone decides."""
+    court, tail = _normalise_court(ecli, aliases), _make_ordinal_key(ecli)
     by_number = court == ("BE", "RVSCE") and ecli.number is not None
     return (court, tail) if by_number else (court, ecli.year, tail)
 
 
 @lru_cache(maxsize=1_024)
 def key_of(decision_id: str) -> tuple[object, ...]:
-    """What two spellings of one decision's identifier have in common, an ECLI or not."""
+    """A key that is the same for all spellings of an identifier, ECLI or not."""
     ecli = parse_ecli(decision_id)
     return decision_key(ecli) if ecli else ("written", "".join(decision_id.casefold().split()))

@@ -1,4 +1,4 @@
-"""The gazetteer of Belgian courts, places, codes and other bodies, from the data files, and how names are folded."""
+"""Loads the gazetteer of Belgian courts, places, codes and other bodies, and tokenises names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any, Final, Generic, Literal, TypeVar
 from krino.judges.citation.belgium import table
 from krino.text.forms import INVISIBLE
 
-# A court is named at the start of its string; what lies beyond is parties, reports and prose.
+# The court is at the start of a text; what follows is parties, reports and prose.
 MAX_LENGTH: Final = 400
 BREAK: Final = ","
 
@@ -40,14 +40,14 @@ def words(text: str) -> list[str]:
     """Tokenises a court name: folded words, and a BREAK at punctuation other than dots and apostrophes."""
     text = text[:MAX_LENGTH]
     if "&" in text:
-        text = unescape(text)  # crawled pages keep their entities: Cour d&#39;appel
+        text = unescape(text)  # crawled pages contain HTML entities: Cour d&#39;appel
     if not text.isascii():
         text = text.translate(INVISIBLE)
     return [piece if piece[0].isalnum() else BREAK for piece in _PIECE.findall(fold(text))]
 
 
 def plain_words(text: str) -> tuple[str, ...]:
-    """The folded words of an alias, breaks left out."""
+    """The folded words of a name, without breaks."""
     return tuple(word for word in words(text) if word != BREAK)
 
 
@@ -58,18 +58,18 @@ def latest_year(text: str) -> int | None:
 
 
 def names_constitutional_number(text: str) -> bool:
-    """Whether the text holds a judgment number as the Constitutional Court writes them (N/YYYY)."""
+    """Does the text contain a judgment number in the form of the Constitutional Court (N/YYYY)?"""
     head = text[:MAX_LENGTH]
     return bool(_CONSTITUTIONAL_NUMBER.search(head) or _LABELLED_SHORT_NUMBER.search(head))
 
 
 def is_constitutional_number(case_number: str) -> bool:
-    """Whether a case number standing alone is of that kind, short and reversed forms included."""
+    """Is a case number of that form, including short and reversed ones?"""
     return len(case_number) < 60 and _WHOLE_NUMBER.fullmatch(case_number) is not None
 
 
 class PhraseTable(Generic[Payload]):
-    """Phrases by their words; finds the longest one starting at a given word."""
+    """Finds the longest known phrase that starts at a given word."""
 
     __slots__ = ("_by_phrase", "_lengths")
 
@@ -89,7 +89,7 @@ class PhraseTable(Generic[Payload]):
         self._lengths[phrase[0]] = tuple(sorted({*known, len(phrase)}, reverse=True))
 
     def longest(self, sentence: Sequence[str], start: int) -> tuple[Payload, int] | None:
-        """The payload of the longest phrase that begins at `start`, and how many words it takes."""
+        """The payload of the longest phrase that begins at `start`, and its number of words."""
         for length in self._lengths.get(sentence[start], ()):
             payload = self._by_phrase.get(tuple(sentence[start : start + length]))
             if payload is not None and start + length <= len(sentence):
@@ -107,8 +107,8 @@ CueKind = Literal[
 
 
 @dataclass(frozen=True, slots=True)
-class Trap:
-    """An alias with two readings: the court type meant with a place, with a number N/YYYY, and so on."""
+class Ambiguity:
+    """The court types that an ambiguous alias means: with a place, with a number N/YYYY, after 2007, or otherwise."""
 
     place: str
     number: str
@@ -128,12 +128,12 @@ class Head:
     need: Need = "nothing"
     fixed_place: str | None = None
     fixed_language: str | None = None
-    trap: Trap | None = None
+    ambiguity: Ambiguity | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """A word or phrase that can follow the head: a place (several ids share a name), a marker, filler."""
+    """A word or phrase that can follow the head: a place (several may share a name), a marker or filler."""
 
     kind: CueKind
     values: tuple[str, ...] = ()
@@ -142,7 +142,7 @@ class Cue:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """A body outside the courts; one `by_language` is two, a French-language and a Dutch-language one."""
+    """A body outside the courts; `by_language`: there is a French-language and a Dutch-language one."""
 
     by_language: bool
     ecli_codes: tuple[str, ...]
@@ -208,11 +208,13 @@ def gazetteer() -> Gazetteer:
         row["id"]: Place(row["id"], row["kind"], row.get("district"), row["ressort"], row["confidence"])
         for row in table("places")["place"]
     }
-    codes = _codes()
-    return Gazetteer(types, _bodies(), places, _seats(), codes, _codes_of_type(codes), _heads(), _cues())
+    codes = _load_codes()
+    return Gazetteer(
+        types, _load_bodies(), places, _load_seats(), codes, _group_codes_by_type(codes), _load_heads(), _load_cues()
+    )
 
 
-def _bodies() -> dict[str, Body]:
+def _load_bodies() -> dict[str, Body]:
     rows = sorted(table("ecli_codes")["code"], key=lambda row: STATUS_ORDER.index(row["status"]))
     return {
         row["id"]: Body(
@@ -222,7 +224,7 @@ def _bodies() -> dict[str, Body]:
     }
 
 
-def _seats() -> dict[tuple[str, str], tuple[Seat, ...]]:
+def _load_seats() -> dict[tuple[str, str], tuple[Seat, ...]]:
     """Every court under its own place and under each of its divisions."""
     index: dict[tuple[str, str], tuple[Seat, ...]] = {}
     rows = table("courts")["court"]
@@ -239,7 +241,7 @@ def _seats() -> dict[tuple[str, str], tuple[Seat, ...]]:
     return index
 
 
-def _codes() -> dict[str, CodeMeaning]:
+def _load_codes() -> dict[str, CodeMeaning]:
     data = table("ecli_codes")
     index = {
         row["code"]: CodeMeaning(tuple(row.get("types", ())), row.get("place"), row.get("language"), row.get("body"))
@@ -250,7 +252,7 @@ def _codes() -> dict[str, CodeMeaning]:
     return {**aliases, **claimed, **index}
 
 
-def _codes_of_type(codes: dict[str, CodeMeaning]) -> dict[str, tuple[str, ...]]:
+def _group_codes_by_type(codes: dict[str, CodeMeaning]) -> dict[str, tuple[str, ...]]:
     """The real codes of each type, those in use before those replaced or unconfirmed."""
     rows = sorted(table("ecli_codes")["code"], key=lambda row: STATUS_ORDER.index(row["status"]))
     index: dict[str, tuple[str, ...]] = {}
@@ -260,10 +262,10 @@ def _codes_of_type(codes: dict[str, CodeMeaning]) -> dict[str, tuple[str, ...]]:
     return index
 
 
-def _heads() -> PhraseTable[Head]:
+def _load_heads() -> PhraseTable[Head]:
     """All aliases; an alias that several languages share loses its language."""
     index: PhraseTable[Head] = PhraseTable()
-    for head in (*_not_court_heads(), *_body_heads(), *_type_heads(), *_trap_heads()):
+    for head in (*_load_not_court_heads(), *_load_body_heads(), *_load_type_heads(), *_load_ambiguous_heads()):
         phrase = plain_words(head.text)
         known = index.get(phrase)
         if known is not None and known.target == head.target:
@@ -273,12 +275,12 @@ def _heads() -> PhraseTable[Head]:
     return index
 
 
-def _not_court_heads() -> Iterator[Head]:
+def _load_not_court_heads() -> Iterator[Head]:
     for text in table("court_types")["words"]["not_court"]:
         yield Head("not_court", "", text, frozenset(), abbreviated=True)
 
 
-def _body_heads() -> Iterator[Head]:
+def _load_body_heads() -> Iterator[Head]:
     for row in table("other_bodies")["body"]:
         need: Need = "abroad" if row.get("abroad_only") else "nothing"
         for key in ("names", "names_fr", "names_nl", "abbreviations"):
@@ -288,13 +290,13 @@ def _body_heads() -> Iterator[Head]:
                 yield Head("other", row["id"], text, frozenset(), short, need, fixed_language=language)
 
 
-def _type_heads() -> Iterator[Head]:
+def _load_type_heads() -> Iterator[Head]:
     for row in table("court_types")["type"]:
         for key in ("names", "historic", "abbreviations"):
             for language, texts in row.get(key, {}).items():
                 for text in texts:
                     spoken = frozenset((language,))
-                    need = _need(row, text)
+                    need = _find_need(row, text)
                     yield Head("court", row["id"], text, spoken, key == "abbreviations", need)
         for place, sections in row.get("at", {}).items():
             for language, texts in sections.items():
@@ -303,21 +305,21 @@ def _type_heads() -> Iterator[Head]:
                     yield Head("court", row["id"], text, spoken, "." in text, fixed_place=place)
 
 
-def _need(row: dict[str, Any], text: str) -> Need:
+def _find_need(row: dict[str, Any], text: str) -> Need:
     if text in row.get("needs_place", ()):
         return "place"
     return "context" if text in row.get("needs_context", ()) else "nothing"
 
 
-def _trap_heads() -> Iterator[Head]:
+def _load_ambiguous_heads() -> Iterator[Head]:
     for row in table("court_types")["trap"]:
-        trap = Trap(row["place"], row["number"], row["later"], row["otherwise"])
+        ambiguity = Ambiguity(row["place"], row["number"], row["later"], row["otherwise"])
         for text in row["aliases"]:
             spoken = frozenset((row["language"],))
-            yield Head("court", trap.otherwise, text, spoken, abbreviated=True, trap=trap)
+            yield Head("court", ambiguity.otherwise, text, spoken, abbreviated=True, ambiguity=ambiguity)
 
 
-def _cues() -> PhraseTable[Cue]:
+def _load_cues() -> PhraseTable[Cue]:
     index: PhraseTable[Cue] = PhraseTable()
     vocabulary = table("court_types")["words"]
     plain: tuple[CueKind, ...] = ("neutral", "signal", "label", "month", "origin", "division", "chamber", "prose")
@@ -359,12 +361,12 @@ def _put_place(index: PhraseTable[Cue], name: str, place: str, languages: frozen
 
 
 def court_names_in(text: str) -> Iterator[Head]:
-    """The names of courts that a text writes out in full."""
+    """Finds names of courts that a text writes out in full."""
     return (head for head in _phrases_in(text, gazetteer().heads) if not head.abbreviated)
 
 
 def names_a_place(text: str) -> bool:
-    """Whether a text names a Belgian city or district, in whatever language."""
+    """Does a text name a Belgian city or district, in any language?"""
     return any(cue.kind == "place" for cue in _phrases_in(text, gazetteer().cues))
 
 

@@ -20,11 +20,10 @@ Strength = Literal["strong", "moderate", "weak", "none"]
 _MAX_TEXT = 20_000
 _MAX_QUOTE = 240
 _SAME = 1e-9
-# How far on the next word of a phrase may stand: up to two other words come between.
+# How far ahead the next word of a phrase may be: at most two other words in between.
 _REACH = 4
 _MAX_WORD = 60
 _MAX_VOCABULARY = 200_000
-_COMPOUND = 12
 _STRONG, _MODERATE, _WEAK = 1.8, 0.9, 0.45
 _STRONG_MARGIN, _MODERATE_MARGIN = 0.9, 0.45
 # However many ordinary words agree, they alone never make more than a moderate match.
@@ -39,7 +38,6 @@ _NUMBER = rf"[0-9]{{1,4}}(?:[.:/][0-9]{{1,4}}){{0,3}}(?:/[0-9]{{1,2}})?\s?{_SUFF
 _ARTICLES = re.compile(
     rf"\bart(?:icles?|ikels?|ikelen|t)?\.?\s{{0,2}}({_NUMBER}(?:\s?(?:,|et|en|and|und|a|tot|-)\s?{_NUMBER}\b){{0,6}})"
 )
-_LONE_ARTICLE = re.compile(rf"(?<![0-9./])([0-9]{{2,4}}{_SUFFIX})\b")
 _LAW_WORD = re.compile(
     r"\b(?:loi|wet|decret|decreet|arrete royal|koninklijk besluit|k\.?b\.?|a\.?r\.?|ordonnance|ordonnantie|"
     r"act|law|gesetz|dekret)\s(?:coordonnee?s?\s|programme\s)?(?:du|van|of|vom|d\.d\.)?\s?(?=[0-9])"
@@ -53,14 +51,14 @@ class _Concept(NamedTuple):
 
 
 class _Phrase(NamedTuple):
-    """A form of several words: what must follow its first two, and the concept it names."""
+    """A term of several words: what must follow its first two words, and the concept it names."""
 
     rest: tuple[int, ...]
     concept: int
 
 
 class _Word(NamedTuple):
-    """What a word brings: features it names alone, atoms it fits, and phrases it opens."""
+    """An analysed word: the features it names alone, the atoms it matches, and the phrases it can begin."""
 
     features: tuple[str, ...]
     atoms: tuple[int, ...]
@@ -72,7 +70,7 @@ _NOTHING = _Word((), (), {})
 
 
 class _WordsOnly(dict[int, str]):
-    """A translation to lower-case letters without accents; every other sign becomes a space."""
+    """A translation table to lower-case letters without accents; other characters become spaces."""
 
     def __missing__(self, code: int) -> str:
         plain = fold_letters(chr(code)).lower()
@@ -85,7 +83,7 @@ _WORDS_ONLY = _WordsOnly()
 
 @dataclass(frozen=True, slots=True)
 class TopicMatch:
-    """The candidate a snippet is about (None: undecided), how clearly, and the words that show it."""
+    """The candidate that a snippet is about (None: undecided), how clearly, and the words that show it."""
 
     index: int | None
     strength: Strength
@@ -95,7 +93,7 @@ class TopicMatch:
 
 
 class _Lexicon:
-    """The term table turned into look-ups: word patterns ("atoms"), single-word concepts and phrases."""
+    """The table of legal terms as look-ups: word patterns ("atoms"), concepts of one word, and phrases."""
 
     def __init__(self) -> None:
         stop = table("stopwords")
@@ -151,28 +149,17 @@ def _lexicon() -> _Lexicon:
 
 
 def _stem(word: str) -> str:
-    """The start of a word with the spelling habits of the four languages levelled."""
+    """The start of a word, with spelling differences between the four languages removed."""
     level = word.replace("k", "c").replace("ph", "f").replace("y", "i").replace("sch", "sh")
     level = re.sub(r"(.)\1", r"\1", level)
     return level[:_STEM] if len(level) > _STEM else level.rstrip("sen")
 
 
-def _compound_atoms(word: str, lexicon: _Lexicon) -> set[int]:
-    """The atoms of a compound's last member (Dutch and German put the thing itself last)."""
-    for start in range(4, len(word) - 6):
-        found = {atom for atom in lexicon.atoms(word[start:]) if atom in lexicon.alone}
-        if found:
-            return found
-    return set()
-
-
-def _analyse(word: str) -> _Word | None:
+def _analyse_word(word: str) -> _Word | None:
     lexicon = _lexicon()
     if word in lexicon.small or len(word) > _MAX_WORD or word.isdigit():
         return None
     atoms = lexicon.atoms(word)
-    if not atoms and len(word) >= _COMPOUND:
-        atoms = _compound_atoms(word, lexicon)
     concepts = sorted({concept for atom in atoms for concept in lexicon.alone.get(atom, ())})
     features = tuple(lexicon.concepts[concept].name for concept in concepts)
     if not features and len(word) >= 5 and word not in lexicon.silent and word.isalpha():
@@ -187,20 +174,20 @@ def _analyse(word: str) -> _Word | None:
 
 
 class _Vocabulary(dict[str, "_Word | None"]):
-    """Words already analysed; None for those without any part in a subject."""
+    """Caches analysed words; None for those that say nothing about a subject."""
 
     def __missing__(self, word: str) -> _Word | None:
         if len(self) >= _MAX_VOCABULARY:
             self.clear()
-        self[word] = analysis = _analyse(word)
+        self[word] = analysis = _analyse_word(word)
         return analysis
 
 
 _VOCABULARY = _Vocabulary()
 
 
-def _completes(rest: tuple[int, ...], words: Sequence[_Word], position: int) -> int:
-    """Where the rest of a phrase ends that has come to a position, or -1; other words may stand between."""
+def _find_phrase_end(rest: tuple[int, ...], words: Sequence[_Word], position: int) -> int:
+    """Where a phrase ends whose first words end at `position`, or -1; other words may come between."""
     at = position
     for atom in rest:
         for ahead in range(at + 1, min(at + _REACH, len(words))):
@@ -212,8 +199,8 @@ def _completes(rest: tuple[int, ...], words: Sequence[_Word], position: int) -> 
     return at
 
 
-def _phrase_features(words: Sequence[_Word]) -> list[tuple[str, int, int]]:
-    """Every concept named by several words, with the first and the last of them."""
+def _find_phrase_concepts(words: Sequence[_Word]) -> list[tuple[str, int, int]]:
+    """Finds every concept named by several words, with its first and last word."""
     concepts, found = _lexicon().concepts, []
     absent_from = frozenset(chain.from_iterable(map(_ATOMS_OF, words))).isdisjoint
     openers = [at for at, opened in enumerate(map(_PHRASES_OF, words)) if opened and not absent_from(opened)]
@@ -222,31 +209,29 @@ def _phrase_features(words: Sequence[_Word]) -> list[tuple[str, int, int]]:
         for ahead in range(position + 1, min(position + _REACH, len(words))):
             for atom in words[ahead].atoms:
                 for rest, concept in phrases.get(atom, ()):
-                    end = _completes(rest, words, ahead)
+                    end = _find_phrase_end(rest, words, ahead)
                     if end >= 0:
                         found.append((concepts[concept].name, position, end))
     return found
 
 
-def _code_near(folded: str, start: int, end: int) -> str:
+def _find_code_near(folded: str, start: int, end: int) -> str:
     after = _lexicon().codes.search(folded, end, end + _CODE_WINDOW)
     if after is None or re.search(r"\bart", folded[end : after.start()]):
         return ""
     return after.lastgroup or ""
 
 
-def _statute_features(folded: str) -> Iterable[tuple[str, int, int]]:
-    """Articles (with their code where it is named) and laws by date, with the characters that name them."""
+def _find_statutes(folded: str) -> Iterable[tuple[str, int, int]]:
+    """Finds articles (with their code if it is named) and laws by date, with their offsets."""
     if "art" in folded:
         for match in _ARTICLES.finditer(folded):
-            code = _code_near(folded, *match.span())
+            code = _find_code_near(folded, *match.span())
             for number in re.findall(_NUMBER, match.group(1)):
                 article = number.replace(" ", "")
                 yield f"art. {article}", *match.span()
                 if code:
                     yield f"art. {article} {code}", *match.span()
-    for match in _LONE_ARTICLE.finditer(folded):
-        yield f"art. {match.group(1)}", *match.span()
     for match in _LAW_WORD.finditer(folded):
         dates = find_dates(folded[match.end() : match.end() + 30])
         if dates and dates[0].start == 0:
@@ -254,25 +239,25 @@ def _statute_features(folded: str) -> Iterable[tuple[str, int, int]]:
 
 
 @lru_cache(maxsize=32_768)
-def _features(text: str) -> frozenset[str]:
+def _find_features(text: str) -> frozenset[str]:
     words = list(filter(None, map(_VOCABULARY.__getitem__, text.translate(_WORDS_ONLY).split())))
     features = set(chain.from_iterable(map(_FEATURES_OF, words)))
-    features.update([name for name, _, _ in _phrase_features(words)])
+    features.update([name for name, _, _ in _find_phrase_concepts(words)])
     if _DIGIT.search(text):
-        features.update([name for name, _, _ in _statute_features(_fold(text))])
+        features.update([name for name, _, _ in _find_statutes(_fold(text))])
     return frozenset(features)
 
 
 def _fold(text: str) -> str:
     folded = fold_letters(text[:_MAX_TEXT])
     lowered = folded.lower()
-    # A few capitals grow when lowered; places must stay comparable with the text.
+    # Some capitals become two characters in lower case; offsets must stay those of the text.
     return lowered if len(lowered) == len(folded) else "".join(c.lower() if c.isascii() else c for c in folded)
 
 
 @lru_cache(maxsize=16_384)
-def _snippet_features(snippet: str) -> frozenset[str]:
-    return _features(_lexicon().court_names.sub(" ", _fold(snippet)))
+def _find_snippet_features(snippet: str) -> frozenset[str]:
+    return _find_features(_lexicon().court_names.sub(" ", _fold(snippet)))
 
 
 @cache
@@ -294,8 +279,8 @@ def _weight(feature: str) -> float:
     return _concept_weights()[feature]
 
 
-def _score(shared: Iterable[str], counts: Mapping[str, int], candidates: int) -> float:
-    """The weight of shared features; one that every candidate has counts for nothing."""
+def _score_features(shared: Iterable[str], counts: Mapping[str, int], candidates: int) -> float:
+    """The weight of shared features; one that every candidate has weighs nothing."""
     terms = words = 0.0
     for feature in sorted(shared):
         rarity = (candidates - counts[feature]) / (candidates - 1) if candidates > 1 else 1.0
@@ -306,7 +291,7 @@ def _score(shared: Iterable[str], counts: Mapping[str, int], candidates: int) ->
     return terms + min(words, _WORDS_CAP)
 
 
-def _strength(best: float, second: float) -> Strength:
+def _grade_strength(best: float, second: float) -> Strength:
     margin = best - second
     if best >= _STRONG and margin >= max(_STRONG_MARGIN, best * 0.4):
         return "strong"
@@ -316,15 +301,15 @@ def _strength(best: float, second: float) -> Strength:
 
 
 @lru_cache(maxsize=8_192)
-def _places(text: str) -> tuple[tuple[int, int, str], ...]:
-    """Where the features of a text stand in it, as character ranges."""
+def _locate_features(text: str) -> tuple[tuple[int, int, str], ...]:
+    """The features of a text with their offsets."""
     letters = text.translate(_WORDS_ONLY)
     read = [(match.span(), _VOCABULARY[match.group()]) for match in _WORD.finditer(letters)]
     spans = [span for span, word in read if word is not None]
     words = [word for _, word in read if word is not None]
     places = [(*span, name) for span, word in zip(spans, words, strict=True) for name in word.features]
-    places += [(spans[first][0], spans[last][1], name) for name, first, last in _phrase_features(words)]
-    places += [(start, end, name) for name, start, end in _statute_features(_fold(text))]
+    places += [(spans[first][0], spans[last][1], name) for name, first, last in _find_phrase_concepts(words)]
+    places += [(start, end, name) for name, start, end in _find_statutes(_fold(text))]
     return tuple(sorted(places))
 
 
@@ -332,14 +317,14 @@ def _total(names: Iterable[str]) -> float:
     return sum(sorted(map(_weight, names)))
 
 
-def _quote(texts: Sequence[str], deciding: frozenset[str]) -> str:
-    """The stretch of the candidate's texts, verbatim and short, that names most of the deciding features."""
+def _choose_quote(texts: Sequence[str], deciding: frozenset[str]) -> str:
+    """The short quotation from the candidate's texts with most of the deciding features."""
     best, quote = 0.0, ""
-    promising = [(_total(deciding & _features(text[:_MAX_TEXT])), text[:_MAX_TEXT]) for text in texts]
+    promising = [(_total(deciding & _find_features(text[:_MAX_TEXT])), text[:_MAX_TEXT]) for text in texts]
     for limit, text in sorted(promising, key=lambda item: -item[0]):
         if limit <= best + _SAME:
             break
-        places = [place for place in _places(text) if place[2] in deciding]
+        places = [place for place in _locate_features(text) if place[2] in deciding]
         for position, (start, _, _) in enumerate(places):
             names, end = set(), start
             for first, stop, name in places[position:]:
@@ -355,27 +340,28 @@ def _quote(texts: Sequence[str], deciding: frozenset[str]) -> str:
 
 
 def topic_match(snippet: str, candidates: Sequence[Sequence[str]]) -> TopicMatch:
-    """Which candidate, given by its summaries and teachings, the snippet is about, and on what evidence."""
-    wanted = _snippet_features(snippet[:_MAX_TEXT])
+    """Finds the candidate, given by its summaries and teachings, that the snippet is about."""
+    wanted = _find_snippet_features(snippet[:_MAX_TEXT])
     if not wanted:
         return TopicMatch(None, "none", (0.0,) * len(candidates), "", ())
     shared = [
-        frozenset(chain.from_iterable([wanted & _features(text[:_MAX_TEXT]) for text in texts])) for texts in candidates
+        frozenset(chain.from_iterable([wanted & _find_features(text[:_MAX_TEXT]) for text in texts]))
+        for texts in candidates
     ]
     counts = Counter(feature for features in shared for feature in features)
-    scores = [_score(features, counts, len(candidates)) for features in shared]
+    scores = [_score_features(features, counts, len(candidates)) for features in shared]
     ranked = [*sorted(scores, reverse=True), 0.0, 0.0]
     best, second = ranked[0], ranked[1]
-    strength = _strength(best, second)
+    strength = _grade_strength(best, second)
     if strength == "none" or best - second < _SAME:
         return TopicMatch(None, "none", tuple(scores), "", ())
     index = scores.index(best)
     deciding = frozenset(f for f in shared[index] if len(candidates) == 1 or counts[f] < len(candidates))
     terms = sorted((feature for feature in deciding), key=lambda feature: (-_weight(feature), feature))
-    quote = _quote(candidates[index], deciding)
+    quote = _choose_quote(candidates[index], deciding)
     return TopicMatch(index, strength, tuple(scores), quote, tuple(term.lstrip("~") for term in terms))
 
 
 def subjects_of(text: str) -> frozenset[str]:
     """The legal concepts and statutes that a text names, the same in every language; other words do not count."""
-    return frozenset(feature for feature in _snippet_features(text[:_MAX_TEXT]) if not feature.startswith("~"))
+    return frozenset(feature for feature in _find_snippet_features(text[:_MAX_TEXT]) if not feature.startswith("~"))

@@ -1,4 +1,4 @@
-"""Reads the matcher's reasoning by its words: what it looks at, what it claims, and what it is worth."""
+"""Reads the matcher's reasoning by its words: what it mentions, what it claims, and what it objects to."""
 
 from krino.text.package_data import PackageData
 

@@ -1,4 +1,4 @@
-"""Names of the fields of a record: those that are read, and those that `krino map` guesses from."""
+"""Lists the fields of a record: those that are read, and the names and shapes by which `krino map` finds them."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from krino.contract.reads import Reads, Whole
+from krino.contract.record_fields import Reads, Whole
 from krino.judges.citation import table
 from krino.judges.citation.belgium.case_numbers import parse_case_numbers
 from krino.judges.citation.belgium.courts import Unknown, resolve_court
 from krino.judges.citation.belgium.dates import parse_date
 from krino.judges.citation.belgium.ecli import parse_ecli
 from krino.judges.citation.case import Candidate, CitationCase, Match
-from krino.judges.citation.record.reader import ecli_names, holds_citation, snake
-from krino.judges.citation.record.values import ID_NAMES, amount
+from krino.judges.citation.record.reader import ecli_names, holds_citation, to_snake_case
+from krino.judges.citation.record.values import ID_NAMES, parse_amount
 
 _ERRORS = ("error", "errors", "exception")
 _REASONS = ("reason", "reasoning", "explanation")
@@ -24,21 +24,21 @@ _KNOWN = ("ground_truth_known", "known", "no_match")
 
 
 def reads_of_record(record: Mapping[str, Any]) -> Reads:
-    """The names at the top, inside candidates and matches, and inside objects that hold the citation or the output."""
-    reads = dict(_top())
+    """The names read at the top, in candidates and matches, and in nested objects."""
+    reads = dict(_reads_at_top())
     for name, value in record.items():
         if isinstance(name, str) and isinstance(value, Mapping) and holds_citation(value):
-            reads[snake(name)] = {**(reads.get(snake(name)) or {}), **_top()}
+            reads[to_snake_case(name)] = {**(reads.get(to_snake_case(name)) or {}), **_reads_at_top()}
     return reads
 
 
 def inner_names() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
-    """Of the lists of objects: each field with the names that it may have, the best first."""
-    return {"candidates": _names(Candidate, "candidate"), "matches": _names(Match, "match")}
+    """For candidates and matches: each field with the names that it may have, ours first."""
+    return {"candidates": _names_of_fields(Candidate, "candidate"), "matches": _names_of_fields(Match, "match")}
 
 
 @cache
-def _top() -> dict[str, Reads | None]:
+def _reads_at_top() -> dict[str, Reads | None]:
     output = table("record_names")["output"]
     names = inner_names()
     candidate = dict.fromkeys([*ID_NAMES, *(name for every in names["candidates"].values() for name in every)])
@@ -54,9 +54,10 @@ def _top() -> dict[str, Reads | None]:
     return {**top, **dict.fromkeys(output["names"], answer)}
 
 
-def _names(model: type[BaseModel], kind: str) -> dict[str, tuple[str, ...]]:
+def _names_of_fields(model: type[BaseModel], kind: str) -> dict[str, tuple[str, ...]]:
     others: Mapping[str, list[str]] = table("record_names")[kind]
-    own = [name for name, field in model.model_fields.items() if not field.json_schema_extra]  # others are ours to fill
+    # A field with `json_schema_extra` is filled by the reader, never by a record.
+    own = [name for name, field in model.model_fields.items() if not field.json_schema_extra]
     return {field: (field, *others.get(field, ())) for field in dict.fromkeys([*own, *others])}
 
 
@@ -83,7 +84,7 @@ def _is_id(value: Any) -> bool:
 
 
 def _is_amount(value: Any) -> bool:
-    return amount(value, 1.0) is not None
+    return parse_amount(value, 1.0) is not None
 
 
 def _is_prose(value: Any) -> bool:

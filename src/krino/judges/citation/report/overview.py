@@ -1,4 +1,4 @@
-"""What a run of the citation judge says as a whole: does the matcher's confidence hold, what decided, which courts."""
+"""Sums up a whole run: is the matcher's confidence justified, what decided the cases, and which courts were cited?"""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _SIGNALS: Mapping[Signal, str] = {
 }
 
 
-class _Ending(NamedTuple):
-    """How a case ended, as far as it is counted here: most end in one of a few ways."""
+class _Outcome(NamedTuple):
+    """The fields of a verdict that are counted. Few combinations occur, so counting them takes little memory."""
 
     signal: str
     court: str
@@ -49,7 +49,7 @@ class _Tally:
         self.n = 0
         self.correctness, self.calibration, self.errors = Counter[str](), Counter[str](), Counter[str]()
 
-    def add(self, ending: _Ending, count: int) -> None:
+    def add(self, ending: _Outcome, count: int) -> None:
         self.n += count
         self.correctness[ending.correctness] += count
         self.calibration[ending.calibration] += count
@@ -63,11 +63,11 @@ class _Tally:
 
 @dataclass(slots=True)
 class CitationOverview:
-    """Counts as the judgements come; memory does not grow with them."""
+    """Counts judgements as they arrive, in constant memory."""
 
     _confidence: dict[int, list[float]] = field(default_factory=dict)
     """By bin: cases, the sum of their confidences, and how many are right."""
-    _endings: Counter[_Ending] = field(default_factory=Counter)
+    _endings: Counter[_Outcome] = field(default_factory=Counter)
     _unread: Counter[str] = field(default_factory=Counter)
 
     def add(self, judgement: Mapping[str, Any], /) -> None:
@@ -79,36 +79,39 @@ class CitationOverview:
         verdict, signal = judgement["verdict"], known.get("decided_by") or "nothing"
         correctness = verdict["match_correctness"]
         errors, calibration = tuple(verdict["errors"]), verdict["confidence_calibration"]
-        self._endings[_Ending(signal, known.get("court") or "unknown", correctness, calibration, errors)] += 1
+        self._endings[_Outcome(signal, known.get("court") or "unknown", correctness, calibration, errors)] += 1
         if (percent := known.get("confidence")) is not None and signal != "nothing":
             bin_ = self._confidence.setdefault(min(int(percent // _BIN), 100 // _BIN - 1), [0, 0.0, 0])
             bin_[0] += 1
             bin_[1] += percent
             bin_[2] += correctness in RIGHT
 
-    def _by(self, part: Callable[[_Ending], str]) -> dict[str, _Tally]:
+    def _tally_by(self, part: Callable[[_Outcome], str]) -> dict[str, _Tally]:
         found: dict[str, _Tally] = {}
         for ending, count in self._endings.items():
             found.setdefault(part(ending), _Tally()).add(ending, count)
         return found
 
     def blocks(self) -> Sequence[Block]:
-        return list(self._sections())
+        return list(self._build_sections())
 
-    def _sections(self) -> Iterator[Block]:
+    def _build_sections(self) -> Iterator[Block]:
         if self._confidence:
-            yield Section("Does the matcher's confidence hold?", list(self._reliability()), "reliability")
+            yield Section("Is the matcher's confidence justified?", list(self._build_reliability()), "reliability")
         if self._endings:
-            note = "Where nothing decides, an answer is called correct because nothing speaks against it."
-            yield Section("Accuracy by what decided", [self._by_signal(), Paragraph(note, small=True)], "signals")
-            yield Section("Courts", [self._by_court()], "courts")
+            table = self._build_signal_table()
+            note = "Where nothing decides, an answer is called correct because nothing contradicts it."
+            yield Section(
+                "Accuracy by what decided", [self._build_signal_table(), Paragraph(note, small=True)], "signals"
+            )
+            yield Section("Courts", [self._build_court_table()], "courts")
         if self._unread:
             rows: list[Sequence[Value]] = [(name, f"{count:,}") for name, count in self._unread.most_common()]
-            table = DataTable("", ("Court not understood", "cases"), rows, figures=(1,), most=_SHOWN_NAMES)
-            told = "Their citations are for review. `--option aliases=FILE` says which court a name means."
-            yield Section("Courts that were not understood", [table, Paragraph(told, small=True)], "unread")
+            table = DataTable("", ("Court not recognised", "cases"), rows, figures=(1,), most=_SHOWN_NAMES)
+            note = "Their citations are for review. `--option aliases=FILE` says which court a name means."
+            yield Section("Courts that were not recognised", [table, Paragraph(note, small=True)], "unread")
 
-    def _reliability(self) -> Iterator[Block]:
+    def _build_reliability(self) -> Iterator[Block]:
         bins = [
             ReliabilityBin(place * _BIN, (place + 1) * _BIN, int(n), total / n, right / n)
             for place, (n, total, right) in sorted(self._confidence.items())
@@ -122,32 +125,32 @@ class CitationOverview:
             small=True,
         )
 
-    def _by_signal(self) -> DataTable:
-        signals = self._by(attrgetter("signal"))
+    def _build_signal_table(self) -> DataTable:
+        signals = self._tally_by(attrgetter("signal"))
         codes = [code for code in _CODES if any(tally.correctness[code] for tally in signals.values())]
         rows: list[Sequence[Value]] = []
         for signal, words in _SIGNALS.items():
             if (tally := signals.get(signal)) is not None:
                 counts = (f"{tally.correctness[code]:,}" for code in codes)
-                rows.append((words, f"{tally.n:,}", _share(tally.right, tally.n), *counts))
+                rows.append((words, f"{tally.n:,}", _bold_percent(tally.right, tally.n), *counts))
         heads = ("Decided by", "n", "right", *(code.lower().replace("_", " ") for code in codes))
         return DataTable("", heads, rows, figures=range(1, len(heads)), names=3)
 
-    def _by_court(self) -> DataTable:
+    def _build_court_table(self) -> DataTable:
         rows: list[Sequence[Value]] = []
-        for court, tally in sorted(self._by(attrgetter("court")).items(), key=lambda item: -item[1].n):
+        for court, tally in sorted(self._tally_by(attrgetter("court")).items(), key=lambda item: -item[1].n):
             wrong = [(code, count) for code, count in tally.errors.most_common() if code != "NONE"]
-            told = ", ".join(f"{code} {_percent(count, tally.n)}" for code, count in wrong[:_SHOWN_ERRORS])
+            errors = ", ".join(f"{code} {_percent(count, tally.n)}" for code, count in wrong[:_SHOWN_ERRORS])
             more = len(wrong) - _SHOWN_ERRORS
             rows.append(
                 (
                     court.replace("_", " "),
                     f"{tally.n:,}",
-                    _share(tally.right, tally.n),
-                    _share(tally.calibration["WELL_CALIBRATED"], tally.n),
+                    _bold_percent(tally.right, tally.n),
+                    _bold_percent(tally.calibration["WELL_CALIBRATED"], tally.n),
                     _percent(tally.calibration["OVERCONFIDENT"], tally.n),
                     _percent(tally.n - tally.errors["NONE"], tally.n),
-                    told + (f" and {more} more" if more > 0 else ""),
+                    errors + (f" and {more} more" if more > 0 else ""),
                 )
             )
         heads = ("Court", "n", "right", "well calibrated", "overconfident", "with errors", "most frequent errors")
@@ -157,7 +160,7 @@ class CitationOverview:
 _CODES = ("CORRECT", "CORRECT_NO_MATCH", "PARTIALLY_CORRECT", "INCORRECT", "FALSE_POSITIVE", "FALSE_NEGATIVE")
 
 
-def _share(part: int, whole: int) -> Cell:
+def _bold_percent(part: int, whole: int) -> Cell:
     return Cell(_percent(part, whole), strong=True)
 
 

@@ -1,4 +1,4 @@
-"""How a case and its verdict are shown to people: in short, by the columns teams count, and rolled up."""
+"""Summarises a case and its verdict: one word with a reason, columns for slices, and the main inputs in short."""
 
 from __future__ import annotations
 
@@ -21,11 +21,14 @@ _SIGNALS = {rule: signal for signal, rule in RULES.items()}
 UNREAD_COURT = "CIT-K5"
 _CLEAN = {"court_alignment_handling": "CORRECT_ALIGNMENT", "confidence_calibration": "WELL_CALIBRATED"}
 _LONGEST_NAME = 80
-_LETTERS: dict[str | None, str] = {"F": "fr", "N": "nl"}
+_LANGUAGE_LETTERS: dict[str | None, str] = {"F": "fr", "N": "nl"}
 
 
 def roll_up(verdict: Mapping[str, Any], rules: Mapping[str, str]) -> RollUp:
-    """Fail: a wrong answer. Review: nothing decides, the court is not understood, or a right answer has a fault."""
+    """The verdict in one word.
+
+    Fail: a wrong answer. Review: nothing decides, the court is not recognised, or a right answer has a fault.
+    """
     return roll_up_with_reason(verdict, rules)[0]
 
 
@@ -58,7 +61,7 @@ def slice_columns(case: CitationCase) -> dict[str, Any]:
     return {
         "court": court.type if isinstance(court, Court) else "other" if isinstance(court, Other) else "unknown",
         "place": court.place if isinstance(court, Court) else None,
-        "language": _language(cited),
+        "language": _language_of(cited),
         "unread_court": court.text[:_LONGEST_NAME] or None if isinstance(court, Unknown) else None,
         "classification": cited.classification,
         "match_type": case.snippet_match_type,
@@ -67,9 +70,9 @@ def slice_columns(case: CitationCase) -> dict[str, Any]:
 
 
 def answer_columns(case: CitationCase, facts: CitationFacts, rulings: Mapping[str, Ruling]) -> dict[str, Any]:
-    """What was cited and what the matcher made of it: its confidence in per cent, and the points over the ceiling."""
+    """What was cited, and the matcher's choice with its confidence in percent and the points above the ceiling."""
     top = facts.answer.top
-    percent, cap = top.percent if top else None, _caps().get(rulings["applicable_ceiling"].rule)
+    percent, cap = top.percent if top else None, _load_caps().get(rulings["applicable_ceiling"].rule)
     return {
         "decided_by": _SIGNALS.get(rulings["correct_decision_id"].rule),
         "matched": top.candidate.id if top else None,
@@ -80,23 +83,23 @@ def answer_columns(case: CitationCase, facts: CitationFacts, rulings: Mapping[st
 
 
 @cache
-def _caps() -> dict[str, int]:
-    """The cap of each rule that sets one."""
+def _load_caps() -> dict[str, int]:
+    """The ceiling in percent of each rule that sets one."""
     return {row["rule"]: row["cap"] for row in table("ceilings").values()}
 
 
-def _language(cited: Cited) -> str | None:
-    """The language of the citation: of the court's name, else the letter in the case number."""
+def _language_of(cited: Cited) -> str | None:
+    """The language of the citation, by the court's name or else by the letter in the case number."""
     if isinstance(cited.court, Court) and cited.court.name_language:
         return cited.court.name_language
     letters = (item.language for item in parse_case_numbers(cited.number))
-    return next((_LETTERS[letter] for letter in letters if letter in _LETTERS), None)
+    return next((_LANGUAGE_LETTERS[letter] for letter in letters if letter in _LANGUAGE_LETTERS), None)
 
 
 def main_inputs(case: CitationCase) -> dict[str, str]:
-    """The citation as written, and what the matcher answered, in short."""
+    """The citation as written, and the matcher's answer in short."""
     written = case.model_dump(include={*CITED, "citation_snippet"})
-    return {"citation": as_written(written), "matched": _matched(case)}
+    return {"citation": as_written(written), "matched": _summarise_match(case)}
 
 
 def as_written(fields: Mapping[str, Any]) -> str:
@@ -106,7 +109,7 @@ def as_written(fields: Mapping[str, Any]) -> str:
     return ", ".join(parts) or (snippet if isinstance(snippet, str) else "")
 
 
-def _matched(case: CitationCase) -> str:
+def _summarise_match(case: CitationCase) -> str:
     if not case.matches:
         return "no match"
     top, more = case.matches[0], len(case.matches) - 1

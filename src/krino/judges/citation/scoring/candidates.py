@@ -52,7 +52,7 @@ def read_cited(case: CitationCase) -> Cited:
         number = None
     if ecli is None:
         ecli = _ecli_of_old_id(case, year)
-    court, source = _court(case.cited_court_name, case.cited_case_number, year, ecli)
+    court, source = _find_cited_court(case.cited_court_name, case.cited_case_number, year, ecli)
     years = [day.year] if day else []
     if ecli:
         years.append(ecli.year)
@@ -69,7 +69,7 @@ def read_cited(case: CitationCase) -> Cited:
 
 
 def _ecli_of_old_id(case: CitationCase, year: int | None) -> Ecli | None:
-    """The ECLI for an identifier from before the ECLI. It holds no court, so the cited name must identify one."""
+    """The ECLI for an identifier from before the ECLI, if the cited name identifies the court, which it lacks."""
     for written in (case.cited_ecli, case.cited_case_number):
         if written is not None and is_old_id(written):
             court = resolve_court_in_citation(case.cited_court_name, None, year)
@@ -79,12 +79,14 @@ def _ecli_of_old_id(case: CitationCase, year: int | None) -> Ecli | None:
 
 
 def classify(court: CourtRef) -> Classification:
-    """A court that cannot be read names no jurisdiction."""
+    """The class of the cited court; one that cannot be read names no jurisdiction."""
     return court.classification if isinstance(court, Court | Other) else "GENERIC"
 
 
-def _court(name: str | None, number: str | None, year: int | None, ecli: Ecli | None) -> tuple[CourtRef, CourtSource]:
-    """The name decides; without a readable one the ECLI does, then a number that only one court uses."""
+def _find_cited_court(
+    name: str | None, number: str | None, year: int | None, ecli: Ecli | None
+) -> tuple[CourtRef, CourtSource]:
+    """The cited court by its name; without a readable one by the ECLI, then by a number that only one court uses."""
     named = resolve_court_in_citation(name, number, year)
     if not isinstance(named, Unknown):
         return named, "name"
@@ -103,10 +105,11 @@ _UNREAD = Unknown("")
 
 
 class CandidateFacts(NamedTuple):
-    """One decision that could be meant. `coded` is its court by its codes alone; `listed`: it is a candidate.
+    """One decision, compared with the citation.
 
-    `key` is that of the cited ECLI where one of its identifiers is the cited one, else that of its own ECLI, else that
-    of the id it goes by; `keys` are those of all its identifiers.
+    `key` identifies the decision: the cited ECLI if that is one of its identifiers, else its own ECLI, else its id.
+    `keys`: the keys of all its identifiers. `named`, `coded` and `court`: its court by name, by code and by both.
+    `relation`, with `why`: how its case number compares with the cited one. `listed`: it is in the list of candidates.
     """
 
     id: str | None
@@ -132,22 +135,22 @@ class CandidateFacts(NamedTuple):
         return self.relation in CARRYING
 
     @property
-    def in_play(self) -> bool:
-        """Whether court, date and kind of document allow it to be the cited decision."""
+    def eligible(self) -> bool:
+        """Can it be the cited decision, by court, date and kind of document?"""
         return self.alignment in ("SAME", "UNKNOWN") and not self.other_date and not self.opinion
 
 
 def study_candidates(candidates: Iterable[Candidate], cited: Cited) -> tuple[CandidateFacts, ...]:
-    """Facts of every candidate, in an order that does not depend on how they were listed."""
+    """Compares every candidate with the citation; sorted, so that the order of the list does not matter."""
     found = [study_candidate(candidate, cited) for candidate in candidates]
-    return tuple(sorted(found, key=_order)) if len(found) > 1 else tuple(found)
+    return tuple(sorted(found, key=_sort_key)) if len(found) > 1 else tuple(found)
 
 
 def study_candidate(candidate: Candidate, cited: Cited) -> CandidateFacts:
     names = (candidate.court_name, candidate.court_name_fr, candidate.court_name_nl)
-    return _facts(
+    return _compare(
         cited,
-        ids=_ids(candidate),
+        ids=_identifiers_of(candidate),
         court_names=tuple(filter(None, names)),
         court_code=candidate.court_ecli_code,
         number=candidate.rol_number,
@@ -157,11 +160,11 @@ def study_candidate(candidate: Candidate, cited: Cited) -> CandidateFacts:
 
 
 def study_unlisted(match: Match, cited: Cited) -> CandidateFacts:
-    """Facts of a match that is not among the candidates, from the match alone."""
+    """Compares a match that is not among the candidates."""
     names = (match.court_name,) if match.court_name else ()
-    facts = _facts(
+    facts = _compare(
         cited,
-        ids=_ids(match),
+        ids=_identifiers_of(match),
         court_names=names,
         court_code=None,
         number=match.rol_number,
@@ -171,12 +174,12 @@ def study_unlisted(match: Match, cited: Cited) -> CandidateFacts:
     return facts._replace(listed=False)
 
 
-def _ids(named: Named) -> tuple[str, ...]:
+def _identifiers_of(named: Named) -> tuple[str, ...]:
     """Every identifier of an entry, the one it goes by first."""
     return (named.decision_id, *named.other_ids) if named.decision_id else named.other_ids
 
 
-def _facts(
+def _compare(
     cited: Cited,
     *,
     ids: tuple[str, ...],
@@ -193,8 +196,8 @@ def _facts(
     key = key_of(ecli.text if ecli else decision_id) if decision_id else ("blank", *court_names, number, *texts)
     keys = frozenset((key, *map(key_of, ids)))
     ecli_code = ecli.court_code if ecli and ecli.country == "BE" else None
-    named, coded, court = _courts(court_names, court_code, ecli_code)
-    relation, why = _relation(cited.number, number, ecli)
+    named, coded, court = _resolve_courts(court_names, court_code, ecli_code)
+    relation, why = _compare_numbers(cited.number, number, ecli)
     day = day or (ecli.date if ecli else None)
     return CandidateFacts(
         id=decision_id,
@@ -217,30 +220,32 @@ def _facts(
 
 
 def _ecli_of_old_candidate(decision_id: str | None, names: tuple[str, ...], code: str | None) -> Ecli | None:
-    """The ECLI for an identifier from before the ECLI, if code or name of the candidate identify one court."""
+    """The ECLI for an identifier from before the ECLI, if the candidate's code or name identifies one court."""
     if decision_id is None or not is_old_id(decision_id):
         return None
-    court = _courts(names, code, None)[2]
+    court = _resolve_courts(names, code, None)[2]
     codes = (code.strip().upper(),) if code else court.ecli_codes if isinstance(court, Court) else ()
     return ecli_of_old_id(decision_id, codes[0]) if len(codes) == 1 else None
 
 
 def is_decision(candidate: CandidateFacts, decision_id: str) -> bool:
-    """Whether an identifier, in whatever spelling or as it was before the ECLI, is that of a candidate."""
+    """Does an identifier, in any spelling, belong to this candidate?"""
     return key_of(decision_id) in candidate.keys
 
 
 @lru_cache(maxsize=16_384)
-def _courts(names: tuple[str, ...], code: str | None, ecli_code: str | None) -> tuple[CourtRef, CourtRef, CourtRef]:
+def _resolve_courts(
+    names: tuple[str, ...], code: str | None, ecli_code: str | None
+) -> tuple[CourtRef, CourtRef, CourtRef]:
     """The court by its names, by its codes, and by both together; Unknown where nothing can be read."""
     by_name = (resolve_court(name) for name in names)
     by_code = (court_of_ecli_code(item) for item in (ecli_code, code) if item)
     named = next((court for court in by_name if not isinstance(court, Unknown)), _UNREAD)
     coded = next((court for court in by_code if not isinstance(court, Unknown)), _UNREAD)
-    return named, coded, _joined(named, coded)
+    return named, coded, _merge_name_and_code(named, coded)
 
 
-def _joined(named: CourtRef, coded: CourtRef) -> CourtRef:
+def _merge_name_and_code(named: CourtRef, coded: CourtRef) -> CourtRef:
     """The name decides; the code fills in the place or the language of the tribunal that the name leaves open."""
     if isinstance(named, Unknown):
         return coded
@@ -252,7 +257,7 @@ def _joined(named: CourtRef, coded: CourtRef) -> CourtRef:
     return named
 
 
-def _relation(cited: str | None, number: str | None, ecli: Ecli | None) -> tuple[Relation, str]:
+def _compare_numbers(cited: str | None, number: str | None, ecli: Ecli | None) -> tuple[Relation, str]:
     """How the cited number relates to the candidate's, or to the judgment number inside its ECLI."""
     if cited is None:
         return "INCOMPARABLE", "the citation gives no number"
@@ -264,7 +269,7 @@ def _relation(cited: str | None, number: str | None, ecli: Ecli | None) -> tuple
 
 
 def merge_duplicates(candidates: tuple[CandidateFacts, ...]) -> tuple[tuple[CandidateFacts, ...], tuple[str, ...]]:
-    """Each decision once, the most telling entry of it, and the ids that were listed more than once."""
+    """Each decision once, by its most complete entry, and the ids that were listed more than once."""
     if len({candidate.key for candidate in candidates}) == len(candidates):
         return candidates, ()
     best: dict[tuple[object, ...], CandidateFacts] = {}
@@ -275,16 +280,16 @@ def merge_duplicates(candidates: tuple[CandidateFacts, ...]) -> tuple[tuple[Cand
             best[candidate.key] = candidate
             continue
         repeated.append(known.id or "a candidate without an id")
-        kept = candidate if _telling(candidate) > _telling(known) else known
+        kept = candidate if _completeness(candidate) > _completeness(known) else known
         best[candidate.key] = kept._replace(keys=known.keys | candidate.keys)
     return tuple(best.values()), tuple(dict.fromkeys(repeated))
 
 
-def _telling(candidate: CandidateFacts) -> tuple[bool, int, int]:
-    return candidate.in_play, -RELATIONS.index(candidate.relation), len(candidate.texts)
+def _completeness(candidate: CandidateFacts) -> tuple[bool, int, int]:
+    return candidate.eligible, -RELATIONS.index(candidate.relation), len(candidate.texts)
 
 
-def _order(candidate: CandidateFacts) -> tuple[str, ...]:
+def _sort_key(candidate: CandidateFacts) -> tuple[str, ...]:
     return candidate.id or "", candidate.number or "", str(candidate.date), *candidate.court_names, *candidate.texts
 
 
@@ -296,7 +301,7 @@ _LONGEST_IDS = 200
 
 
 class MatchFacts(NamedTuple):
-    """One match with the decision it names; `percent` is None where neither number can be used."""
+    """One match with the decision it names; `percent` is None if neither confidence nor score can be used."""
 
     candidate: CandidateFacts
     percent: float | None
@@ -304,7 +309,7 @@ class MatchFacts(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """All matches in the matcher's order (none: it returned no match), and the reasoning that is judged."""
+    """All matches in the matcher's order, empty if it returned none, and the reasoning that is judged."""
 
     matches: tuple[MatchFacts, ...]
     reasoning: str | None
@@ -319,30 +324,30 @@ def read_answer(case: CitationCase, cited: Cited, candidates: tuple[CandidateFac
     for candidate in candidates:
         for key in candidate.keys:
             known.setdefault(key, []).append(candidate)
-    matches = tuple(_match(place, match, cited, known) for place, match in enumerate(case.matches))
+    matches = tuple(_find_matched(place, match, cited, known) for place, match in enumerate(case.matches))
     if matches and matches[0].percent is None:
         raise CannotJudge("matches.0: neither confidence (0 to 1) nor score (0 to 100) is a usable number")
     reasoning = case.matches[0].reasoning if case.matches else case.no_match_reason
     if reasoning is None:
-        reasoning = loose_reasoning(case)
+        reasoning = reasoning_beside_matches(case)
     return Answer(matches, reasoning)
 
 
-def loose_reasoning(case: CitationCase) -> str | None:
+def reasoning_beside_matches(case: CitationCase) -> str | None:
     """A reasoning given beside the matches, not in one of them."""
     written = (case.model_extra or {}).get("reasoning")
     return written if isinstance(written, str) else None
 
 
-def _match(
+def _find_matched(
     place: int, match: Match, cited: Cited, known: Mapping[tuple[object, ...], list[CandidateFacts]]
 ) -> MatchFacts:
-    """The decision that a match names; one whose identifiers name several is refused, for the verdict hangs on it."""
-    named = {item.key: item for name in _ids(match) for item in known.get(key_of(name), ())}
+    """The decision that a match names. Refuses one whose identifiers name several: the verdict depends on which."""
+    named = {item.key: item for name in _identifiers_of(match) for item in known.get(key_of(name), ())}
     if len(named) > 1:
         ids = ", ".join(sorted(item.id or "a candidate without an id" for item in named.values()))
         raise CannotJudge(
-            f"matches.{place}: its identifiers ({', '.join(_ids(match))[:_LONGEST_IDS]}) are those of several "
+            f"matches.{place}: its identifiers ({', '.join(_identifiers_of(match))[:_LONGEST_IDS]}) belong to several "
             f"candidates ({ids[:_LONGEST_IDS]}): give the one that was chosen"
         )
     percent, remarks = read_percent(match.confidence, match.score)
@@ -350,10 +355,10 @@ def _match(
 
 
 def read_percent(confidence: float | None, score: float | None) -> tuple[float | None, tuple[str, ...]]:
-    """Confidence in percent, taken from `confidence` before `score`, and what is odd about the two."""
+    """The confidence in percent, from `confidence` if possible, else from `score`; and remarks on the two."""
     remarks: list[str] = []
-    sure = _scaled("confidence", confidence, whole_is_one=True, remarks=remarks)
-    points = _scaled("score", score, whole_is_one=False, remarks=remarks)
+    sure = _to_percent("confidence", confidence, whole_is_one=True, remarks=remarks)
+    points = _to_percent("score", score, whole_is_one=False, remarks=remarks)
     if sure is None:
         return points, tuple(remarks)
     if points is not None and abs(sure - points) > _SAME_POINTS:
@@ -361,12 +366,12 @@ def read_percent(confidence: float | None, score: float | None) -> tuple[float |
     return sure, tuple(remarks)
 
 
-def _scaled(name: str, value: float | None, *, whole_is_one: bool, remarks: list[str]) -> float | None:
-    """A number on a scale of 0 to 100; one outside its scale cannot be used."""
+def _to_percent(name: str, value: float | None, *, whole_is_one: bool, remarks: list[str]) -> float | None:
+    """Converts a number to 0 to 100; one outside its scale gives None and a remark."""
     if value is None:
         return None
     if not 0 <= value <= 100:
-        remarks.append(f"{name} {value:g} lies outside its scale and is left aside")
+        remarks.append(f"{name} {value:g} is outside its scale and is ignored")
         return None
     fraction = value <= 1 if whole_is_one else value < 1
     if fraction != whole_is_one and value:

@@ -1,4 +1,4 @@
-"""Scores the answer: is it correct, which ceiling applies, does its confidence fit the evidence?"""
+"""Scores the answer: is it correct, which ceiling applies, and does its confidence fit the evidence?"""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from krino.judges.citation import table
 from krino.judges.citation.belgium.topics import Strength
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.labels import CitationLabels
-from krino.judges.citation.local import Answers, answers_of
+from krino.judges.citation.local import Answers, choose_answers
 from krino.judges.citation.scoring.candidates import CandidateFacts, MatchFacts
-from krino.judges.citation.scoring.truth import USABLE, Truth, truth_with_context
+from krino.judges.citation.scoring.truth import USABLE, Truth, decide_with_context
 from krino.judges.citation.verdict import Calibration, MatchCorrectness
 
 
 class Outcome(NamedTuple):
-    """The final truth, the answers about the reasoning, and the correctness of the matcher's answer.
+    """The decision meant, the answers about the reasoning, and whether the matcher's answer is correct.
 
-    `percent` is the confidence of the top match; 0 where nothing was matched.
+    `percent` is the confidence of the top match, 0 without a match.
     """
 
     facts: CitationFacts
@@ -45,15 +45,15 @@ class Outcome(NamedTuple):
         return self.truth.candidate
 
 
-def weigh_answer(facts: CitationFacts, labels: CitationLabels | None) -> Outcome:
-    truth = truth_with_context(facts.truth, *_pointed(facts, labels))
-    correctness, rule = _correctness(facts, truth)
+def score_answer(facts: CitationFacts, labels: CitationLabels | None) -> Outcome:
+    truth = decide_with_context(facts.truth, *_find_pointed(facts, labels))
+    correctness, rule = _judge_correctness(facts, truth)
     top = facts.answer.top
     percent = top.percent if top is not None and top.percent is not None else 0.0
-    return Outcome(facts, truth, answers_of(facts, labels), correctness, rule, labels is not None, top, percent)
+    return Outcome(facts, truth, choose_answers(facts, labels), correctness, rule, labels is not None, top, percent)
 
 
-def _pointed(facts: CitationFacts, labels: CitationLabels | None) -> tuple[CandidateFacts | None, Strength]:
+def _find_pointed(facts: CitationFacts, labels: CitationLabels | None) -> tuple[CandidateFacts | None, Strength]:
     if labels is None:
         return None, "none"
     place = labels.subject.candidate
@@ -62,11 +62,11 @@ def _pointed(facts: CitationFacts, labels: CitationLabels | None) -> tuple[Candi
     return facts.shown[place - 1], labels.subject.strength
 
 
-def _correctness(facts: CitationFacts, truth: Truth) -> tuple[MatchCorrectness, str]:
+def _judge_correctness(facts: CitationFacts, truth: Truth) -> tuple[MatchCorrectness, str]:
     if truth.undecided:
-        return _most_reasonable(facts, truth)
+        return _judge_undecided(facts, truth)
     if truth.key is None:
-        return _against_none(facts, truth)
+        return _judge_if_none_is_right(facts, truth)
     matched = [match.candidate.key for match in facts.answer.matches]
     if matched and matched[0] == truth.key:
         return "CORRECT", "CIT-M1"
@@ -78,7 +78,8 @@ def _correctness(facts: CitationFacts, truth: Truth) -> tuple[MatchCorrectness, 
     return ("FALSE_NEGATIVE", "CIT-M5") if reachable else ("CORRECT_NO_MATCH", "CIT-M6")
 
 
-def _against_none(facts: CitationFacts, truth: Truth) -> tuple[MatchCorrectness, str]:
+def _judge_if_none_is_right(facts: CitationFacts, truth: Truth) -> tuple[MatchCorrectness, str]:
+    """Judges an answer when none of the candidates is the decision meant."""
     top = facts.answer.top
     if top is None:
         return "CORRECT_NO_MATCH", "CIT-M6"
@@ -87,8 +88,8 @@ def _against_none(facts: CitationFacts, truth: Truth) -> tuple[MatchCorrectness,
     return "FALSE_POSITIVE", "CIT-M4"
 
 
-def _most_reasonable(facts: CitationFacts, truth: Truth) -> tuple[MatchCorrectness, str]:
-    """Nothing decides: a match to a contender, or none, is as good as can be said."""
+def _judge_undecided(facts: CitationFacts, truth: Truth) -> tuple[MatchCorrectness, str]:
+    """Nothing decides which decision is meant: a match to a contender, or no match, counts as correct."""
     top = facts.answer.top
     if top is None:
         return "CORRECT_NO_MATCH", "CIT-M8"
@@ -113,8 +114,8 @@ def ceiling(name: str) -> Ceiling:
     return Ceiling(name, row["cap"], row["tolerated"], row["text"], row["rule"])
 
 
-def ceiling_of(outcome: Outcome) -> Ceiling | None:
-    """The ceiling of what was matched; without a match only a court that fits nowhere is worth telling."""
+def ceiling_of_answer(outcome: Outcome) -> Ceiling | None:
+    """The ceiling of the top match; without a match, only if no candidate has the right court."""
     top = outcome.top
     if top is None:
         return _ceiling_without_match(outcome)
@@ -139,7 +140,7 @@ def ceiling_for(candidate: CandidateFacts, facts: CitationFacts) -> Ceiling | No
 
 
 def _number_confirmed(candidate: CandidateFacts, facts: CitationFacts, by_ecli: bool) -> bool:
-    """Whether the cited number is found among the decisions in play, or the ECLI makes up for a missing one."""
+    """Does a decision that can be meant carry the cited number, or does its ECLI replace a missing one?"""
     if candidate.carries_number or facts.number_carried:
         return True
     if not facts.complete and candidate.number is None and candidate.relation == "INCOMPARABLE":
@@ -156,14 +157,14 @@ def _ceiling_without_match(outcome: Outcome) -> Ceiling | None:
     return ceiling("jurisdiction") if alignments <= {"OTHER_TYPE", "OTHER_JURISDICTION"} else None
 
 
-# A ceiling that falls below the range of the evidence leaves at least this much room under itself.
-_ROOM = 5
+# A ceiling below the range of the evidence leaves a range of at least this width.
+_LEAST_WIDTH = 5
 _WITHHOLDABLE = frozenset({"context", "lone"})
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """A range in percent, the rule that gave it and what the rule saw."""
+    """The confidence that the evidence justifies, in percent, with the rule and its reason."""
 
     scenario: str
     low: int
@@ -173,22 +174,22 @@ class Expected:
 
 
 @cache
-def _scenario(name: str) -> Expected:
+def _load_range(name: str) -> Expected:
     row = table("ranges")[name]
     low, high = row["range"]
     return Expected(name, low, high, row["rule"], row["says"])
 
 
 def expected_range(outcome: Outcome, ceiling: Ceiling | None) -> Expected:
-    name = _of_match(outcome) if outcome.top is not None else _of_no_match(outcome)
-    return _cut(_scenario(name), _cap(outcome, ceiling))
+    name = _scenario_of_match(outcome) if outcome.top is not None else _scenario_without_match(outcome)
+    return _cap_range(_load_range(name), _highest_allowed(outcome, ceiling))
 
 
 def withheld_range(outcome: Outcome, ceiling: Ceiling | None, expected: Expected) -> Expected:
-    """The range for a matcher that withheld confidence for a wrong reason about the court."""
+    """The range for a matcher that withheld confidence because it misjudged the court."""
     if expected.scenario not in _WITHHOLDABLE:
         return expected
-    return _cut(_scenario("withheld"), _cap(outcome, ceiling))
+    return _cap_range(_load_range("withheld"), _highest_allowed(outcome, ceiling))
 
 
 def calibrate(outcome: Outcome, expected: Expected, ceiling: Ceiling | None) -> tuple[Calibration, str]:
@@ -204,20 +205,20 @@ def calibrate(outcome: Outcome, expected: Expected, ceiling: Ceiling | None) -> 
     return "WELL_CALIBRATED", "CIT-B1"
 
 
-def _cap(outcome: Outcome, ceiling: Ceiling | None) -> int:
-    """What nobody may exceed; where nothing was scored, only the limit of a generic citation is left."""
+def _highest_allowed(outcome: Outcome, ceiling: Ceiling | None) -> int:
+    """The highest confidence allowed; without a match, only the limit of a generic citation applies."""
     if ceiling is not None:
         return ceiling.cap
     return 95 if outcome.top is None and outcome.facts.cited.classification == "GENERIC" else 100
 
 
-def _cut(expected: Expected, cap: int) -> Expected:
+def _cap_range(expected: Expected, cap: int) -> Expected:
     if expected.high <= cap:
         return expected
-    return Expected(expected.scenario, min(expected.low, cap - _ROOM), cap, expected.rule, expected.says)
+    return Expected(expected.scenario, min(expected.low, cap - _LEAST_WIDTH), cap, expected.rule, expected.says)
 
 
-def _of_match(outcome: Outcome) -> str:
+def _scenario_of_match(outcome: Outcome) -> str:
     top = outcome.top
     assert top is not None
     if outcome.other_type:
@@ -227,16 +228,16 @@ def _of_match(outcome: Outcome) -> str:
     if outcome.correctness != "CORRECT":
         return "wrong"
     if outcome.truth.undecided:
-        return _undecided(outcome)
-    return _evidence(outcome, top.candidate)
+        return _scenario_if_undecided(outcome)
+    return _scenario_of_evidence(outcome, top.candidate)
 
 
-def _of_no_match(outcome: Outcome) -> str:
+def _scenario_without_match(outcome: Outcome) -> str:
     facts, truth = outcome.facts, outcome.truth
     if outcome.correctness == "FALSE_NEGATIVE":
-        return _missed(outcome, truth.candidate)
+        return _scenario_if_missed(outcome, truth.candidate)
     if truth.undecided:
-        return _undecided(outcome)
+        return _scenario_if_undecided(outcome)
     if not facts.candidates:
         return "no_candidates"
     alignments = {candidate.alignment for candidate in facts.candidates}
@@ -245,26 +246,26 @@ def _of_no_match(outcome: Outcome) -> str:
     return "no_match_jurisdiction" if alignments <= {"OTHER_TYPE", "OTHER_JURISDICTION"} else "wrong"
 
 
-def _missed(outcome: Outcome, candidate: CandidateFacts | None) -> str:
-    """What would have been right, had the decision been matched."""
+def _scenario_if_missed(outcome: Outcome, candidate: CandidateFacts | None) -> str:
+    """The scenario of the decision meant, if it had been matched."""
     if candidate is None:
         return "withheld"
     if candidate.alignment == "OTHER_TYPE":
         return "court_type"
     if candidate.alignment == "OTHER_JURISDICTION":
         return "jurisdiction"
-    name = _evidence(outcome, candidate)
+    name = _scenario_of_evidence(outcome, candidate)
     return "withheld" if name in _WITHHOLDABLE else name
 
 
-def _undecided(outcome: Outcome) -> str:
+def _scenario_if_undecided(outcome: Outcome) -> str:
     if outcome.facts.cited.number is not None and len(outcome.truth.contenders) == 1:
         return "unconfirmed"
     court_only = outcome.facts.case.snippet_match_type == "COURT_ONLY"
     return "undecided_court_only" if court_only else "undecided"
 
 
-def _evidence(outcome: Outcome, candidate: CandidateFacts) -> str:
+def _scenario_of_evidence(outcome: Outcome, candidate: CandidateFacts) -> str:
     cited, truth = outcome.facts.cited, outcome.truth
     if candidate.key == cited.key:
         return "ecli"
@@ -274,4 +275,4 @@ def _evidence(outcome: Outcome, candidate: CandidateFacts) -> str:
         return "number_unmatched" if truth.signal != "lone" or truth.strength in USABLE else "unconfirmed"
     if truth.strength in USABLE:
         return "context"
-    return "lone" if len(outcome.facts.in_play) < 2 else _undecided(outcome)
+    return "lone" if len(outcome.facts.eligible) < 2 else _scenario_if_undecided(outcome)

@@ -1,4 +1,4 @@
-"""Finds the decision that is meant, by the rubric's order of signals, and records which signal decided."""
+"""Finds the decision that the citation means, by the rubric's order of signals, and records which signal decided."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ USABLE = frozenset({"strong", "moderate"})
 
 
 class Truth(NamedTuple):
-    """The decision meant (`id` and `key`; None: none of the candidates, or not known) and why.
+    """The decision meant and the signal that decided; without `id` and `key`, none of the candidates or not known.
 
-    `open`: only the context of the citation can say more, and `contenders` are the decisions it may point to.
+    `open`: only the context of the citation can decide further, between the `contenders`.
     """
 
     signal: Signal
@@ -69,62 +69,62 @@ RULES: dict[Signal, str] = {
 }
 
 
-class Field(NamedTuple):
-    """The candidates, those in play, and those of them that carry the cited number.
+class CandidatePool(NamedTuple):
+    """The candidates, those that can be meant, and those of them that carry the cited number.
 
-    `listed`: whether all that the matcher saw are here, only one was seen, or some are missing. `claims_ecli`: the
-    matcher says that it went by the cited ECLI.
+    `listed`: are all that the matcher saw here, was it only one, or are some missing? `claims_ecli`: the matcher says
+    that it decided by the cited ECLI.
     """
 
     candidates: tuple[CandidateFacts, ...]
-    in_play: tuple[CandidateFacts, ...]
+    eligible: tuple[CandidateFacts, ...]
     carriers: tuple[CandidateFacts, ...]
     listed: Listed
     claims_ecli: bool = False
 
 
-def truth_by_code(case: CitationCase, cited: Cited, field: Field) -> Truth:
-    """The truth as far as identifiers and courts decide it."""
+def decide_by_code(case: CitationCase, cited: Cited, given: CandidatePool) -> Truth:
+    """Decides by ground truth, identifiers and courts, as far as they go."""
     if case.ground_truth_known:
-        return _given(case.ground_truth, field.candidates)
+        return _decide_by_ground_truth(case.ground_truth, given.candidates)
     if cited.key is not None and cited.ecli is not None:
-        carrying = [candidate for candidate in field.candidates if cited.key in candidate.keys]
+        carrying = [candidate for candidate in given.candidates if cited.key in candidate.keys]
         if carrying:
-            return _found("ecli", carrying[0])
-        if field.listed != "all" and field.claims_ecli:
+            return _decided("ecli", carrying[0])
+        if given.listed != "all" and given.claims_ecli:
             return Truth("ecli", id=cited.ecli.text, key=cited.key)
-    if len(field.carriers) == 1:
-        return _found("number", field.carriers[0])
-    if field.carriers:
-        return Truth("nothing", contenders=field.carriers, open=True)
-    pool = field.in_play
-    if not pool and (field.listed == "all" or (field.listed == "one" and field.candidates)):
-        return Truth(_why_none(field.candidates))
-    if cited.number and field.listed == "all" and all(candidate.relation == "DIFFERENT" for candidate in pool):
+    if len(given.carriers) == 1:
+        return _decided("number", given.carriers[0])
+    if given.carriers:
+        return Truth("nothing", contenders=given.carriers, open=True)
+    pool = given.eligible
+    if not pool and (given.listed == "all" or (given.listed == "one" and given.candidates)):
+        return Truth(_signal_for_none(given.candidates))
+    if cited.number and given.listed == "all" and all(candidate.relation == "DIFFERENT" for candidate in pool):
         return Truth("numbers_differ", contenders=pool, open=True)
-    if len(pool) == 1 and field.listed != "some":
+    if len(pool) == 1 and given.listed != "some":
         if cited.number is None:
-            return _found("only", pool[0], is_open=True)
+            return _decided("only", pool[0], is_open=True)
         # A null number is neutral (rule 8 of the rubric), so the order of signals (rule 6) goes on to the only aligned
         # candidate. One with a number of another form stays for review, although rule 8 calls it neutral too: on 1,228
         # real citations whose decision was absent, taking it as meant doubled the wrong ones, from 6 to 12.
         if pool[0].number is None:
-            return _found("lone", pool[0], is_open=True)
+            return _decided("lone", pool[0], is_open=True)
     return Truth("nothing", contenders=pool, open=True)
 
 
-def truth_with_context(truth: Truth, pointed: CandidateFacts | None, strength: Strength) -> Truth:
-    """The truth after the labels: the contender that the context points to, if strongly enough."""
+def decide_with_context(truth: Truth, pointed: CandidateFacts | None, strength: Strength) -> Truth:
+    """Decides with the labels: for the contender that the context points to, if strongly enough."""
     if pointed is None or pointed.key not in {contender.key for contender in truth.contenders}:
         return truth
     if truth.signal in ("only", "lone"):
-        return _found(truth.signal, pointed, strength=strength)
+        return _decided(truth.signal, pointed, strength=strength)
     # A candidate that carries another number than the one cited must be supported strongly.
     enough = strength == "strong" if pointed.relation == "DIFFERENT" else strength in USABLE
-    return _found("context", pointed, strength=strength) if enough else truth
+    return _decided("context", pointed, strength=strength) if enough else truth
 
 
-def best_carriers(pool: Sequence[CandidateFacts]) -> tuple[CandidateFacts, ...]:
+def find_closest_carriers(pool: Sequence[CandidateFacts]) -> tuple[CandidateFacts, ...]:
     """The candidates that carry the cited number, those of the closest spelling only."""
     carrying = [candidate for candidate in pool if candidate.carries_number]
     if not carrying:
@@ -134,7 +134,7 @@ def best_carriers(pool: Sequence[CandidateFacts]) -> tuple[CandidateFacts, ...]:
 
 
 def keep_cited_division(cited: CourtRef, pool: tuple[CandidateFacts, ...]) -> tuple[CandidateFacts, ...]:
-    """The candidates without those of another division than the cited one; all of them where none would be left.
+    """Drops the candidates of another division than the cited one, unless none would be left.
 
     Divisions are parts of one court, so that a lone decision of another division is still of the cited court (the
     rubric warns and no more). Between several decisions of that court the division tells them apart.
@@ -149,12 +149,12 @@ def division_of(court: CourtRef) -> str | None:
     return court.division if isinstance(court, Court) else None
 
 
-def _given(decision: str | None, candidates: Sequence[CandidateFacts]) -> Truth:
+def _decide_by_ground_truth(decision: str | None, candidates: Sequence[CandidateFacts]) -> Truth:
     if decision is None:
         return Truth("given_none")
     for candidate in candidates:
         if is_decision(candidate, decision):
-            return _found("given", candidate)
+            return _decided("given", candidate)
     if parse_ecli(decision) is None:
         raise CannotJudge(
             f"ground_truth: {decision[:80]!r} is neither an ECLI nor the id of a candidate; give one of these, null "
@@ -163,12 +163,12 @@ def _given(decision: str | None, candidates: Sequence[CandidateFacts]) -> Truth:
     return Truth("given", id=decision, key=key_of(decision))
 
 
-def _found(signal: Signal, candidate: CandidateFacts, *, is_open: bool = False, strength: Strength = "none") -> Truth:
+def _decided(signal: Signal, candidate: CandidateFacts, *, is_open: bool = False, strength: Strength = "none") -> Truth:
     contenders = (candidate,) if is_open else ()
     return Truth(signal, candidate.id, candidate.key, candidate, contenders, is_open, strength)
 
 
-def _why_none(candidates: Sequence[CandidateFacts]) -> Signal:
+def _signal_for_none(candidates: Sequence[CandidateFacts]) -> Signal:
     if not candidates:
         return "no_candidates"
     aligned = any(candidate.alignment in ("SAME", "UNKNOWN") for candidate in candidates)

@@ -1,4 +1,4 @@
-"""How a court name, a case number or an ECLI of Belgian case law is understood, for `krino explain`."""
+"""Explains how a court name, case number or ECLI of Belgian case law is read, for `krino explain`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from krino.judges.citation.belgium.case_numbers import compare, parse_case_numbers
 from krino.judges.citation.belgium.courts import Court, Other, Unknown, court_of_ecli_code, resolve_court
 from krino.judges.citation.belgium.ecli import parse_ecli
-from krino.judges.citation.options import meant_by
+from krino.judges.citation.options import find_alias
 
 
 def explain_court(text: str, aliases: Mapping[str, str]) -> dict[str, Any]:
-    """Which court a text names, its division, and by which alias."""
-    own = meant_by(aliases, text)
+    """Explains which court a text names, its division, and the alias that was recognised."""
+    own = find_alias(aliases, text)
     found = resolve_court(own or text)
     court = found if isinstance(found, Court) else None
     known = found if isinstance(found, Court | Other) else None
@@ -33,7 +33,7 @@ def explain_court(text: str, aliases: Mapping[str, str]) -> dict[str, Any]:
 
 
 def explain_case_numbers(texts: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """What each case number is made of, and how it relates to the first."""
+    """Explains the parts of each case number, and how it compares with the first."""
     return (_explain_case_number(text, texts[0] if place else None) for place, text in enumerate(texts))
 
 
@@ -50,7 +50,7 @@ def _explain_case_number(text: str, first: str | None) -> dict[str, Any]:
 
 
 def explain_ecli(text: str) -> dict[str, Any]:
-    """The parts of an ECLI, and what is odd about it."""
+    """Explains the parts of an ECLI, with warnings."""
     found = parse_ecli(text)
     if found is None:
         nothing = {"court": None, "year": None, "document_type": None, "date": None}
@@ -71,7 +71,7 @@ def explain_ecli(text: str) -> dict[str, Any]:
 
 
 def _real_code(code: str, court: object, warnings: list[str]) -> str:
-    """The code itself, or the one it is written for by mistake."""
+    """The code itself, or the one in use that it is mistaken for."""
     if not isinstance(court, Court) or not court.ecli_codes or code in court.ecli_codes:
         return code
     warnings.append(f"The court code {code} is not in use; {court.ecli_codes[0]} is meant.")

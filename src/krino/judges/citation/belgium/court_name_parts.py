@@ -1,4 +1,7 @@
-"""Parses a court name: its alias, then place, division and language; and corrects typing errors."""
+"""Splits a court name into alias, place, division and language, and corrects typing errors.
+
+`courts.py` finds the court that the parts mean.
+"""
 
 from __future__ import annotations
 
@@ -14,18 +17,20 @@ _SHORTEST: Final = 5
 _TWO_ERRORS_FROM: Final = 7
 _TWO_ERRORS_IN_A_PLACE_FROM: Final = 9
 _MOST_WORDS: Final = 3
-"""Words that are mended in one name; a name with more of them is not a slip of the pen."""
+"""Words that are corrected in one name; more of them are no typing errors."""
 _MOST_SPELLINGS: Final = 12
 
 
 class Spelling(NamedTuple):
-    """The name with its errors mended, and what was changed."""
+    """A corrected name, and the changes."""
 
     text: str
     changes: tuple[str, ...]
 
 
 class _Vocabulary(NamedTuple):
+    """The words of the gazetteer: all of them, and those that typing errors are corrected to."""
+
     known: frozenset[str]
     courts: tuple[str, ...]
     places: tuple[str, ...]
@@ -33,7 +38,7 @@ class _Vocabulary(NamedTuple):
 
 @cache
 def _vocabulary() -> _Vocabulary:
-    """Words that open or follow a court's name. Abbreviations are too short to be mended."""
+    """Words of court names and places. Abbreviations are left out: too short to be corrected."""
     gaz = gazetteer()
     heads = list(gaz.heads.items())
     cues = list(gaz.cues.items())
@@ -47,13 +52,13 @@ def _vocabulary() -> _Vocabulary:
     )
 
 
-def spellings(text: str, *, places_only: bool) -> Iterator[Spelling]:
-    """Yields corrections of the unknown words before the first number, with the fewest letters changed in each word."""
+def suggest_spellings(text: str, *, places_only: bool) -> Iterator[Spelling]:
+    """Suggests corrections of the unknown words before the first number, those with the fewest errors."""
     sentence = words(text)
     end = next((at for at, word in enumerate(sentence) if word[0].isdigit()), len(sentence))
     options: list[tuple[int, list[str]]] = []
     for at in range(end):
-        if nearest := _nearest(sentence[at], places_only):
+        if nearest := _find_nearest(sentence[at], places_only):
             options.append((at, nearest))
     if not options or len(options) > _MOST_WORDS:
         return
@@ -67,25 +72,25 @@ def spellings(text: str, *, places_only: bool) -> Iterator[Spelling]:
         yield Spelling(" ".join(mended).replace(f" {BREAK}", BREAK), changes)
 
 
-def _nearest(word: str, places_only: bool) -> list[str]:
-    """The known words that an unknown one may be a typing error of, those with the fewest errors."""
+def _find_nearest(word: str, places_only: bool) -> list[str]:
+    """Finds the known words that an unknown word may be meant for, those with the fewest errors."""
     vocabulary = _vocabulary()
     if len(word) < _SHORTEST - 1 or not word.isalpha() or word in vocabulary.known:
         return []
     found: dict[int, list[str]] = {}
     for known in () if places_only else vocabulary.courts:
         allowed = 2 if len(known) >= _TWO_ERRORS_FROM else 1
-        if (errors := typing_errors(word, known, allowed)) <= allowed:
+        if (errors := count_typing_errors(word, known, allowed)) <= allowed:
             found.setdefault(errors, []).append(known)
     for known in vocabulary.places:
         allowed = 2 if len(known) >= _TWO_ERRORS_IN_A_PLACE_FROM else 1
-        if known[0] == word[0] and (errors := typing_errors(word, known, allowed)) <= allowed:
+        if known[0] == word[0] and (errors := count_typing_errors(word, known, allowed)) <= allowed:
             found.setdefault(errors, []).append(known)
     return list(dict.fromkeys(found[min(found)])) if found else []
 
 
-def typing_errors(word: str, meant: str, most: int) -> int:
-    """Letters left out, added, mistaken or swapped with a neighbour; more than `most` is only known to be more."""
+def count_typing_errors(word: str, meant: str, most: int) -> int:
+    """Counts letters missing, added, wrong or swapped with a neighbour; stops above `most`."""
     if abs(len(word) - len(meant)) > most:
         return most + 1
     before, last = list(range(len(meant) + 1)), list(range(len(meant) + 1))
@@ -110,7 +115,7 @@ _CANTON_WORDS: Final = frozenset({"canton", "kanton", "cant", "kant"})
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What was found: no `head` for a place on its own; `abroad` is the body a foreign place points to."""
+    """A court name as parsed: without `head` it is only a place; `abroad`: the body that a foreign place means."""
 
     head: Head | None
     place: Cue | None = None
@@ -122,14 +127,14 @@ class Reading:
 
 @dataclass(slots=True)
 class _Opening:
-    """What precedes the head: a place, and whether every word so far was one we know."""
+    """What precedes the head: a place, and whether every word so far is known."""
 
     place: Cue | None = None
     division: Cue | None = None
     abroad: str | None = None
     language: str | None = None
     clean: bool = True
-    bare: bool = True  # nothing but signal words so far, or one more word: the place
+    bare: bool = True  # only signal words so far, or one more word: the place
     after_division: bool = False
 
 
@@ -146,7 +151,7 @@ class _Tail:
     after_division: bool = False
 
     def take(self, cue: Cue) -> bool:
-        """Take in one known phrase; False when the court's name ends there."""
+        """Reads one known phrase; False if the court's name ends there."""
         if cue.kind in ("label", "month", "prose"):
             return False
         if cue.kind == "abroad" and not (self.place or self.division):
@@ -166,8 +171,8 @@ class _Tail:
         return True
 
 
-def read_court(text: str, gaz: Gazetteer) -> Reading | None:
-    """The reading of a court string, or None when no court, body or place opens it."""
+def parse_court_name(text: str, gaz: Gazetteer) -> Reading | None:
+    """Parses a court name; None if it does not begin with a court, body or place."""
     sentence = words(text)
     opening = _Opening()
     at = 0
@@ -178,7 +183,7 @@ def read_court(text: str, gaz: Gazetteer) -> Reading | None:
         found = gaz.heads.longest(sentence, at)
         if found and _opens_name(sentence, at, found, opening, gaz):
             head, length = found
-            head = _named_abroad(sentence, at, length, gaz) or head
+            head = _find_foreign_court(sentence, at, length, gaz) or head
             tail = _read_tail(sentence, at + length, head, opening, gaz)
             if head.kind == "court":
                 return tail
@@ -193,8 +198,8 @@ def read_court(text: str, gaz: Gazetteer) -> Reading | None:
     return None
 
 
-def _named_abroad(sentence: list[str], at: int, length: int, gaz: Gazetteer) -> Head | None:
-    """Finds a foreign court whose country follows in brackets: Cass. (fr.)."""
+def _find_foreign_court(sentence: list[str], at: int, length: int, gaz: Gazetteer) -> Head | None:
+    """Recognises a foreign court by the country in brackets: Cass. (fr.)."""
     after = at + length
     if sentence[after : after + 1] != [BREAK] or after + 1 >= len(sentence):
         return None
@@ -203,7 +208,7 @@ def _named_abroad(sentence: list[str], at: int, length: int, gaz: Gazetteer) -> 
 
 
 def _skip_opening_word(sentence: list[str], at: int, opening: _Opening, gaz: Gazetteer) -> int:
-    """Take note of one word or phrase before the head; returns how many words it takes."""
+    """Reads one word or phrase before the head; returns its number of words."""
     found = gaz.cues.longest(sentence, at)
     if found is None or found[0].kind == "prose":
         opening.clean = opening.clean and _is_date_or_chamber_number(sentence, at, gaz)
@@ -224,7 +229,7 @@ def _skip_opening_word(sentence: list[str], at: int, opening: _Opening, gaz: Gaz
 
 
 def _opens_name(sentence: list[str], at: int, found: tuple[Head, int], opening: _Opening, gaz: Gazetteer) -> bool:
-    """Abbreviations count only behind known words, and not as a section of a seat: Liège (civ.)."""
+    """Does the head begin a name? An abbreviation does only behind known words, and not as a section: Liège (civ.)."""
     head, length = found
     if not head.abbreviated:
         return True
@@ -264,7 +269,7 @@ def _is_date_or_chamber_number(sentence: list[str], at: int, gaz: Gazetteer) -> 
 
 
 def _read_tail(sentence: list[str], at: int, head: Head, opening: _Opening, gaz: Gazetteer) -> Reading | None:
-    """Read on behind the head until a date, a number, another court or an unknown word."""
+    """Parses what follows the head, up to a date, a number, another court or an unknown word."""
     tail = _Tail(language=opening.language, division=opening.division)
     while at < len(sentence):
         word = sentence[at]
