@@ -39,10 +39,12 @@ RULES: Mapping[str, Sequence[Off]] = {
     "useful errors": [("facts:_find_useful_errors", dict)],
     "echoes": [("facts:find_echoes", list)],
     "thinking aloud": [("local:find_thinking", tuple)],
-    "restated answers": [("local:find_restated_answers", tuple)],
+    "rewritten texts": [("local:find_rewrites", tuple)],
+    "sums computed again": [("local:find_recomputed", tuple)],
     "late readings": [("facts:find_late_readings", list)],
     "unneeded: additions to the answer": [("finders.unneeded:_find_additions", list)],
     "unneeded: chains of look-ups": [("finders.unneeded:_Pass._find_unused_chains", set)],
+    "unneeded: held by an earlier result": [("finders.unneeded:_Pass._find_holder", lambda: None)],
     "needed: checks a silent act": [("finders.unneeded:_Pass._checks_silent_act", lambda: False)],
     "needed: reported to the user": [("finders.unneeded:_Pass._is_reported_to_user", lambda: False)],
     "needed: prepares an act": [("finders.unneeded:_Pass._prepares_act", lambda: False)],
@@ -56,7 +58,6 @@ FAMILIES: Mapping[str, Sequence[Off]] = {
     "all of model_texts": [
         ("facts:find_echoes", list),
         ("local:find_thinking", tuple),
-        ("local:find_restated_answers", tuple),
     ],
     "all of unneeded": [("facts:find_unneeded_readings", dict), ("local:find_unneeded_readings", dict)],
 }

@@ -1,9 +1,11 @@
 """How well the efficiency judge's facts and embedded labels agree with what people and counts say of real traces.
 
-    python benchmarks/efficiency_traces.py DATA
+    python benchmarks/efficiency_traces.py DATA [--logs FILE]
 
 DATA is a folder with `tau_bench_airline`, `mast_human`, `roscoe_stepwise` (each a `data.jsonl.gz`) and
-`otel_samples` (JSON files). Every trace is read; numbers are printed, nothing is written.
+`otel_samples` (JSON files). FILE has a trace on each line with the score that a careful rater expects (by default
+`traces_by_another_hand.jsonl.gz` beside this script, 60 traces whose author saw no code). Every trace
+is read; numbers are printed, nothing is written.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from krino.judges.efficiency.judge import EfficiencyJudge
 from krino.judges.efficiency.labels import EfficiencyLabels
 
 JUDGE = EfficiencyJudge()
+BY_ANOTHER_HAND = Path(__file__).with_name("traces_by_another_hand.jsonl.gz")
 _CHAIN_STEP = re.compile(r"Step (\d+) - (.*)")
 
 
@@ -148,14 +151,33 @@ def samples(data: Path) -> None:
         print(f"  {dict(Counter(item.label for item in labels.steps))}, task {facts.task[:60]!r}")
 
 
+def expected_scores(file: Path) -> None:
+    """Traces like production: how many scores are as expected, and how many at least on the right side of 1.0."""
+    exact: Counter[str] = Counter()
+    right_side: Counter[str] = Counter()
+    count: Counter[str] = Counter()
+    for record in rows(file):
+        kind, wanted = record["kind"], record["expected"]["score"]
+        *_, score = study({"trace": record["trace"], "task": record["task"] or record["user_task"]})
+        count[kind] += 1
+        exact[kind] += score == wanted
+        right_side[kind] += (score == 1) == (wanted == 1)
+    print(f"{file.name}")
+    for kind, total in count.items():
+        print(f"  {kind}: {exact[kind]} of {total} scores as expected, {right_side[kind]} on the right side of 1.0")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, metavar="DATA")
-    data = parser.parse_args().data
+    parser.add_argument("--logs", type=Path, default=BY_ANOTHER_HAND, metavar="FILE")
+    given = parser.parse_args()
+    data: Path = given.data
     tau_bench(data)
     multi_agent(data)
     reasoning_steps(data)
     samples(data)
+    expected_scores(given.logs)
 
 
 if __name__ == "__main__":

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from efficiency_making import labels, settle, study
+from krino.judges.efficiency.data_files import table
 from krino.judges.efficiency.finders.effects import classify_effect, is_pending
 from krino.judges.efficiency.finders.similarity import ask_different_things, read_wording
 from krino.judges.efficiency.finders.task import read_repetition
-from krino.judges.efficiency.tables import table
 from krino.judges.efficiency.traces.steps import Step
 
 CUES = table("cues")

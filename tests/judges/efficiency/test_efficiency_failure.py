@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from efficiency_making import study
-from krino.judges.efficiency.tables import table
+from krino.judges.efficiency.data_files import table
 from krino.judges.efficiency.traces.detect import read_trace
 from krino.judges.efficiency.traces.failure import find_failure
 

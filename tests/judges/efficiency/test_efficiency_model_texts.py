@@ -1,4 +1,4 @@
-"""What models say: thinking aloud, answers said again, restylings; messages that a user answered are left alone."""
+"""What models say: thinking aloud, rewritten drafts, restylings; messages that a user answered are left alone."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from efficiency_making import JUDGE, labels, settle, study
+from krino.judges.efficiency.data_files import table
 from krino.judges.efficiency.facts import EfficiencyFacts
-from krino.judges.efficiency.tables import table
+from krino.judges.efficiency.finders.rework import find_recomputed, find_rewrites
+from krino.judges.efficiency.traces.steps import Step
 
 CUES = table("cues")
 TASK = "Return the kettle of order 881."
@@ -144,3 +146,76 @@ def test_a_restyling_that_brings_nothing_new_is_small_and_one_that_does_is_not()
 def test_an_addition_without_a_new_word_is_a_small_restyling() -> None:
     facts = study(FACT, DRAFT, over("add_emojis", f"{DRAFT['output']} \U0001f642"), task="How high is the belfry?")
     assert settle(facts, labels(facts, s3="enrichment")).rulings["score"].value == 0.75
+
+
+# --- work done over --------------------------------------------------------------------------------
+
+FIRST_TEXT = "On Monday the council approved a new bike lane; works start in March."
+REWRITE = "Good news: on Monday the council approved a new bike lane, with works starting in March!"
+
+
+def spoken(*said: str) -> list[Step]:
+    return [Step(str(number), "message", "message", None, text) for number, text in enumerate(said)]
+
+
+def test_a_critique_and_the_rewriting_after_it_are_not_needed() -> None:
+    steps = spoken(FIRST_TEXT, "It could sound livelier.", REWRITE)
+    assert dict(find_rewrites(steps, "Summarise the article in one sentence.", (), ())) == {1: 0, 2: 0}
+
+
+@pytest.mark.parametrize(
+    ("task", "said", "user_turns"),
+    [
+        ("Summarise it, then improve your draft.", (FIRST_TEXT, "It could be livelier.", REWRITE), ()),
+        ("Summarise it in one sentence.", (FIRST_TEXT, "It could be livelier.", REWRITE), (1,)),
+        ("Summarise it.", (FIRST_TEXT, "The library in Ghent opens at nine and closes at six on weekdays."), ()),
+        (
+            "Summarise it.",
+            (FIRST_TEXT, f"{FIRST_TEXT} The mayor said the next lane follows in autumn near the northern station."),
+            (),
+        ),
+    ],
+    ids=["ordered", "a user spoke", "another text", "much is added"],
+)
+def test_texts_that_were_asked_for_or_say_something_new_are_needed(
+    task: str, said: tuple[str, ...], user_turns: tuple[int, ...]
+) -> None:
+    assert not dict(find_rewrites(spoken(*said), task, (), user_turns))
+
+
+def test_a_message_that_hands_over_what_the_model_wrote_is_needed() -> None:
+    steps = [Step("0", "llm", "llm", "a", FIRST_TEXT), Step("1", "llm", "llm", "b", REWRITE), *spoken(REWRITE)]
+    assert dict(find_rewrites(steps, "Summarise the article.", (), ())) == {1: 0}
+
+
+def sums(*calls: tuple[str, str]) -> list[Step]:
+    return [
+        Step(str(number), "tool", f"tool_{number}", {"expression": given}, result)
+        for number, (given, result) in enumerate(calls)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (("1249.90 * 1.21", "1512.379"), ("print(round(1249.90*1.21, 2))", "1512.38")),
+        (("12 * 8", "96"), ("12*8", "The result is 96.0")),
+    ],
+)
+def test_the_same_sum_by_another_tool_is_computed_again(first: tuple[str, str], second: tuple[str, str]) -> None:
+    assert dict(find_recomputed(sums(first, second), "What is the total?", ())) == {1: 0}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "task"),
+    [
+        (("12 * 8", "96"), ("12 * 8 + 4", "100"), "What is the total?"),
+        (("12 * 8", "96"), ("32 * 3", "96"), "Which of the two is larger?"),
+        (("stock of A", "5"), ("stock of B", "5"), "What is in stock?"),
+        (("sort 3, 1, 2", "1, 2, 3"), ("reverse 1, 2, 3", "3, 2, 1"), "Sort and reverse."),
+        (("12 * 8", "96"), ("12*8", "96"), "Compute the total and verify it."),
+    ],
+    ids=["more figures, another result", "other figures", "no sum", "another order", "ordered"],
+)
+def test_other_sums_and_ordered_checks_are_needed(first: tuple[str, str], second: tuple[str, str], task: str) -> None:
+    assert not dict(find_recomputed(sums(first, second), task, ()))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from krino.judges.efficiency.data_files import table
 from krino.judges.efficiency.finders.effects import classify_effect, may_be_left_out
-from krino.judges.efficiency.tables import table
 from krino.judges.efficiency.traces.steps import Step
 
 CUES = table("cues")

@@ -7,11 +7,11 @@ from typing import get_args
 import pytest
 
 from efficiency_making import ANSWER, JUDGE, SEARCH, labels, settle, study
-from krino import CannotJudge
+from krino import CannotJudge, Finding
+from krino.judges.efficiency.data_files import package_text, table
 from krino.judges.efficiency.judge import EfficiencyJudge
 from krino.judges.efficiency.labels import EfficiencyLabels
 from krino.judges.efficiency.rubric import Tally, look_up_score
-from krino.judges.efficiency.tables import package_text, table
 from krino.judges.efficiency.traces.detect import Format
 from krino.judges.efficiency.wording import check_reason
 
@@ -167,10 +167,22 @@ def test_labels_are_held_against_the_trace() -> None:
     problems = JUDGE.check(_CASE, facts, EfficiencyLabels.model_validate(bad))
     assert problems == [
         "steps: there is no step 's9' to label",
-        "steps: labelled more than once: 's1'",
+        "steps: labelled more than once, with different labels: 's1'",
         "steps: no label for 's3'",
         "step s1: because_of 's2' does not come before it",
         "step s2: redundant, but because_of names no earlier step",
+    ]
+
+
+def test_a_step_that_is_labelled_twice_alike_counts_once_and_is_recorded() -> None:
+    facts = study(SEARCH, SEARCH, ANSWER)
+    once = labels(facts, s2="speculative")
+    twice = once.model_copy(update={"steps": [*once.steps, once.steps[1].model_copy(update={"why": "again"})]})
+    assert JUDGE.check(_CASE, facts, twice) == []
+    settled, again = (settle(facts, given, "scaled") for given in (once, twice))
+    assert again.rulings == settled.rulings
+    assert [found for found in again.findings if found not in settled.findings] == [
+        Finding("EFF-N11", "labelled again with the same label, counted once: 's2'")
     ]
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from krino.judges.efficiency.data_files import table
 from krino.judges.efficiency.finders.task import read_request
-from krino.judges.efficiency.tables import table
 
 CUES = table("cues")
 

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from efficiency_making import JUDGE, study
+from krino.judges.efficiency.data_files import table
 from krino.judges.efficiency.finders.effects import classify_effect, may_be_left_out
-from krino.judges.efficiency.tables import table
+from krino.judges.efficiency.finders.trace_words import TraceWords
+from krino.judges.efficiency.finders.unneeded import _Pass
 from krino.judges.efficiency.traces.steps import Step
 
 CUES = table("cues")
@@ -257,3 +259,61 @@ def test_initials_end_no_part_of_an_answer() -> None:
     empty = {"name": "search_wiki", "input": {"query": "author of memo 12"}, "output": "No results found"}
     found = {"name": "search_drive", "input": {"query": "memo 12"}, "output": "memo-12.docx by L. Claes"}
     assert spare(empty, found, {**YES, "output": "L. Claes."}, task="Who is the author of memo 12?") == {}
+
+
+def listing(path: str, *names: str) -> dict[str, Any]:
+    return {"name": "list_dir", "input": {"path": path}, "output": "\n".join(names)}
+
+
+def test_folders_listed_on_the_way_to_a_file_that_the_task_names_are_unneeded() -> None:
+    read = {"name": "read_file", "input": {"path": "README.md"}, "output": "# Shop\nVersion 2.4.1"}
+    other = {"name": "read_file", "input": {"path": "docs/index.md"}, "output": "Welcome to the docs."}
+    walk = [
+        listing(".", "README.md", "source", "docs"),
+        listing("source", "application.py"),
+        listing("docs", "index.md"),
+    ]
+    found = spare(*walk, other, read, said("Version **2.4.1**."), task="Which version does README.md state?")
+    assert found == dict.fromkeys(range(4), "unused")
+
+
+def test_a_search_that_returns_only_what_a_file_said_is_known_where_one_thing_is_asked() -> None:
+    read = {"name": "read_file", "input": {"path": "docs/deploy.md"}, "output": "--timeout: default 300 seconds"}
+    search = {"name": "search_docs", "input": {"query": "deploy timeout default"}, "output": "default 300 seconds"}
+    asked = "What is the default timeout of kestrel deploy?"
+    assert spare(read, search, said("300 seconds."), task=asked) == {1: "known"}
+    more = {**search, "output": "default 300 seconds, at most 900"}
+    assert spare(read, more, said("300 seconds, at most 900."), task=asked) == {}
+
+
+def test_looking_up_each_of_a_list_that_held_all_of_it_is_unneeded() -> None:
+    rows = [{"number": f"A-330{n}", "amount": 80.5 + n} for n in range(3)]
+    listed = {"name": "list_invoices", "input": {"supplier": "Norrtek"}, "output": rows}
+    each = [{"name": "get_invoice", "input": {"number": row["number"]}, "output": row} for row in rows]
+    asked = "Which invoice of supplier Norrtek is the highest?"
+    answer = said("A-3302, with EUR 82.50.")
+    assert spare(listed, *each, answer, task=asked) == dict.fromkeys((1, 2, 3), "known")
+    paid = [{**call, "output": {**row, "paid": "in part"}} for call, row in zip(each, rows, strict=True)]
+    assert spare(listed, *paid, answer, task=asked) == {}
+
+
+def test_a_search_in_other_words_that_brings_the_same_text_is_known() -> None:
+    text = "Mileage claims for 2026 must be submitted no later than 15 January 2027; later claims are not paid."
+    search = [
+        {"name": "kb_search", "input": {"query": query}, "output": text}
+        for query in ("deadline mileage claims", "last day for kilometre allowance")
+    ]
+    asked = "Until when can I hand in my mileage claims?"
+    assert spare(*search, said("Until 15 January 2027."), task=asked) == {1: "known"}
+
+
+def test_what_is_looked_at_again_after_an_act_is_not_held_by_the_list_before_it() -> None:
+    row = {"number": "A-3301", "amount": 80.5}
+    listed = {"name": "list_invoices", "input": {"supplier": "Norrtek"}, "output": [row]}
+    again = {"name": "get_invoice", "input": {"number": "A-3301"}, "output": row}
+    paid = {"name": "pay_invoice", "input": {"number": "A-3301"}, "output": "done"}
+    task = "Pay the invoice of supplier Norrtek and tell me its amount afterwards."
+    assert spare(listed, again, paid, said("EUR 80.50."), task=task)[1] == "known"
+    facts = study(listed, paid, again, said("EUR 80.50."), task=task)
+    trace = TraceWords(facts.steps, facts.calls, task, "")
+    assert _Pass(trace, (), (), ())._find_holder(2) is None

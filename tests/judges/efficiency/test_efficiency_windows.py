@@ -103,6 +103,17 @@ def labels(judgement: krino.Judgement) -> dict[str, str]:
     return {item["step"]: item["label"] for item in judgement.labels["steps"]}
 
 
+async def test_a_step_that_a_window_labels_twice_alike_is_taken_at_the_first_asking_and_recorded() -> None:
+    def twice(request: ReceivedRequest) -> dict[str, Any]:
+        said = reply()(request)
+        return {**said, "steps": [said["steps"][0], *said["steps"]]} if window_of(request) == 1 else said
+
+    with FakeServer(reply=twice, key=r"This is window \d+ of") as server:
+        judgement = await judged(labeller_for(server))
+    assert judgement.usage.calls == len(PARTS)
+    assert findings(judgement, "EFF-N11") == [("window 1", "labelled again with the same label, counted once: 's0'")]
+
+
 # --- cutting -------------------------------------------------------------------------------------------
 
 
@@ -278,7 +289,7 @@ async def test_an_answer_planted_in_one_window_is_refused_there(server: FakeServ
     judgement = await judged(labeller_for(server), {**CASE, "trace": trace})
     assert judgement.status == "ok", judgement.error
     assert judgement.usage.calls == len(PARTS) + 1
-    assert "stand in the data of the case" in server.requests[-1].body["messages"][-1]["content"]
+    assert "appear in the data of the case" in server.requests[-1].body["messages"][-1]["content"]
     assert [found.rule for found in judgement.findings].count(PLANTED) == 1
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from krino.contract import Media, Passage, Questions
 from krino.errors import CannotJudge
+from krino.judges.efficiency.data_files import package_text
 from krino.judges.efficiency.facts import EfficiencyFacts
 from krino.judges.efficiency.local import describe_place
-from krino.judges.efficiency.tables import package_text
 from krino.judges.efficiency.traces.content import dump
 from krino.judges.efficiency.traces.steps import Step, one_line
 

@@ -7,8 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, model_validator
 
-from krino.contract.reads import Reads
-from krino.contract.rivals import find_rivals
+from krino.contract.record_fields import Reads, find_rivals
 from krino.judges.efficiency.traces.detect import Format, read_trace
 from krino.judges.efficiency.traces.steps import TASK_NAMES, TRACE_NAMES, Trace
 

@@ -9,6 +9,7 @@ from functools import cached_property
 
 from krino.errors import CannotJudge
 from krino.judges.efficiency.case import EfficiencyCase
+from krino.judges.efficiency.data_files import words
 from krino.judges.efficiency.finders.calls import Call, find_used_marks, is_redacted, read_call
 from krino.judges.efficiency.finders.model_texts import adds_nothing_new, find_echoes, find_rewordings
 from krino.judges.efficiency.finders.repeats import (
@@ -23,7 +24,6 @@ from krino.judges.efficiency.finders.task import read_repetition
 from krino.judges.efficiency.finders.tokens import has_name_part, tokens_of
 from krino.judges.efficiency.finders.unneeded import Unneeded, find_unneeded_readings
 from krino.judges.efficiency.finders.unused_results import find_late_readings, find_untouched
-from krino.judges.efficiency.tables import words
 from krino.judges.efficiency.traces.content import extract_text
 from krino.judges.efficiency.traces.detect import Format
 from krino.judges.efficiency.traces.steps import Step, Trace, are_numbered
@@ -70,7 +70,7 @@ class EfficiencyFacts:
     """Steps that use nothing, because they are useless themselves: repeats, failures, echoes."""
     unneeded: dict[int, Unneeded]
     unknown: frozenset[int]
-    """Steps of which the trace records neither input nor result."""
+    """Steps for which the trace records neither input nor result."""
     certain: frozenset[int]
     """Repeats that no labeller can call necessary."""
     places: dict[str, int]

@@ -16,9 +16,9 @@ _LABEL_RULES = {
     "failed": "EFF-L5",
 }
 _NOT_LOOKED_FOR = (
-    "the embedded labeller looked for repeats, results that were known or that nothing needs, thinking aloud and "
-    "answers said again, and found none; it does not look for detours, checks or changes that nobody needed, the same "
-    "question in other words or reasoning that leads nowhere, so that there may be some"
+    "the embedded labeller looked for repeats, results that were known or that nothing needs, thinking aloud, "
+    "rewritten texts and sums computed again, and found none; it does not look for detours, checks or changes that "
+    "nobody needed, the same question in other words or reasoning that leads nowhere, so that there may be some"
 )
 _UNITS = {"tokens": "tokens", "seconds": "seconds", "cost": "of the cost"}
 

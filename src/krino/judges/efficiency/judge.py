@@ -12,18 +12,18 @@ from pydantic import BaseModel, ConfigDict, Field
 from krino.blocks import Block
 from krino.contract import AsksInParts, Bound, Finding, Joined, Judge, Judgement, Questions, ReadsRecords, Settlement
 from krino.contract.hooks import Exhibits, RecordFields
-from krino.contract.reads import Reads
+from krino.contract.record_fields import Reads
 from krino.errors import CannotJudge
 from krino.judges.efficiency.ask import ask, shown_ids
 from krino.judges.efficiency.bounds import limit_labels
 from krino.judges.efficiency.case import ANSWER_NAMES, EfficiencyCase, list_read_fields
+from krino.judges.efficiency.data_files import package_text
 from krino.judges.efficiency.exhibits import build_exhibits
 from krino.judges.efficiency.facts import EfficiencyFacts, study
 from krino.judges.efficiency.field_words import FIELD_SHAPES, FIELD_WORDS
 from krino.judges.efficiency.labels import EfficiencyLabels, check_labels
 from krino.judges.efficiency.local import label_locally
 from krino.judges.efficiency.rubric import Mode, settle
-from krino.judges.efficiency.tables import package_text
 from krino.judges.efficiency.traces.detect import Format, is_piece, is_trace, list_traces
 from krino.judges.efficiency.traces.steps import TASK_NAMES, TRACE_NAMES
 from krino.judges.efficiency.unread import list_unread

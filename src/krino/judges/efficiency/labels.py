@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from krino.contract import Finding
+from krino.judges.copies import Copy, drop_copies, find_copies
 from krino.judges.efficiency.facts import EfficiencyFacts
 
 StepLabelName = Literal["necessary", "redundant", "speculative", "enrichment", "indirect", "failed"]
@@ -42,16 +43,31 @@ class EfficiencyLabels(_Strict):
     steps: list[StepLabel]
 
 
+def merge_copies(labels: EfficiencyLabels) -> tuple[list[StepLabel], list[str]]:
+    """The step labels without those that repeat another, and the steps that were labelled again."""
+    copies = _find_copies(labels)
+    again = [labels.steps[copy.place].step for copy in copies if copy.agrees]
+    return drop_copies(labels.steps, copies), list(dict.fromkeys(again))
+
+
+def copies_finding(again: list[str], where: str | None = None) -> Finding:
+    return Finding("EFF-N11", f"labelled again with the same label, counted once: {_list_ids(again)}", where)
+
+
+def _find_copies(labels: EfficiencyLabels) -> list[Copy]:
+    return find_copies(labels.steps, lambda item: item.step, lambda item: item.label)
+
+
 def check_labels(
     facts: EfficiencyFacts, labels: EfficiencyLabels, wanted: Collection[str], known: Collection[str]
 ) -> list[str]:
-    """The problems of labels: a wanted step without one, a step labelled twice, a reference to an unknown step."""
+    """The problems of labels: a wanted step without one, a step with two labels, a reference to an unknown step."""
     problems = []
     given = [item.step for item in labels.steps]
     if unknown := list(dict.fromkeys(step for step in given if step not in wanted)):
         problems.append(f"steps: there is no step {_list_ids(unknown)} to label")
-    if twice := _find_doubled(given):
-        problems.append(f"steps: labelled more than once: {_list_ids(twice)}")
+    if several := list(dict.fromkeys(given[copy.place] for copy in _find_copies(labels) if not copy.agrees)):
+        problems.append(f"steps: labelled more than once, with different labels: {_list_ids(several)}")
     labelled = set(given)
     if missing := [step for step in wanted if step not in labelled]:
         problems.append(f"steps: no label for {_list_ids(missing)}")
@@ -59,10 +75,6 @@ def check_labels(
         if item.step in wanted and (problem := _check_reference(facts, item, known)):
             problems.append(problem)
     return problems[:20]
-
-
-def _find_doubled(given: list[str]) -> list[str]:
-    return [step for step, times in Counter(given).items() if times > 1]
 
 
 def _check_reference(facts: EfficiencyFacts, item: StepLabel, known: Collection[str]) -> str | None:

@@ -1,4 +1,4 @@
-"""The embedded labeller: labels from facts and word lists alone. A step that nothing speaks against is necessary."""
+"""The embedded labeller: labels from facts and word lists alone. A step is necessary unless a fact says otherwise."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from krino.judges.efficiency.facts import EfficiencyFacts, find_justified
-from krino.judges.efficiency.finders.model_texts import find_restated_answers, find_thinking
+from krino.judges.efficiency.finders.model_texts import find_thinking
 from krino.judges.efficiency.finders.repeats import Ground, Repeat
+from krino.judges.efficiency.finders.rework import find_recomputed, find_rewrites
 from krino.judges.efficiency.finders.unneeded import Unneeded, find_unneeded_readings
 from krino.judges.efficiency.labels import BY_FACTS, EfficiencyLabels, StepLabel, StepLabelName
 
@@ -31,7 +32,8 @@ class Opinions:
     """What only this labeller computes: steps of no use by their wording, and which readings are then unneeded."""
 
     thinking: frozenset[int]
-    restated: dict[int, int]
+    rewritten: dict[int, int]
+    recomputed: dict[int, int]
     unneeded: dict[int, Unneeded]
 
 
@@ -48,18 +50,19 @@ def _label_trace(facts: EfficiencyFacts) -> EfficiencyLabels:
 
 def _form_opinions(facts: EfficiencyFacts) -> Opinions:
     if facts.trace.format == "multi_agent":  # every step is a message there, and agents repeat each other on purpose
-        return Opinions(frozenset(), {}, facts.unneeded)
+        return Opinions(frozenset(), {}, {}, facts.unneeded)
     thinking = frozenset(find_thinking(facts.steps, facts.task, facts.set_aside))
     aside = facts.set_aside | thinking
-    restated = dict(find_restated_answers(facts.steps, facts.task, aside, facts.user_turns))
-    if not thinking and not restated:
-        return Opinions(thinking, restated, facts.unneeded)
-    useless = {*aside, *restated, *facts.late}
+    rewritten = dict(find_rewrites(facts.steps, facts.task, aside, facts.user_turns))
+    recomputed = dict(find_recomputed(facts.steps, facts.task, aside))
+    if not thinking and not rewritten and not recomputed:
+        return Opinions(thinking, rewritten, recomputed, facts.unneeded)
+    useless = {*aside, *recomputed, *facts.late}
     kept = find_justified(facts.repeats)
     unneeded = find_unneeded_readings(
         facts.steps, facts.calls, facts.task, facts.answer, useless, kept, facts.user_turns
     )
-    return Opinions(thinking, restated, unneeded)
+    return Opinions(thinking, rewritten, recomputed, unneeded)
 
 
 def _label(facts: EfficiencyFacts, opinions: Opinions, place: int) -> StepLabel:
@@ -85,8 +88,10 @@ def _decide(facts: EfficiencyFacts, opinions: Opinions, place: int) -> Decision:
         return "indirect", "gives back its input unchanged", None
     if place in opinions.thinking:
         return "speculative", "thinks about the work instead of doing it", None
-    if (earlier := opinions.restated.get(place)) is not None:
-        return "enrichment", "says again what was said", earlier
+    if (draft := opinions.rewritten.get(place)) is not None:
+        return "enrichment", "works on a text that was there, which nobody asked for", draft
+    if (earlier := opinions.recomputed.get(place)) is not None:
+        return "redundant", "computes again what was computed", earlier
     if place in facts.late:
         return "speculative", "fetches more after the answer was given, and nothing uses it", None
     if (unneeded := opinions.unneeded.get(place)) is not None:

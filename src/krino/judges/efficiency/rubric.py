@@ -9,10 +9,10 @@ from typing import Any, Literal
 
 from krino.contract import Finding, Ruling, Settlement
 from krino.errors import CannotJudge
+from krino.judges.efficiency.data_files import table
 from krino.judges.efficiency.facts import EfficiencyFacts
 from krino.judges.efficiency.findings import gather_findings
-from krino.judges.efficiency.labels import BY_FACTS, EfficiencyLabels, StepLabel
-from krino.judges.efficiency.tables import table
+from krino.judges.efficiency.labels import BY_FACTS, EfficiencyLabels, StepLabel, copies_finding, merge_copies
 from krino.judges.efficiency.wording import write_reason
 
 Mode = Literal["strict", "scaled"]
@@ -31,7 +31,8 @@ class Tally:
 def settle(facts: EfficiencyFacts, labels: EfficiencyLabels | None, mode: Mode) -> Settlement:
     if labels is None:
         raise CannotJudge("there are no labels: which steps were necessary is for a labeller to say")
-    by_place = sorted(labels.steps, key=lambda item: facts.places[item.step])
+    steps, again = merge_copies(labels)
+    by_place = sorted(steps, key=lambda item: facts.places[item.step])
     given = [item for item in by_place if facts.places[item.step] not in facts.unknown]
     settled, overruled = _overrule(facts, given)
     wasted = [item for item in settled if _is_wasted(facts, item)]
@@ -42,7 +43,10 @@ def settle(facts: EfficiencyFacts, labels: EfficiencyLabels | None, mode: Mode) 
         "reason": Ruling(write_reason(facts, wasted, score), "EFF-R1", evidence, from_labels=True),
     }
     by_facts = labels.shortest == BY_FACTS and score == 1.0
-    return Settlement(rulings, (*overruled, *gather_findings(facts, settled, wasted, by_facts)))
+    remarks = [*overruled, *gather_findings(facts, settled, wasted, by_facts)]
+    if again:
+        remarks.append(copies_finding(again))
+    return Settlement(rulings, tuple(remarks))
 
 
 def look_up_score(tally: Tally, mode: Mode) -> tuple[float, str]:

@@ -29,6 +29,7 @@ _NOT_OF_THE_RUN = frozenset({"tools", "functions", "tool_definitions", "availabl
 def list_unread(
     case: EfficiencyCase, facts: EfficiencyFacts, labels: EfficiencyLabels, window: int
 ) -> Iterator[Unread]:
+    """What the labeller that gave `labels` did not see; `window` is the prompt size of a model."""
     yield from _list_skipped(case, facts, labels.shortest != BY_FACTS)
     if labels.shortest == BY_FACTS:
         yield from _list_unseen_by_embedded(facts)

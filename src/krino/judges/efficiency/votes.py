@@ -8,7 +8,14 @@ from krino.contract import Finding, Joined
 from krino.contract.joining import canonical, leaders, spell
 from krino.judges.efficiency.ask import find_places
 from krino.judges.efficiency.facts import EfficiencyFacts
-from krino.judges.efficiency.labels import BY_FACTS, EfficiencyLabels, StepLabel, StepLabelName
+from krino.judges.efficiency.labels import (
+    BY_FACTS,
+    EfficiencyLabels,
+    StepLabel,
+    StepLabelName,
+    copies_finding,
+    merge_copies,
+)
 
 _MOST_TOLD = 20
 _HARDEST_FIRST: tuple[StepLabelName, ...] = ("speculative", "indirect", "enrichment", "redundant", "failed")
@@ -55,8 +62,12 @@ def join_windows(
     """One label for each step. If windows differ, the one that shows more steps around it decides (EFF-W2)."""
     windows = [find_places(facts, covers) for covers, _ in labelled]
     votes: dict[str, list[Vote]] = {step.id: [] for step in facts.steps}
+    copies: list[Finding] = []
     for number, (_, labels) in enumerate(labelled):
-        for item in labels.steps:
+        steps, again = merge_copies(labels)
+        if again:
+            copies.append(copies_finding(again, f"window {number + 1}"))
+        for item in steps:
             votes[item.step].append((number, item))
     decided: list[StepLabel] = []
     split: dict[str, tuple[Vote, list[Vote]]] = {}
@@ -66,7 +77,7 @@ def join_windows(
         if len({item.label for _, item in given}) > 1:
             split[step] = ranked[0], given
     shortest = " ".join(labels.shortest for _, labels in labelled)[:2000]
-    return EfficiencyLabels(shortest=shortest, steps=decided), tuple(_findings(windows, votes, split))
+    return EfficiencyLabels(shortest=shortest, steps=decided), (*_findings(windows, votes, split), *copies)
 
 
 def _weight(facts: EfficiencyFacts, window: range, item: StepLabel) -> tuple[int, bool]:

@@ -6,9 +6,9 @@ import re
 from collections.abc import Collection, Sequence
 from functools import cache
 
+from krino.judges.efficiency.data_files import table
 from krino.judges.efficiency.facts import EfficiencyFacts
 from krino.judges.efficiency.labels import StepLabel
-from krino.judges.efficiency.tables import table
 from krino.judges.efficiency.traces.content import dump
 
 NOTHING_FOUND = "No unnecessary step was found"

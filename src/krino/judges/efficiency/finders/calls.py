@@ -10,9 +10,9 @@ from typing import Any
 
 import orjson
 
+from krino.judges.efficiency.data_files import table, words
 from krino.judges.efficiency.finders.effects import Effect, classify_effect, reads_by_name
 from krino.judges.efficiency.finders.tokens import has_name_part, name_parts, normalise, remove_invisible, texts_in
-from krino.judges.efficiency.tables import table, words
 from krino.judges.efficiency.traces.content import dump, extract_text
 from krino.judges.efficiency.traces.steps import Step
 

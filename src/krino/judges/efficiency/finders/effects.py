@@ -7,8 +7,8 @@ from collections.abc import Collection
 from functools import cache, lru_cache
 from typing import Literal
 
+from krino.judges.efficiency.data_files import table, words
 from krino.judges.efficiency.finders.tokens import has_name_part, inflect, name_parts, tokens_of
-from krino.judges.efficiency.tables import table, words
 from krino.judges.efficiency.traces.content import dump, from_json
 from krino.judges.efficiency.traces.steps import Step
 

@@ -1,10 +1,10 @@
-"""Compares what models say with what was said before: echoes, rewordings, restated answers; and thinking aloud."""
+"""Compares what models say with what was said before: echoes and rewordings; and finds thinking aloud."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 
+from krino.judges.efficiency.data_files import table, words
 from krino.judges.efficiency.finders.similarity import measure_similarity, read_wording
 from krino.judges.efficiency.finders.tokens import (
     MAX_TEXT,
@@ -15,7 +15,6 @@ from krino.judges.efficiency.finders.tokens import (
     tokens_of,
     words_of,
 )
-from krino.judges.efficiency.tables import table, words
 from krino.judges.efficiency.traces.content import dump, extract_text
 from krino.judges.efficiency.traces.steps import Step
 
@@ -75,28 +74,6 @@ def adds_nothing_new(steps: Sequence[Step], place: int) -> bool:
         return not new
     most: float = table("limits")["new_share"] * len(said)
     return len(new) <= most
-
-
-def find_restated_answers(
-    steps: Sequence[Step], task: str, set_aside: Collection[int], user_turns: Collection[int]
-) -> Iterator[tuple[int, int]]:
-    """Messages that say nothing the message before them does not say, with the place of that one.
-
-    Only useless steps lie between the two, and no user spoke.
-    """
-    asked = inflect(tokens_in(task))
-    tool_words = {part for step in steps if not step.talks for part in name_parts(step.name)}
-    empty = words("cues", "talk") | words("cues", "courtesy")
-    spoken = [place for place, step in enumerate(steps) if step.talks and place not in set_aside]
-    for place in spoken:
-        before = bisect_left(spoken, place)
-        last = spoken[before - 1] if before else None
-        if last is None or {steps[place].kind, steps[last].kind} != {"message"} or last in user_turns:
-            continue
-        said = words_of(steps[place].output) - empty
-        idle = all(between in set_aside for between in range(last + 1, place))
-        if idle and said and not said - asked - tool_words - inflect(words_of(steps[last].output)):
-            yield place, last
 
 
 def find_thinking(steps: Sequence[Step], task: str, set_aside: Collection[int]) -> Iterator[int]:

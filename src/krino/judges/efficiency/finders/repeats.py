@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal
 
+from krino.judges.efficiency.data_files import table
 from krino.judges.efficiency.finders.calls import Call
 from krino.judges.efficiency.finders.effects import is_pending
 from krino.judges.efficiency.finders.similarity import (
@@ -24,7 +25,6 @@ from krino.judges.efficiency.finders.similarity import (
 )
 from krino.judges.efficiency.finders.task import ONCE, Repetition
 from krino.judges.efficiency.finders.tokens import normalise, texts_in
-from krino.judges.efficiency.tables import table
 from krino.judges.efficiency.traces.content import dump
 from krino.judges.efficiency.traces.steps import Step
 

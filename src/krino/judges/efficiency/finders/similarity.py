@@ -10,8 +10,8 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 
+from krino.judges.efficiency.data_files import table, words
 from krino.judges.efficiency.finders.tokens import CODE_WORD, strip_plural
-from krino.judges.efficiency.tables import table, words
 
 _MARK = re.compile(r"\b(?:[^\W\d]*\d\w*|(?<=[\w,;:\"'] )[A-Z]\w*[a-z]\w*|(?<=\w )[A-HJ-Z]\b(?![.'’]))")
 """Numbers, and names inside a sentence: questions that differ in one of them ask different things."""

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from functools import cache, lru_cache
 
+from krino.judges.efficiency.data_files import table, words
 from krino.judges.efficiency.finders.tokens import tokens_in
-from krino.judges.efficiency.tables import table, words
 
 _CLAUSE = re.compile(r"[.,;:!\n]\s+|\band\b|\bthen\b|\ben\b|\bet\b|\bund\b", re.IGNORECASE)
 _TASK_WORD = re.compile(r"[^\W\d_]+|\d+")

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping
 from functools import lru_cache
 
-from krino.judges.efficiency.tables import words
+from krino.judges.efficiency.data_files import words
 from krino.text.forms import INVISIBLE
 
 WORD = re.compile(r"[^\W_]+")

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 
+from krino.judges.efficiency.data_files import table, words
 from krino.judges.efficiency.finders.calls import Call
 from krino.judges.efficiency.finders.effects import acknowledges, is_pending, may_be_left_out
 from krino.judges.efficiency.finders.task import read_request
@@ -24,7 +25,6 @@ from krino.judges.efficiency.finders.tokens import (
     words_in,
     words_of,
 )
-from krino.judges.efficiency.tables import table, words
 from krino.judges.efficiency.traces.content import extract_text, from_json
 from krino.judges.efficiency.traces.steps import Step
 

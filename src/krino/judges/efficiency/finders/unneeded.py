@@ -15,24 +15,30 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from krino.judges.efficiency.data_files import table, words
 from krino.judges.efficiency.finders.calls import Call
 from krino.judges.efficiency.finders.similarity import ask_different_things, has_opposites, read_wording
 from krino.judges.efficiency.finders.tokens import (
+    MAX_TEXT,
     has_name_part,
     inflect,
     name_parts,
+    normalise,
     texts_in,
     tokens_of,
     words_in,
     words_of,
 )
 from krino.judges.efficiency.finders.trace_words import NEARBY, ArgumentSources, TraceWords, list_plain_verbs
-from krino.judges.efficiency.tables import table, words
-from krino.judges.efficiency.traces.content import from_json
+from krino.judges.efficiency.traces.content import dump, from_json
 from krino.judges.efficiency.traces.steps import Step
 
 _PART = re.compile(r"(?<=[.!?;])(?<!\b[A-Z]\.)\s+|[(\n]")
 _ROUNDS = 4
+_TEXT = 8
+"""Words of a result that is a text: two things can share a shorter one."""
+_ID_WORDS = 4
+"""Words of arguments that name a thing; more of them are a text to work on."""
 _CHAIN = 3
 """Look-ups in a row, each with the id that the one before returned, that make a chain."""
 
@@ -86,13 +92,20 @@ class _Pass:
         self.kept = [place for place in range(len(trace.steps)) if place not in aside]
         if self.kept and trace.reads[self.kept[-1]] and not trace.answer:
             self.kept.pop()  # a trace that ends with a reading does not say what it was for
+        self.kept_set = frozenset(self.kept)
+        self.used_elsewhere: set[int] = set()
         self.used = self._find_used()
         self.covered: set[str] = set().union(*(trace.task_words[place] for place in self.used))
         """Words of the task that the readings looked at whose results are used."""
         self.unnamed = Counter(
-            trace.tools[place] for place in self.used if not trace.is_named(place) and not self._was_pointed_to(place)
+            trace.tools[place]
+            for place in self.used.keys() & self.used_elsewhere
+            if not trace.is_named(place) and not self._was_pointed_to(place)
         )
         """For each tool, how many used readings look at something that the task does not name."""
+        stated = {place for place, found in self.used.items() if not found.isdisjoint(trace.stated)}
+        self.stated_by_named = stated if all(map(trace.is_named, stated)) else set()
+        """The readings that the answer was taken from, if the task names what each looks at: there was no choice."""
         self.resting = not self.used and all(trace.reads[place] or trace.steps[place].talks for place in self.kept)
         self.arguments = ArgumentSources(trace, self.kept)
         self.unused_chains = self._find_unused_chains()
@@ -119,7 +132,7 @@ class _Pass:
             for word in self.trace.returned[place]:
                 known.setdefault(word, place)
         if self.resting and not any(self.trace.task_words[place] for place in self.kept):
-            return {}  # the answer rests on readings of which the task names none: any of them may be the one
+            return {}  # the answer rests on readings and the task names none of them: any may be the one it needs
         return found or self._find_additions()
 
     def _find_additions(self) -> dict[int, Unneeded]:
@@ -127,17 +140,25 @@ class _Pass:
         return {place: Unneeded("beyond") for place in added if place not in self.settled}
 
     def _find_used(self) -> dict[int, set[str]]:
-        """For each kept reading, the words of its result that a later kept step or the answer uses."""
-        later = set(self.trace.answer)
+        """For each kept reading, the words of its result that a later kept step or the answer uses.
+
+        Also finds the readings that anything but the next calls of the same tool uses: listing folder after folder
+        keeps no listing.
+        """
+        later: dict[str, str] = dict.fromkeys(self.trace.answer, "")
         used: dict[int, set[str]] = {}
         for place in reversed(self.kept):
-            if found := later.intersection(self.trace.returned[place]):
+            if found := later.keys() & self.trace.returned[place]:
                 used[place] = found
-            later.update(self.trace.words_used(place))
+                if any(later[word] != self.trace.tools[place] for word in found):
+                    self.used_elsewhere.add(place)
+            for word in self.trace.words_used(place):
+                tool = self.trace.tools[place]
+                later[word] = tool if later.get(word, tool) == tool else ""
         return used
 
     def _find_unused_chains(self) -> set[int]:
-        """Chains of look-ups, each with the id that the one before returned, of which nothing else is used.
+        """Chains of look-ups: each uses the id that the one before returned, and nothing else uses their results.
 
         An agent can hide waste in them: each result is used, by the next look-up. Only where the answer uses other
         steps, and the task names nothing that the chain looked at.
@@ -177,6 +198,8 @@ class _Pass:
             self.trace.task_words[place],
             self.used.get(place, set()),
         )
+        if (held := self._find_holder(place)) is not None:
+            return Unneeded("known", held)
         if place in self.arguments.suppliers or self._prepares_act(place) or self._is_reported_to_user(place):
             return None
         if used - known.keys():
@@ -192,9 +215,35 @@ class _Pass:
         first = min(known[word] for word in used)
         new = any(word not in known for word in returned)
         again = bool(task_words) and (
-            task_words <= looked_at or (not new and len(task_words & looked_at) * 2 >= len(task_words))
+            task_words <= looked_at
+            or (not new and (self.trace.request.single or len(task_words & looked_at) * 2 >= len(task_words)))
         )
         return Unneeded("known", first) if again and not self._asks_another(place, first) else None
+
+    def _find_holder(self, place: int) -> int | None:
+        """An earlier reading whose result holds all of this one, with nothing done in between.
+
+        It also holds the arguments (a list with the details of each thing), or one thing is asked and the result is a
+        text, word for word.
+        """
+        trace, step = self.trace, self.trace.steps[place]
+        result, text = tokens_of(from_json(step.output)), normalise(dump(step.output))
+        if not result or step.talks or len(text) > MAX_TEXT or trace.calls[place].is_watching:
+            return None
+        for other in range(place - 1, max(-1, place - NEARBY - 1), -1):
+            if trace.is_act(other):
+                return None
+            if other not in self.kept_set or not trace.reads[other] or trace.steps[other].talks:
+                continue
+            held = tokens_of(from_json(trace.steps[other].output))
+            if not result <= held:
+                continue
+            said = trace.request.single and len(result) >= _TEXT
+            if said and text in normalise(dump(trace.steps[other].output)):
+                return other
+            if 0 < len(trace.given[place]) <= _ID_WORDS and trace.given[place] <= held:
+                return other
+        return None
 
     def _judge_supported(self, place: int, known: Mapping[str, int], few: bool) -> Unneeded | None:
         """Decides where nothing rests on results without using their words: then only used words count."""
@@ -297,6 +346,8 @@ class _Pass:
         trace, tool = self.trace, self.trace.tools[place]
         if not trace.request.wants_answer or trace.call_counts[tool] < 2 or tool in trace.named_tools:
             return False
+        if self.stated_by_named and not any(self._is_listed_by(other, place) for other in self.stated_by_named):
+            return False
         if trace.calls[place].wording:
             return False
         if place in self.arguments.supplied:
@@ -307,7 +358,10 @@ class _Pass:
     def _is_listed(self, place: int) -> bool:
         """Whether one earlier result holds all its arguments, short words and numbers too."""
         nearby = (other for other in range(max(0, place - NEARBY), place) if self.trace.informs[other])
-        return any(self.trace.given[place] <= tokens_of(from_json(self.trace.steps[other].output)) for other in nearby)
+        return any(self._is_listed_by(other, place) for other in nearby)
+
+    def _is_listed_by(self, other: int, place: int) -> bool:
+        return self.trace.given[place] <= tokens_of(from_json(self.trace.steps[other].output))
 
     def _follows(self, place: int, known: Mapping[str, int]) -> bool:
         """Its id comes from an earlier result, and it is one of several calls, or the answer is too short to tell."""

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import Any
 
+from krino.judges.efficiency.data_files import words
 from krino.judges.efficiency.finders.calls import Call
 from krino.judges.efficiency.finders.effects import only_reads
 from krino.judges.efficiency.finders.tokens import (
@@ -18,7 +19,6 @@ from krino.judges.efficiency.finders.tokens import (
     words_in,
     words_of,
 )
-from krino.judges.efficiency.tables import words
 from krino.judges.efficiency.traces.content import extract_text
 from krino.judges.efficiency.traces.steps import Step
 

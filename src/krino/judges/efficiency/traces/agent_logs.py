@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from krino.judges.efficiency.tables import words
+from krino.judges.efficiency.data_files import words
 from krino.judges.efficiency.traces.content import (
     Album,
     clean,

@@ -109,7 +109,7 @@ def _numbered(step: Step, pieces: Sequence[Piece]) -> Iterator[Step]:
 
 
 def _results(output: Any, count: int) -> list[Any]:
-    """One result per call; if they cannot be told apart, the first call gets all of it."""
+    """One result per call; if the output cannot be split, the first call gets all of it."""
     held = from_json(output)
     if isinstance(held, Mapping) and len(lists := [value for value in held.values() if isinstance(value, list)]) == 1:
         held = lists[0]

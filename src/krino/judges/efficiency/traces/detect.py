@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Literal
 
-from krino.cases.row import describe_type
+from krino.cases.item import describe_type
 from krino.errors import CannotJudge
 from krino.judges.efficiency.traces.agent_logs import MULTI_AGENT, SMOLAGENTS, SWE_AGENT, is_smol_step
 from krino.judges.efficiency.traces.batches import split_batches

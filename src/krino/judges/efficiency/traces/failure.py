@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
-from krino.judges.efficiency.tables import table, words
+from krino.judges.efficiency.data_files import table, words
 
 _LOOKED_AT = 400
 _WRAPPERS = 4

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
-from krino.judges.efficiency.tables import table
+from krino.judges.efficiency.data_files import table
 from krino.judges.efficiency.traces.content import find_list, first_of, from_json, keep_objects
 from krino.judges.efficiency.traces.steps import Reader, Trace
 from krino.judges.efficiency.traces.text_actions import find_actions

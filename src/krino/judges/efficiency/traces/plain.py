@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from krino.judges.efficiency.tables import table, words
+from krino.judges.efficiency.data_files import table, words
 from krino.judges.efficiency.traces.content import (
     Album,
     clean,

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from krino.judges.efficiency.tables import table
+from krino.judges.efficiency.data_files import table
 from krino.judges.efficiency.traces.content import (
     dump,
     extract_text,
@@ -88,7 +88,8 @@ def _read_otlp(value: Any) -> Trace:
     roots = build_tree(spans, lambda span: _otlp_node(span, known))
     refuse_fragment(spans, roots)
     agent = find_closing_agent(roots)
-    answer = extract_text(agent.output) if agent is not None else None
+    said = from_json(agent.output) if agent is not None else None
+    answer = extract_text(said if isinstance(said, list) else agent.output) if agent is not None else None
     task, media = find_task(roots), find_task_media(*(node.input for node in roots))
     steps = list_steps(roots)
     if isinstance(value, Mapping) and "observations" in value:  # Langfuse keeps input and output beside its spans

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from krino.judges.efficiency.tables import table
+from krino.judges.efficiency.data_files import table
 from krino.judges.efficiency.traces.content import first_of, from_json
 
 _INDENT = r"[^\S\n]*+"

@@ -1,4 +1,4 @@
-"""Loads this judge's tables and texts, each once."""
+"""Loads this judge's data files and texts, each once. `rubric.py` looks the score up in `data/score.toml`."""
 
 from __future__ import annotations
 
