@@ -22,12 +22,11 @@ from rag_data import Item, Outcome, accuracy, balanced_accuracy, f1, interval, p
 
 from krino.errors import CannotJudge
 from krino.judges.rag.case import RagCase
+from krino.judges.rag.embedded.similarity import nearness
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import RagLabels
 from krino.judges.rag.local import label_locally
 from krino.judges.rag.reading.sentences import split_sentences
-from krino.judges.rag.support.lexical_support import LexicalSupport, SupportModel
-from krino.judges.rag.support.nearness import nearness
 
 BATCH = 64
 _WORD = re.compile(r"[a-z0-9]+")
@@ -35,7 +34,7 @@ SAME_ANSWER = 0.65
 """From here on two answers count as the same: where the step `close` begins."""
 
 
-def label_all(cases: Sequence[dict[str, Any]], model: SupportModel | None = None) -> list[RagLabels | None]:
+def label_all(cases: Sequence[dict[str, Any]]) -> list[RagLabels | None]:
     """None for a case that cannot be judged."""
     found: list[RagLabels | None] = []
     for start in range(0, len(cases), BATCH):
@@ -45,7 +44,7 @@ def label_all(cases: Sequence[dict[str, Any]], model: SupportModel | None = None
                 facts.append(RagFacts(RagCase.model_validate(case)))
             except CannotJudge:
                 facts.append(None)
-        labels = iter(label_locally([item for item in facts if item is not None], model))
+        labels = iter(label_locally([item for item in facts if item is not None]))
         found.extend(None if item is None else next(labels) for item in facts)
     return found
 
@@ -78,11 +77,10 @@ def overlaps(case: dict[str, Any]) -> bool:
 
 
 def support(name: str, items: Sequence[Item], hallucinations: bool) -> None:
-    """The whole labeller (words, values, entailment model), words alone, and plain overlap."""
+    """The labeller, and plain overlap."""
     cases = [item.case for item in items]
     ways: dict[str, Callable[[], list[bool]]] = {
-        "whole labeller": lambda: [is_supported(labels) for labels in label_all(cases)],
-        "words alone": lambda: [is_supported(labels) for labels in label_all(cases, LexicalSupport())],
+        "the labeller": lambda: [is_supported(labels) for labels in label_all(cases)],
         "plain overlap": lambda: [overlaps(case) for case in cases],
     }
     for how, way in ways.items():

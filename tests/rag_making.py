@@ -95,5 +95,6 @@ def judge_locally(record: dict[str, Any], judge: RagJudge | None = None) -> Sett
         if (reason := judge.unreadable_locally(case, facts)) is not None:
             raise CannotJudge(reason)
         labels = judge.label_locally([(case, facts)])[0]
-        assert judge.check(case, facts, labels) == []
+        problems = judge.check(case, facts, labels)
+        assert problems == [], problems
     return judge.settle(case, facts, labels)

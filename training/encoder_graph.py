@@ -27,6 +27,8 @@ STEPS = 255
 STRAY = 4.0
 """A channel that goes further than so many times the usual one is made smaller before it is rounded, and its weights
 larger: else the few that stray would take all the steps from the others."""
+DAMPING = 0.01
+"""Of the mean second moment, added to all: inputs that hardly vary must not make up for much."""
 OPSET, IR_VERSION = 20, 9
 NORM_EPSILON = 1e-12
 ONNXRUNTIME = "com.microsoft"
@@ -43,6 +45,8 @@ class Graph:
     nodes: list[onnx.NodeProto] = field(default_factory=list)
     constants: dict[str, onnx.TensorProto] = field(default_factory=dict)
     ranges: Mapping[str, Range] = field(default_factory=dict)
+    moments: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    """For linear layers, the sum over tokens of the products of each two of their inputs; weights are rounded by it."""
 
     def constant(self, name: str, value: Any, kind: type[np.generic] | None = None) -> str:
         if name not in self.constants:
@@ -65,6 +69,21 @@ def quantise_rows(matrix: NDArray[np.float32], steps: int) -> tuple[NDArray[np.i
     """Integers and one scale a row."""
     scales = np.maximum(np.abs(matrix).max(axis=1), 1e-12) / steps
     return np.clip(np.rint(matrix / scales[:, None]), -steps, steps).astype(np.int8), scales.astype(np.float32)
+
+
+def _rounded_in_turn(
+    matrix: NDArray[np.float32], scales: NDArray[np.float32], moments: NDArray[np.float64]
+) -> NDArray[np.int8]:
+    """Integers, one input after the other: the inputs that follow make up for what rounding changed (GPTQ)."""
+    damped = moments + DAMPING * np.mean(np.diag(moments)) * np.eye(len(moments))
+    onward = np.linalg.cholesky(np.linalg.inv(damped)).T
+    left, found = matrix.astype(np.float64), np.empty(matrix.shape, np.int8)
+    for place in range(matrix.shape[1]):
+        steps = np.clip(np.rint(left[:, place] / scales), -WEIGHT_STEPS, WEIGHT_STEPS)
+        found[:, place] = steps
+        error = (left[:, place] - steps * scales) / onward[place, place]
+        left[:, place + 1 :] -= np.outer(error, onward[place, place + 1 :])
+    return found
 
 
 def linear(graph: Graph, name: str, values: str, weight: NDArray[np.float32], bias: NDArray[np.float32]) -> str:
@@ -100,13 +119,20 @@ def _fixed(graph: Graph, name: str, values: str, weight: NDArray[np.float32], bi
     unit = graph.constant(f"{name}.unit", (high - low) / STEPS, np.float32)
     zero = graph.constant(f"{name}.zero", round(-low * STEPS / (high - low)), np.uint8)
     tokens = graph.add("QuantizeLinear", [values, unit, zero])
-    inputs = [tokens, *_columns(graph, name, weight, unit), zero, "", bias]
+    moments = next((found for layer, found in graph.moments.items() if f"{name}.".startswith(f"{layer}.")), None)
+    if moments is not None:
+        moments = moments / np.outer(calm, calm)
+    inputs = [tokens, *_columns(graph, name, weight, unit, moments), zero, "", bias]
     return graph.add("MatMulIntegerToFloat", inputs, domain=ONNXRUNTIME)
 
 
-def _columns(graph: Graph, name: str, weight: NDArray[np.float32], unit: str) -> list[str]:
+def _columns(
+    graph: Graph, name: str, weight: NDArray[np.float32], unit: str, moments: NDArray[np.float64] | None = None
+) -> list[str]:
     """The weights as integers, the scale of what they are multiplied with, and theirs."""
     integers, scales = quantise_rows(weight, WEIGHT_STEPS)
+    if moments is not None:
+        integers = _rounded_in_turn(weight, scales, moments)
     return [graph.constant(f"{name}.weight", integers.T), unit, graph.constant(f"{name}.scale", scales)]
 
 
@@ -180,15 +206,23 @@ def feed_forward(graph: Graph, weights: Weights, layer: str, values: str) -> str
 
 def encoder(graph: Graph, weights: Weights, ids: str, mask: str, heads: int, first_only: bool = False) -> str:
     """The hidden states of the last layer, or of its first token alone. `mask`: 1.0 for tokens, 0.0 for padding."""
+    return hidden_states(graph, weights, ids, mask, heads, first_only)[-1]
+
+
+def hidden_states(
+    graph: Graph, weights: Weights, ids: str, mask: str, heads: int, first_only: bool = False
+) -> list[str]:
+    """The states behind each layer; with `first_only` the last has its first token alone."""
     layers = 1 + max(int(name.split(".")[2]) for name in weights if name.startswith("encoder.layer."))
     away = graph.add("Mul", [graph.add("Sub", [graph.number(1.0), mask]), graph.number(-1e9)])
     hidden = graph.add("Unsqueeze", [away, graph.integers(1, 2)])
-    values = embeddings(graph, weights, ids)
+    found = [embeddings(graph, weights, ids)]
     for number in range(layers):
         layer = f"encoder.layer.{number}"
         last = first_only and number == layers - 1
-        values = feed_forward(graph, weights, layer, attention(graph, weights, layer, values, hidden, heads, last))
-    return values
+        attended = attention(graph, weights, layer, found[-1], hidden, heads, last)
+        found.append(feed_forward(graph, weights, layer, attended))
+    return found[1:]
 
 
 def mean_vector(graph: Graph, values: str, mask: str, output: str) -> str:
@@ -199,9 +233,10 @@ def mean_vector(graph: Graph, values: str, mask: str, output: str) -> str:
     return graph.add("LpNormalization", [graph.add("Div", [total, count])], output, axis=-1, p=2)
 
 
-def finish(graph: Graph, name: str, output: str, size: int) -> onnx.ModelProto:
+def finish(graph: Graph, name: str, sizes: Mapping[str, int]) -> onnx.ModelProto:
+    """The model with its outputs, each a row of so many numbers for each text."""
     inputs = [helper.make_tensor_value_info(item, TensorProto.INT64, ["batch", "tokens"]) for item in ("ids", "mask")]
-    outputs = [helper.make_tensor_value_info(output, TensorProto.FLOAT, ["batch", size])]
+    outputs = [helper.make_tensor_value_info(item, TensorProto.FLOAT, ["batch", size]) for item, size in sizes.items()]
     made = helper.make_graph(graph.nodes, name, inputs, outputs, list(graph.constants.values()))
     domains = [helper.make_opsetid("", OPSET), helper.make_opsetid(ONNXRUNTIME, 1)]
     model = helper.make_model(made, opset_imports=domains, ir_version=IR_VERSION)

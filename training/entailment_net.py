@@ -117,7 +117,7 @@ def net_from(weights: Weights, heads: int = 12) -> EntailmentNet:
     return net
 
 
-def published_names(net: EntailmentNet) -> dict[str, NDArray[np.float32]]:
+def published_names(net: nn.Module) -> dict[str, NDArray[np.float32]]:
     """The weights under the names that `encoder_graph.py` reads."""
     state = {name: value.detach().float().cpu().numpy() for name, value in net.state_dict().items()}
     size = state["words.weight"].shape[1]
@@ -128,8 +128,10 @@ def published_names(net: EntailmentNet) -> dict[str, NDArray[np.float32]]:
         "embeddings.LayerNorm.weight": state["norm.weight"],
         "embeddings.LayerNorm.bias": state["norm.bias"],
     }
-    named |= {name: value for name, value in state.items() if name.startswith("heads.")}
-    for layer in range(len(net.layers)):
+    named |= {
+        name: value for name, value in state.items() if name.startswith(("heads.", "pool.", "classes.", "roles."))
+    }
+    for layer in range(1 + max(int(name.split(".")[1]) for name in state if name.startswith("layers."))):
         for part in ("weight", "bias"):
             query, key, value = np.split(state[f"layers.{layer}.joined.{part}"], 3)
             for kind, matrix in (("query", query), ("key", key), ("value", value)):

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from onnx import TensorProto
 from ranges import measured
 from safetensors.numpy import load_file
-from train_entailment import begun, unpacked
+from train_entailment import begun, predict, unpacked
 
 ROOT = Path(__file__).resolve().parents[1]
 HEADS, CLASSES = 12, 3
@@ -55,11 +55,11 @@ def up_to(weights: Weights, layers: int) -> dict[str, NDArray[np.float32]]:
     return found | {name.removeprefix(behind): value for name, value in weights.items() if name.startswith(behind)}
 
 
-def build(weights: Weights, ranges: Mapping[str, Range]) -> onnx.ModelProto:
-    graph = Graph(ranges=ranges)
+def build(weights: Weights, ranges: Mapping[str, Range], moments: Mapping[str, Floats]) -> onnx.ModelProto:
+    graph = Graph(ranges=ranges, moments=moments)
     mask = graph.add("Cast", ["mask"], to=TensorProto.FLOAT)
     head(graph, weights, encoder(graph, weights, "ids", mask, HEADS, first_only=True), "logits")
-    return finish(graph, "krino-entailment", "logits", CLASSES)
+    return finish(graph, "krino-entailment", {"logits": CLASSES})
 
 
 def calibrate(labels: Sequence[int], logits: Floats) -> tuple[float, Floats]:
@@ -102,11 +102,13 @@ def main() -> None:
     scale, shift = calibrate(held_out["labels"], np.array(held_out["logits"][str(args.layers)]))
     trained = load_file(args.folder / "entailment.safetensors")
     kept = unpacked(dict(np.load(args.pairs)), "kept")
-    ranges = measured(begun(trained), kept.some(np.linspace(0, len(kept) - 1, MEASURED).astype(int).tolist()))
+    some = kept.some(np.linspace(0, len(kept) - 1, MEASURED).astype(int).tolist())
+    net = begun(trained)
+    ranges, moments = measured(net, lambda: predict(net, some, "cpu"))
     weights = up_to(trained, args.layers)
     weights["classes.weight"] = weights["classes.weight"] * np.float32(scale)
     weights["classes.bias"] = weights["classes.bias"] * np.float32(scale) + shift.astype(np.float32)
-    data = build(weights, ranges).SerializeToString(deterministic=True)
+    data = build(weights, ranges, moments).SerializeToString(deterministic=True)
     args.into.mkdir(parents=True, exist_ok=True)
     (args.into / "model.onnx").write_bytes(data)
     print(f"SHA-256 for NOTICE.md: {hashlib.sha256(data).hexdigest()}")

@@ -42,7 +42,7 @@ def build(weights: Weights) -> onnx.ModelProto:
     graph = Graph()
     mask = graph.add("Cast", ["mask"], to=TensorProto.FLOAT)
     mean_vector(graph, encoder(graph, weights, "ids", mask, HEADS), mask, "vector")
-    return finish(graph, "krino-sentences", "vector", SIZE)
+    return finish(graph, "krino-sentences", {"vector": SIZE})
 
 
 def sha256(data: bytes) -> str:

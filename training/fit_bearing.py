@@ -17,10 +17,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_predict
 
 from krino.judges.rag.case import RagCase
+from krino.judges.rag.embedded.evidence import Index
+from krino.judges.rag.embedded.relevance import Desk, traits
+from krino.judges.rag.embedded.roles import Roles
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.reading.question import question_parts
-from krino.judges.rag.support.draft_claims import lay_out
-from krino.judges.rag.support.relevance import traits
 from krino.models.entailment import answers
 
 ANSWER = "Whatever is answered is not looked at."
@@ -36,10 +37,11 @@ def measured() -> Iterator[tuple[dict[str, float], bool, str]]:
 
 def told_of(passages: list[str], asked: dict[str, Any], part: Any) -> Iterator[tuple[dict[str, float], bool]]:
     case = {"question": asked["t"], "context": passages, "answer": ANSWER}
-    desk = lay_out(RagFacts(RagCase.model_validate(case)))
+    facts = RagFacts(RagCase.model_validate(case))
+    desk = Desk(facts, Index(facts), Roles((), frozenset(), frozenset()), ())
     if not desk.index.speakers:
         return
-    items = [item for found in desk.index.by_passage.values() for item in found]
+    items = desk.index.sentences
     for item, said in zip(items, answers([(item.sentence.text, part.asked) for item in items]), strict=True):
         yield traits(desk, item, part, said.whole + said.part), item.passage - 1 in asked["u"]
 

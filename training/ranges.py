@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 import torch
 from encoder_graph import Range
-from entailment_net import EntailmentNet
+from numpy.typing import NDArray
 from torch import Tensor, nn
-from train_entailment import Pairs, predict
 
 _PARTS = {
     "joined": "attention.self",
@@ -19,25 +19,40 @@ _PARTS = {
 }
 
 
-def measured(net: EntailmentNet, pairs: Pairs) -> dict[str, Range]:
-    """By the name that a linear layer has in the graph, the least and the most of each of its channels."""
-    found: dict[str, list[tuple[Tensor, Tensor]]] = {}
+@dataclass(slots=True)
+class Seen:
+    """What went into a linear layer: the least and the most of each channel, and the sums of their products."""
+
+    low: Tensor
+    high: Tensor
+    moments: Tensor
+
+    def add(self, flat: Tensor) -> None:
+        self.low = torch.minimum(self.low, flat.amin(0))
+        self.high = torch.maximum(self.high, flat.amax(0))
+        self.moments += (flat.T @ flat).double()
+
+
+def measured(net: nn.Module, run: Callable[[], object]) -> tuple[dict[str, Range], dict[str, NDArray[np.float64]]]:
+    """By the name that a linear layer has in the graph, the range of each channel, and the channels' moments.
+
+    `run` has the network read some texts; none may be padded.
+    """
+    found: dict[str, Seen] = {}
 
     def noting(name: str) -> Callable[[nn.Module, tuple[Tensor, ...], Tensor], None]:
         def note(_: nn.Module, given: tuple[Tensor, ...], __: Tensor) -> None:
             flat = given[0].flatten(0, -2)
-            found.setdefault(name, []).append((flat.amin(0), flat.amax(0)))
+            size = flat.shape[1]
+            empty = Seen(flat[0], flat[0], torch.zeros(size, size, dtype=torch.float64))
+            found.setdefault(name, empty).add(flat)
 
         return note
 
-    for number, layer in enumerate(net.layers):
+    layers = net.get_submodule("layers")
+    for number, layer in enumerate(layers.children()):
         for part, name in _PARTS.items():
-            getattr(layer, part).register_forward_hook(noting(f"encoder.layer.{number}.{name}"))
-    predict(net, pairs, "cpu")
-    return {
-        name: (
-            np.asarray(torch.stack([low for low, _ in noted]).amin(0)),
-            np.asarray(torch.stack([high for _, high in noted]).amax(0)),
-        )
-        for name, noted in found.items()
-    }
+            layer.get_submodule(part).register_forward_hook(noting(f"encoder.layer.{number}.{name}"))
+    run()
+    ranges = {name: (np.asarray(seen.low), np.asarray(seen.high)) for name, seen in found.items()}
+    return ranges, {name: np.asarray(seen.moments) for name, seen in found.items()}

@@ -1,10 +1,10 @@
-"""The entailment model: three classes that sum to one, the same in any company, and what it was trained to see."""
+"""The entailment model: three classes and ten roles, each summing to one, the same in any company, as trained."""
 
 from __future__ import annotations
 
 import pytest
 
-from krino.models.entailment import Entailment, entail
+from krino.models.entailment import ROLES, Entailment, RoleInput, entail, roles
 
 BRIDGE = "The bridge over the Senne was opened in 1904 by Mayor De Mot. It carries two lanes of traffic."
 
@@ -46,3 +46,38 @@ def test_nothing_asked_loads_nothing_and_says_nothing() -> None:
 def test_very_long_texts_lose_their_end_and_not_the_claim() -> None:
     said = entail([(BRIDGE + " Cars pass." * 5_000, "The bridge over the Senne was opened in 1904.")])[0]
     assert said.supported > 0.5
+
+
+REFUSED = "I'm sorry, but the provided passages do not say how much the repair costs."
+
+
+@pytest.mark.parametrize(
+    ("asked", "likeliest"),
+    [
+        (RoleInput("", REFUSED, "Please ask your dealer."), "refusal"),
+        (RoleInput("", "The bridge was opened in 1904 and carries two lanes.", ""), "claim"),
+        (RoleInput("The bridge was opened in 1904.", "Let me know if you need anything else!", ""), "offer"),
+        (RoleInput("", "Here are the steps to reset the device:", "Hold the button for ten seconds."), "lead_in"),
+    ],
+)
+def test_a_sentence_is_classified_by_its_role(asked: RoleInput, likeliest: str) -> None:
+    assert ROLES[int(roles([asked])[0].argmax())] == likeliest
+
+
+def test_roles_are_probabilities_and_do_not_depend_on_the_other_sentences() -> None:
+    asked = [RoleInput("", REFUSED, BRIDGE), RoleInput(BRIDGE * 9, f"{BRIDGE} " * 9, ""), RoleInput("", "", "")]
+    together = roles(asked)
+    assert together.shape == (3, len(ROLES))
+    assert together.sum(axis=1) == pytest.approx(1)
+    assert roles([asked[0], asked[0]])[1] == pytest.approx(together[0], abs=1e-5)
+    assert roles([]).shape == (0, len(ROLES))
+
+
+def test_neighbours_are_told_from_the_sentence() -> None:
+    """A refusal next to a claim does not make the claim a refusal."""
+    assert ROLES[int(roles([RoleInput(REFUSED, "The bridge was opened in 1904.", REFUSED)])[0].argmax())] == "claim"
+
+
+def test_a_very_long_sentence_before_counts_by_its_end() -> None:
+    asked = RoleInput("x " * 100_000 + BRIDGE, REFUSED, "y " * 100_000)
+    assert ROLES[int(roles([asked])[0].argmax())] == "refusal"

@@ -84,7 +84,7 @@ def test_only_the_weights_that_the_notice_names_are_loaded(tmp_path: Path, monke
     (tmp_path / "model.onnx").write_bytes(b"no network")
     (tmp_path / "NOTICE.md").write_text(f"| `model.onnx` | `{hashlib.sha256(b'another').hexdigest()}` |\n")
     with pytest.raises(UsageProblem, match=r"model.onnx is not the model whose SHA-256 its NOTICE.md names"):
-        TokenModel("", 1, 1, 1)
+        TokenModel("", 1, 1)
 
 
 def test_no_model_leaves_or_sends_anything_of_a_process(tmp_path: Path) -> None:

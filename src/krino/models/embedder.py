@@ -39,14 +39,14 @@ class Embedder:
     """The model with its threads and the vectors it gave last."""
 
     def __init__(self, threads: int, cache_bytes: int = _CACHE_BYTES) -> None:
-        self._model = TokenModel("minilm", SIZE, threads, _BATCH_TOKENS)
+        self._model = TokenModel("minilm", threads, _BATCH_TOKENS)
         self._recent = RecentVectors(cache_bytes)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         known = self._recent.look_up(texts)
         missing = [text for text in dict.fromkeys(texts) if text not in known]
         if missing:
-            fresh = self._model.run([word_pieces().encode(text, _LONGEST) for text in missing])
+            fresh = self._model.run([word_pieces().encode(text, _LONGEST) for text in missing], "vector")
             known.update(zip(missing, fresh, strict=True))
             self._recent.keep(missing, fresh)
         result: Vectors = np.empty((len(texts), SIZE), np.float32)

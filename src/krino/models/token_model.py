@@ -84,35 +84,37 @@ def hands(threads: int) -> Hands:
 
 
 class TokenModel:
-    """A network that takes token numbers and gives one row of numbers for each text."""
+    """A network that takes token numbers and gives one row of numbers for each text, for each output that it has."""
 
-    def __init__(self, folder: str, size: int, threads: int, batch_tokens: int) -> None:
+    def __init__(self, folder: str, threads: int, batch_tokens: int) -> None:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1  # batches go to the threads instead
         options.log_severity_level = 3
         self._session: Any = onnxruntime.InferenceSession(_weights(folder), options, providers=["CPUExecutionProvider"])
+        self._sizes = {output.name: int(output.shape[1]) for output in self._session.get_outputs()}
+        self._needed_nodes = onnxruntime.RunOptions()
+        self._needed_nodes.only_execute_path_to_fetches = True  # an output behind few layers does not cost all
         self._hands = hands(threads)
-        self._size = size
         self._batch_tokens = batch_tokens
 
-    def run(self, encoded: Sequence[list[int]]) -> Rows:
+    def run(self, encoded: Sequence[list[int]], output: str) -> Rows:
         """A row for each text, in their order."""
-        rows: Rows = np.empty((len(encoded), self._size), np.float32)
+        rows: Rows = np.empty((len(encoded), self._sizes[output]), np.float32)
 
         def work(batch: list[int]) -> None:
-            rows[batch] = self._forward([encoded[place] for place in batch])
+            rows[batch] = self._forward([encoded[place] for place in batch], output)
 
         self._hands.do(batches([len(text) for text in encoded], self._batch_tokens), work)
         return rows
 
-    def _forward(self, texts: list[list[int]]) -> Rows:
+    def _forward(self, texts: list[list[int]], output: str) -> Rows:
         width = max(map(len, texts))
         ids = np.zeros((len(texts), width), np.int64)
         mask = np.zeros((len(texts), width), np.int64)
         for place, text in enumerate(texts):
             ids[place, : len(text)] = text
             mask[place, : len(text)] = 1
-        rows: Rows = self._session.run(None, {"ids": ids, "mask": mask})[0]
+        rows: Rows = self._session.run([output], {"ids": ids, "mask": mask}, self._needed_nodes)[0]
         return rows
 
 

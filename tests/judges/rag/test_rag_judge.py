@@ -53,12 +53,6 @@ def test_only_what_is_open_is_asked() -> None:
     assert "Leave similarity" in same.request
 
 
-@pytest.mark.parametrize("answer", ["I don't know.", "I cannot answer because no context was provided."])
-def test_nothing_is_asked_where_wording_settles_all(answer: str) -> None:
-    assert asked(context=[], answer=answer) is None
-    assert asked(context=[], answer=answer, reference="In 1904.") is not None
-
-
 def test_a_reply_is_accepted_or_refused_with_its_faults() -> None:
     case = JUDGE.read(case_of())
     facts = JUDGE.study(case)

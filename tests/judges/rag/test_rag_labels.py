@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from krino.judges.rag.labels import RagLabels, check_labels
+from krino.judges.rag.labels import RagLabels, check_labels, merge_copies
 from krino.judges.rag.rubric import settle
 from rag_making import claim_of, facts_of, labels_of, refusal_of, unsupported_claim
 
@@ -16,6 +16,9 @@ HELD, NOT_HELD = (
     [{"need": "the year", "passage": 1, "held": True}],
     [{"need": "the year", "passage": None, "held": False}],
 )
+
+
+YEAR_ASKED_TWICE = (("the year", True), ("The year.", False))
 
 
 def problems(case: dict[str, Any] | None = None, **labels: Any) -> list[str]:
@@ -62,7 +65,7 @@ def test_a_statement_with_a_figure_is_never_empty(sentence: str, claims_somethin
 @pytest.mark.parametrize(
     ("answer", "complaints"),
     [
-        ("I cannot say what happened in 1904.", []),
+        ("I cannot say what happened when it was opened.", []),
         ("I cannot say who built it, but it was opened in 1904.", [2]),
         ("I cannot say. It was opened in 1904.", [3]),
     ],
@@ -100,21 +103,6 @@ def test_a_right_to_refuse_for_want_of_context_contradicts_a_context_that_holds_
     assert [item.split(" is true")[0] for item in told] == (["refusal.right_to_refuse"] if complaint else [])
 
 
-def test_five_sentences_that_decline_are_named() -> None:
-    answer = "I cannot say. " * 6
-    told = problems({"answer": answer}, claims=[], empty_sentences=list(range(1, 7)))
-    assert told == [
-        "refusal is null, but answer sentence 1, 2, 3, 4, 5 reads like one: fill it in (is_refusal may be false)"
-    ]
-
-
-def test_of_a_refusal_that_its_words_settle_no_parts_are_asked() -> None:
-    answer = "I cannot answer because the retrieved context is empty, which falls under insufficient context."
-    case = {"context": [], "answer": answer, "reference": "In 1904."}
-    labels: dict[str, Any] = {"claims": [], "parts": [], "passages": [], "needs": [], "similarity": "none"}
-    assert problems(case, **labels) == []
-
-
 # --- similarity ------------------------------------------------------------------------------------
 
 
@@ -136,7 +124,7 @@ def test_good_labels_have_no_problem() -> None:
     ("changes", "problem"),
     [
         ({"claims": [claim_of(quote="opened in 1905"), SECOND]}, "claims[0].quote does not occur in passage 1"),
-        ({"claims": [claim_of(passage=2), SECOND]}, "it stands in passage 1"),
+        ({"claims": [claim_of(passage=2), SECOND]}, "it is in passage 1"),
         ({"claims": [claim_of(passage=9), SECOND]}, "claims[0].passage is 9: the passages are 1, 2"),
         ({"claims": [claim_of(quote=None), SECOND]}, "claims[0] is supported: it needs passage and quote"),
         ({"claims": [claim_of(passage=None, label="unsupported"), SECOND]}, "quote is given without passage"),
@@ -155,7 +143,7 @@ def test_good_labels_have_no_problem() -> None:
         ),
         ({"passages": [{"passage": 1, "useful_sentences": [1]}]}, "label passage 2 exactly once, not 0 times"),
         (
-            {"passages": [{"passage": n, "useful_sentences": [1]} for n in (1, 2, 2)]},
+            {"passages": [{"passage": n, "useful_sentences": useful} for n, useful in ((1, [1]), (2, [1]), (2, []))]},
             "passage 2 exactly once, not 2 times",
         ),
         ({"passages": [{"passage": n, "useful_sentences": [1]} for n in (1, 2, 5)]}, "passage 5, which does not exist"),
@@ -164,26 +152,33 @@ def test_good_labels_have_no_problem() -> None:
         ({"similarity": "same"}, "similarity must be null"),
         ({"similarity_score": 0.5}, "similarity_score is 0.5, which is not of the step None"),
         (
-            {"claims": [claim_of(), claim_of(text="the bridge was opened in 1904"), SECOND]},
-            "claims[1] is claims[0] again",
+            {"claims": [claim_of(), claim_of(text="the bridge was opened in 1904", label="unsupported"), SECOND]},
+            "claims[1] is claims[0] again with another label",
         ),
         ({"claims": [claim_of(quote="was"), SECOND]}, "claims[0].quote is 'was', which shows nothing by itself"),
         ({"claims": [claim_of(quote="and"), SECOND]}, "claims[0].quote is 'and', which shows nothing by itself"),
         ({"needs": [{"need": " ", "passage": 1, "held": True}]}, "needs[0] is empty"),
-        ({"needs": [*HELD, *HELD]}, "needs[1] is needs[0] again"),
+        ({"needs": [*HELD, *NOT_HELD]}, "needs[1] is needs[0] again with another label"),
         ({"claims": [claim_of(text="- ..."), SECOND]}, "claims[0].text is empty or says nothing"),
         ({"claims": [claim_of(text="\u2800"), SECOND]}, "claims[0].text is empty or says nothing"),
         ({"claims": [claim_of(text="\u3164"), SECOND]}, "claims[0].text is empty or says nothing"),
         ({"claims": [claim_of(text="N/A"), SECOND]}, "claims[0].text is empty or says nothing"),
         (
-            {"claims": [claim_of(), claim_of(text="Thé bridge wаs opened in 1904"), SECOND]},
-            "claims[1] is claims[0] again",
+            {"claims": [claim_of(), claim_of(text="Thé bridge wаs opened in 1904", label="unsupported"), SECOND]},
+            "claims[1] is claims[0] again with another label",
         ),
         ({"needs": [{"need": "?", "passage": 1, "held": True}]}, "needs[0] is empty or says nothing"),
         ({"parts": [{"part": "null", "sentence": 1, "answered": True}]}, "parts[0] is empty or says nothing"),
         ({"uncertain": "None."}, "uncertain is a text that stands for nothing"),
         ({"parts": [{"part": "\u200b", "sentence": 1, "answered": True}]}, "parts[0] is empty"),
-        ({"parts": [{"part": text, "sentence": 1, "answered": True} for text in ("the year", "The year.")]}, "again"),
+        (
+            {"parts": [{"part": part, "sentence": 1, "answered": said} for part, said in YEAR_ASKED_TWICE]},
+            "parts[1] is parts[0] again with another label",
+        ),
+        (
+            {"parts": [{"part": "the year", "sentence": number, "answered": False} for number in (1, None)]},
+            "parts[1] is parts[0] again with another label",
+        ),
         ({"refusal": refusal_of(), "needs": NOT_HELD}, "no sentence of the answer declines or asks back"),
     ],
 )
@@ -193,15 +188,45 @@ def test_a_wrong_label_is_named(changes: dict[str, Any], problem: str) -> None:
     assert problem in problems[0]
 
 
+COPIED: dict[str, list[dict[str, Any]]] = {
+    "claims": [claim_of(), unsupported_claim()],
+    "parts": [
+        {"part": "the year", "sentence": 1, "answered": True},
+        {"part": "who opened it", "sentence": None, "answered": False},
+    ],
+    "needs": [*HELD, {"need": "who opened it", "passage": None, "held": False}],
+    "passages": [{"passage": 1, "useful_sentences": [1]}, {"passage": 2, "useful_sentences": []}],
+}
+
+
+@pytest.mark.parametrize("field", COPIED)
+@pytest.mark.parametrize("which", [0, 1])
+def test_what_is_listed_twice_with_one_label_moves_no_score_and_is_recorded(field: str, which: int) -> None:
+    """Each list has one good and one bad item: counted twice, either would move the score."""
+    case = facts_of(answer="The bridge was opened in 1904. It is red.")
+    again = {**COPIED[field][which]}
+    if "why" in again:
+        again |= {"text": f" {again['text'].upper()}", "why": "as said above"}
+    once, twice = labels_of(**COPIED), labels_of(**{**COPIED, field: [*COPIED[field], again]})
+    assert check_labels(case, twice) == []
+    assert settle(case, twice).rulings == settle(case, once).rulings
+    assert settle(case, twice).figures == settle(case, once).figures
+    recorded = [found.text for found in settle(case, twice).findings if found.rule == "RAG-N13"]
+    assert recorded == [f"listed before with the same label, counted once: {field}[2]"]
+
+
+def test_a_copied_claim_does_not_make_a_sentence_hold_more_claims_than_words() -> None:
+    assert problems(claims=[claim_of()] * 30 + [SECOND]) == []
+
+
+def test_claims_of_other_sentences_and_texts_without_letters_are_no_copies() -> None:
+    labels = labels_of(claims=[claim_of(), claim_of(sentence=2), claim_of(text="-"), claim_of(text="?")])
+    assert merge_copies(labels) == (labels, [])
+
+
 def test_a_reference_asks_for_a_step_of_the_scale() -> None:
     assert "choose a step" in check_labels(facts_of(reference="1904"), labels_of())[0]
     assert check_labels(facts_of(reference="1904"), labels_of(similarity="close")) == []
-
-
-def test_wording_that_declines_must_be_read() -> None:
-    facts = facts_of(answer="I cannot say. It carries two railway tracks.")
-    labels = labels_of(claims=[SECOND], empty_sentences=[1])
-    assert "reads like one" in check_labels(facts, labels)[0]
 
 
 def test_a_quotation_may_differ_in_case_spaces_and_quotes_and_come_from_the_title() -> None:
@@ -324,17 +349,6 @@ def test_an_answer_most_of_which_went_unread_is_never_wholly_faithful() -> None:
     settled = settle(facts_of(**{**COMPANY, "answer": answer}), labels_of(**labels, empty_sentences=[1, 2]))
     assert settled.rulings["faithfulness"].value == 0.5
     assert settled.rulings["faithfulness"].rule == "RAG-F6"
-
-
-def test_a_refusal_in_words_that_code_does_not_know_is_taken_with_a_finding() -> None:
-    answer = "I drew a blank on the founder; these notes stay silent about it."
-    facts = facts_of(**{**COMPANY, "answer": answer})
-    assert facts.refusal is None
-    labels = labels_of(**NOTHING, empty_sentences=[1], refusal=refusal_of(), needs=NOT_HELD)
-    assert check_labels(facts, labels) == []
-    settled = settle(facts, labels)
-    assert settled.rulings["answer_relevance"].value == 1.0
-    assert "RAG-N11" in {finding.rule for finding in settled.findings}
 
 
 def test_a_passage_of_function_words_alone_may_be_quoted() -> None:

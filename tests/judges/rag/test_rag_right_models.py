@@ -32,13 +32,7 @@ def _similarity(answer: str, reference: str, step: str, **more: Any) -> Any:
 @pytest.mark.parametrize(("step", "score"), [("same", 1.0), ("close", 0.8), ("partial", 0.5)])
 def test_a_denial_that_code_sees_does_not_cap_a_chosen_step(step: str, score: float) -> None:
     answer, reference = "The tables are not partitioned by month.", "The tables are partitioned by month."
-    assert facts_of(answer=answer, reference=reference).difference is not None
     assert _similarity(answer, reference, step) == score
-
-
-def test_a_denial_that_code_sees_caps_a_measure() -> None:
-    answer, reference = "The tables are not partitioned by month.", "The tables are partitioned by month."
-    assert _similarity(answer, reference, "close", similarity_score=0.8) == 0.3
 
 
 @pytest.mark.parametrize(

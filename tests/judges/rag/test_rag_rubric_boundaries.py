@@ -143,7 +143,6 @@ def test_only_a_contradiction_on_a_critical_fact_takes_everything(
         ("Which bridge?", None, "it states nothing about the matter"),
         ("Which bridge?", refusal_of(is_refusal=False), "it states nothing about the matter"),
         ("Which bridge?", refusal_of(), "it only declines"),
-        ("I cannot say.", refusal_of(is_refusal=False), "it only declines"),
     ],
 )
 def test_an_answer_that_claims_nothing_is_faithful_and_told_apart_by_whether_it_declines(
@@ -170,32 +169,6 @@ def test_with_nothing_retrieved_only_an_answer_that_says_so_is_faithful(
 ) -> None:
     found = rulings({"context": []}, **{**NOTHING, "refusal": refusal})["faithfulness"]
     assert (found.value, found.rule, found.from_labels) == (score, rule, True)
-
-
-@pytest.mark.parametrize(
-    ("answer", "score", "rule"), [(SAYS_NOTHING_RETRIEVED, 1.0, "RAG-F1"), ("I can't help with that.", 0.0, "RAG-F2")]
-)
-@pytest.mark.parametrize("reference", [None, "In 1904."])
-def test_a_plain_refusal_of_nothing_is_read_by_its_words_whatever_else_a_labeller_is_asked(
-    answer: str, score: float, rule: str, reference: str | None
-) -> None:
-    """A reference makes the similarity a question to a labeller; what its words settle stays settled."""
-    facts = facts_of(context=[], answer=answer, reference=reference)
-    labels = labels_of(**NOTHING, similarity="none") if reference else None
-    found = settle(facts, labels).rulings
-    assert (found["faithfulness"].value, found["faithfulness"].rule) == (score, rule)
-    assert found["answer_relevance"].value == score
-    assert not found["faithfulness"].from_labels
-    assert not found["answer_relevance"].from_labels
-    assert not found["context_relevance"].from_labels
-    assert found["faithfulness"].evidence == (f'answer sentence 1: "{answer}"',)
-    assert found["answer_relevance"].evidence == (f'answer sentence 1: "{answer}"',)
-
-
-def test_the_sentence_that_declines_is_the_evidence() -> None:
-    found = settle(facts_of(context=[], answer="I'm sorry. I can't help with that."), None).rulings
-    for metric in ("faithfulness", "answer_relevance"):
-        assert found[metric].evidence == ('answer sentence 2: "I can\'t help with that."',)
 
 
 def test_an_answer_from_nothing_that_does_not_decline_has_no_words_of_refusal_to_show() -> None:
@@ -322,20 +295,6 @@ def test_to_refuse_for_want_of_context_is_wrong_where_the_context_holds_all(
 ) -> None:
     found = rulings(case, refusal=refusal, needs=needs)["answer_relevance"]
     assert (found.value, found.rule, found.from_labels) == (score, rule, True)
-
-
-def test_a_refusal_settled_by_its_words_says_what_it_shows_or_lacks() -> None:
-    right = settle(facts_of(context=[], answer=SAYS_NOTHING_RETRIEVED), None).rulings
-    assert right["answer_relevance"].rule == "RAG-A1"
-    assert right["answer_relevance_explanation"].value.startswith(
-        "A right refusal: reason given, category insufficient context, what is missing is named ("
-    )
-    assert '("")' not in right["answer_relevance_explanation"].value
-    bare = settle(facts_of(context=[], answer="I can't help with that."), None).rulings
-    assert bare["answer_relevance"].rule == "RAG-A2"
-    assert bare["answer_relevance_explanation"].value == (
-        "A refusal without a clear reason, a category and shown validity."
-    )
 
 
 # --- similarity ------------------------------------------------------------------------------------

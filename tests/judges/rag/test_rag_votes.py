@@ -29,6 +29,13 @@ def first_sentence(*seats: list[dict[str, Any]]) -> tuple[list[Claim], tuple[str
     return [claim for claim in found.labels.claims if claim.sentence == 1], found.ties
 
 
+def test_a_seat_that_lists_a_claim_or_a_part_again_has_no_more_weight_for_it() -> None:
+    parts = [{"part": "when", "sentence": 1, "answered": True}, {"part": "who", "sentence": None, "answered": False}]
+    claims = [SUPPORTED, claim_of(text="It is old.", label="unsupported", **NONE), SECOND]
+    once, twice = {"claims": claims, "parts": parts}, {"claims": [SUPPORTED, *claims], "parts": [parts[0], *parts]}
+    assert joined(twice, twice, twice) == joined(once, once, once)
+
+
 # --- claims ----------------------------------------------------------------------------------------
 
 
@@ -295,10 +302,6 @@ def test_what_the_case_does_not_ask_stays_empty() -> None:
     nothing_retrieved = joined({}, {}, case={"context": []}).labels
     assert (nothing_retrieved.claims, nothing_retrieved.passages, nothing_retrieved.needs) == ([], [], [])
     assert (len(nothing_retrieved.parts), nothing_retrieved.direct) == (1, "full")
-    answer = "I cannot answer because the retrieved context is empty, which falls under insufficient context."
-    case = {"context": [], "answer": answer, "reference": "In 1904."}
-    declined = joined({"similarity": "none"}, {"similarity": "none"}, case=case).labels
-    assert (declined.parts, declined.direct, declined.refusal, declined.similarity) == ([], "no", None, "none")
     assert joined({"similarity": "close"}, {"similarity": "close"}).labels.similarity is None
 
 

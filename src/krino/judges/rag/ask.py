@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from krino.contract import Passage, Questions
 from krino.judges.rag.facts import NumberedPassage, RagFacts
-from krino.judges.rag.reading.grammar import verb_form
-from krino.judges.rag.reading.value_words import any_stop
-from krino.judges.rag.reading.values import Value
+from krino.judges.rag.values.value import Value
+from krino.judges.rag.values.vocabulary import any_stop
 
 _MOST_HINTS = 8
 _MOST_MARKED = 40
 
 
-def write_questions(facts: RagFacts) -> Questions | None:
-    """What the facts leave open, or None where they settle all."""
-    if not facts.open:
-        return None
+def write_questions(facts: RagFacts) -> Questions:
+    """What the facts leave open."""
     case = facts.case
     numbered = "\n".join(f"[{number}] {unit.sentence.text}" for number, unit in enumerate(facts.units, 1))
     passages = [
@@ -25,7 +22,7 @@ def write_questions(facts: RagFacts) -> Questions | None:
     ]
     if facts.open.similarity and case.reference is not None:
         passages.append(Passage("reference", case.reference))
-    if facts.open.similarity and (difference := facts.exact_difference or facts.difference) is not None:
+    if facts.open.similarity and (difference := facts.exact_difference) is not None:
         passages.append(Passage("differs", difference))
     if facts.open.claims and (absent := _absent(facts)):
         passages.append(Passage("absent", absent))
@@ -52,16 +49,10 @@ def write_request(facts: RagFacts, *, hints: bool = True) -> str:
         lines.append(f"Label the claims of {sentences}, every passage and the needs.")
         if hints and facts.no_claims:
             shown = ", ".join(map(str, sorted(facts.no_claims)[:_MOST_MARKED]))
-            lines.append(f"Perhaps no claim (heading, lead-in, courtesy, source): {shown}. Read them all the same.")
+            lines.append(f"Perhaps no claim (heading, lead-in, source): {shown}. Read them all the same.")
     else:
         lines.append("Nothing was retrieved: leave claims, empty_sentences, passages and needs empty.")
-    if asked.answer:
-        lines.append("Label parts, direct, refusal.")
-        if hints and facts.refusal is not None:
-            shown = ", ".join(str(number) for number in facts.refusal.sentences[:_MOST_HINTS])
-            lines.append(f"Answer sentence {shown} may decline: fill in refusal.")
-    else:
-        lines.append("The refusal is settled: leave parts empty, direct `no`, refusal null.")
+    lines.append("Label parts, direct, refusal.")
     lines.append("Choose similarity." if asked.similarity else "Leave similarity and similarity_why null.")
     return "\n".join(lines)
 
@@ -81,6 +72,5 @@ def _tells_something(facts: RagFacts, number: int, value: Value) -> bool:
 
 
 def _is_ordinary(name: str) -> bool:
-    """ "Once" or "Note": a function word or an English verb that has a capital."""
-    lowered = name.lower()
-    return lowered in any_stop() or verb_form(lowered) is not None
+    """ "Once" or "Note": a function word that has a capital."""
+    return name.lower() in any_stop()

@@ -24,10 +24,10 @@ _NO, _YES = Bound.only(False), Bound.only(True)
 def bounds_of(facts: RagFacts, exact: bool) -> Bound:
     """Loose bounds are the same object for cases of the same shape; exact ones are made for this case."""
     asked = facts.open
-    sentences = len(facts.sentences) if asked.claims or asked.answer else 0
+    sentences = len(facts.sentences)
     passages = tuple((item.number, len(item.sentences)) for item in facts.passages) if asked.context else ()
-    declines = facts.refusal is not None
-    shape = _shape(sentences, asked.claims, passages, asked.answer, declines, asked.similarity, exact)
+    declines = facts.may_decline
+    shape = _shape(sentences, asked.claims, passages, declines, asked.similarity, exact)
     if not (exact and asked.claims):
         return shape
     empty = _without_claims(facts)
@@ -42,7 +42,6 @@ def _shape(
     sentences: int,
     claims: bool,
     passages: tuple[tuple[int, int], ...],
-    answer: bool,
     declines: bool,
     similarity: bool,
     exact: bool,
@@ -53,10 +52,10 @@ def _shape(
         unreadable=NULL if exact else _WHY,
         claims=_claims(sentences, shown) if claims else EMPTY,
         empty_sentences=_numbers(sentences) if claims else EMPTY,
-        parts=_listed("part", "sentence", "answered", tuple(range(1, sentences + 1)), exact) if answer else EMPTY,
+        parts=_listed("part", "sentence", "answered", tuple(range(1, sentences + 1)), exact),
         passages=Bound.each(uses),
         needs=_listed("need", "passage", "held", shown, exact) if passages else EMPTY,
-        refusal=_refusal(exact) if answer and (declines or not exact) else NULL,
+        refusal=_refusal(exact) if declines or not exact else NULL,
         similarity_why=(_SHORT if exact else _WHY) if similarity else NULL,
         similarity=_STEP if similarity else NULL,
         uncertain=NULL if exact else _WHY,
@@ -100,9 +99,8 @@ def _listed(name: str, place: str, said: str, places: tuple[int, ...], exact: bo
 
 
 def _without_claims(facts: RagFacts) -> list[int]:
-    """Sentences that only decline, and those that look like a heading or a courtesy and state nothing."""
-    numbers = range(1, len(facts.sentences) + 1)
-    return [number for number in numbers if number in facts.no_claims or facts.only_declines(number)]
+    """Sentences that are a heading, a lead-in or a source by their markup, and state nothing."""
+    return sorted(facts.no_claims)
 
 
 def _claim(facts: RagFacts, number: int) -> Bound:

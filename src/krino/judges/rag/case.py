@@ -10,8 +10,7 @@ from typing import Any
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from krino.contract.reads import Reads
-from krino.contract.rivals import is_nothing
+from krino.contract.record_fields import Reads, is_nothing
 from krino.text.forms import is_blank
 from krino.text.python_values import looks_like_list, parse_python
 

@@ -3,52 +3,47 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from copy import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
 from krino.errors import CannotJudge
 from krino.judges.lazy import lazy
 from krino.judges.rag.case import Passage, RagCase
-from krino.judges.rag.reading.answer import Unit, find_instructions, is_talk, read_units, tell_rows, without_lead
-from krino.judges.rag.reading.claims import resolve
-from krino.judges.rag.reading.difference import find_difference, find_exact_difference, may_differ
-from krino.judges.rag.reading.finding_values import find_values, plainly_no_values
+from krino.judges.rag.reading.answer import Unit, add_headers, read_units
+from krino.judges.rag.reading.difference import find_exact_difference
 from krino.judges.rag.reading.goals import Goal, read_goal
-from krino.judges.rag.reading.grammar import verb_form, word_list
-from krino.judges.rag.reading.hints import answers_yes_or_no, find_statement
 from krino.judges.rag.reading.names import find_names
 from krino.judges.rag.reading.quotations import find_quotations, is_quoted
-from krino.judges.rag.reading.refusals import RefusalReading, read_refusal
 from krino.judges.rag.reading.same_length import without_citations, without_numbering
 from krino.judges.rag.reading.sentences import Sentence, split_sentences
-from krino.judges.rag.reading.values import Value, offered, stated
 from krino.judges.rag.reading.words import Reading, may_deny, read_sentence
 from krino.judges.rag.tables import table
-from krino.text.forms import canonical, is_blank, locate, same_text
+from krino.judges.rag.values.finding import find_values, plainly_no_values
+from krino.judges.rag.values.value import Value, offered, stated
+from krino.text.forms import canonical, is_blank, locate, plain_letters, readable, same_text
 from krino.text.language import READ_LANGUAGES, foreign_language, guess_language, is_gibberish
-from krino.text.letters import plain_letters, readable
 from krino.text.quoting import says_too_little
 from krino.text.words import word_set
 
 _MARK_BEFORE = re.compile(r"^\[\^?\d{1,3}\]:?\s+(?=\S)")
 """The mark of a source or a footnote before a sentence."""
-_NEAR_COPY = 0.9
-_SHORTEST_COUNTRY = 4
-"""Letters that a country and its people must share."""
+_SAME_STEM = 4
+"""Letters that a name and another form of it must share: "Canadian" where a passage has "Canada"."""
 _SENTENCE_NUMBER = re.compile(r"(?:^|(?<=\s))\[\d{1,4}\]\s?")
-_LIST_NUMBER = re.compile(
-    r"(?:(?P<sure>\d{1,2}(?:[.)]\s+|\s{2,}))|\d{1,2}\s)(?P<after>[^\W\d_]+)(?:\s(?P<next>[^\W\d_]+))?",
-    re.I,
-)
+_LIST_NUMBER = re.compile(r"\d{1,2}(?:[.)]\s+|\s{2,})(?=[^\W\d_])")
+_FIRST_WORD = re.compile(r"[^\W\d_]+")
+_BARE = 3
+"""Words of an answer that is a bare yes or no."""
+_OPENING = 40
+"""Characters in which an answer's yes or no is looked for."""
 _BROKEN = "\x00\ufffd"
 _BROKEN_SHARE = 10
 """A text is broken when one character in so many is."""
 _JOINED = (".", ",", "-")
 _MEASURED = frozenset({"money", "length", "mass", "duration", "percent"})
-_LARGEST_BUCKET = 32
 _MOST_PLACES = 200
 """Places of a value that are looked at; a text that has it more often is read as values instead."""
 _STEP_DIGITS = 2
@@ -85,8 +80,8 @@ class PassageSentence:
     number: int
     sentence: Sentence
     reading: Reading
-    told: str
-    """Its text with names where pronouns stand for them; the reading is of this."""
+    full_text: str
+    """Its text as it reads by itself: a row of a table with its headers; the reading is of this."""
 
     @property
     def length(self) -> int:
@@ -95,25 +90,12 @@ class PassageSentence:
 
 
 @dataclass(frozen=True, slots=True)
-class Copy:
-    """An answer sentence that is a passage's sentence, to the letter or nearly."""
-
-    sentence: int
-    source: PassageSentence
-    exact: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Open:
-    """What the facts leave to a labeller."""
+    """What the facts leave to a labeller, beside what the answer says to the question: that is always open."""
 
     claims: bool
     context: bool
-    answer: bool
     similarity: bool
-
-    def __bool__(self) -> bool:
-        return self.claims or self.context or self.answer or self.similarity
 
 
 class RagFacts:
@@ -158,108 +140,73 @@ class RagFacts:
         return bool(self.passages)
 
     @lazy
-    def refusal(self) -> RefusalReading | None:
-        """Read without the headings, greetings and the like around it."""
-        numbers = [number for number in range(1, len(self.units) + 1) if number not in self.no_claims]
-        reading = read_refusal([self.sentences[number - 1] for number in numbers], self.case.question)
-        return None if reading is None else _renumbered(reading, numbers)
-
-    def only_declines(self, number: int) -> bool:
-        """Whether a sentence declines and states nothing beside that."""
-        refusal = self.refusal
-        return refusal is not None and number in refusal.sentences and number not in refusal.mixed
-
-    @lazy
     def may_decline(self) -> bool:
-        """Whether any word of the answer denies, asks or regrets: without one, nothing is declined.
-
-        Wider than `refusal`, which knows wordings. Of other languages than those that are read, nothing is known.
-        """
+        """Whether any word of the answer denies or asks: without one, nothing is declined."""
         if "?" in self.case.answer or self.answer_language not in (None, *READ_LANGUAGES):
             return True
-        words = word_set(self.case.answer)
-        if may_deny(self.case.answer, words) or not words.isdisjoint(_declining_words()):
-            return True
-        return foreign_language(self.case.answer) is not None
+        return may_deny(self.case.answer, word_set(self.case.answer)) or foreign_language(self.case.answer) is not None
 
     @lazy
     def statements(self) -> frozenset[int]:
         """Numbers of the sentences that state something: a name, a value, or words of the question or the passages.
 
-        Not those that decline, ask, talk about the answering, or look like no claim.
+        Not those that ask or look like no claim.
         """
         return frozenset(number for number in range(1, len(self.sentences) + 1) if self._is_statement(number))
 
-    def may_state(self, number: int) -> bool:
-        """Whether a sentence is none of those that decline, ask, talk about the answering, or look like no claim."""
-        text, refusal = self.sentences[number - 1].text, self.refusal
-        if number in self.no_claims or self.only_declines(number) or (refusal is not None and refusal.whole):
-            return False
-        return not (text.endswith("?") or is_talk(text))
+    def is_bare_answer(self, number: int) -> bool:
+        """Whether a sentence says yes or no and nothing else."""
+        text = self.sentences[number - 1].text
+        return opens_with_yes_or_no(text) and len(text.split()) <= _BARE and len(self.readings[number - 1].content) <= 1
 
-    def _is_statement(self, number: int) -> bool:
-        text, reading = self.sentences[number - 1].text, self.readings[number - 1]
+    def is_answered(self, number: int) -> bool:
+        """Whether the next sentence answers this one with yes or no."""
+        return number < len(self.sentences) and opens_with_yes_or_no(self.sentences[number].text)
+
+    def may_state(self, number: int) -> bool:
+        """Whether a sentence is none of those that ask or look like no claim."""
+        return number not in self.no_claims and not self.sentences[number - 1].text.endswith("?")
+
+    def states_number(self, number: int) -> bool:
+        """Whether a sentence has a figure in it and so makes a claim; not if it asks, or is a title or a lead-in.
+
+        The number of an item or of a source is no figure; nor is one of the question where the sentence may decline.
+        """
+        text = self.sentences[number - 1].text
         if not self.may_state(number):
             return False
-        if reading.values or reading.names or answers_yes_or_no(text):
+        known = self.question_reading.offered if may_deny(text, word_set(text)) else frozenset[str]()
+        return any(
+            not value.spelled and value.kind != "weekday" and any(map(str.isdecimal, value.text))
+            for value in self.values[number - 1]
+            if not self.is_numbering(number, value) and not known.issuperset(value.keys)
+        )
+
+    def _is_statement(self, number: int) -> bool:
+        reading = self.readings[number - 1]
+        if not self.may_state(number):
+            return False
+        if reading.values or reading.names or opens_with_yes_or_no(self.sentences[number - 1].text):
             return True
         return len(reading.content) >= _FEWEST_KNOWN and not self.matter.isdisjoint(reading.content)
 
     @lazy
     def no_claims(self) -> frozenset[int]:
-        """Numbers of the units that look like a heading, a lead-in, a courtesy or a source, and state nothing.
+        """Numbers of the units that are a heading, a lead-in or a source by markup, and have no value of their own.
 
         None where the answer is nothing else: then that is the answer.
         """
         marked = [number for number, unit in enumerate(self.units, 1) if unit.hint is not None]
-        found = frozenset(number for number in marked if not self._states(number))
+        found = frozenset(number for number in marked if not self._has_new_value(number))
         return found if len(found) < len(self.units) else frozenset()
 
-    def _states(self, number: int) -> bool:
-        """Whether a marked unit states something: by its wording, or by a figure that no passage has.
-
-        What may be a statement is one if the passages speak of it. A line that leads in a list counts with its items.
-        """
-        unit, sentence = self.units[number - 1], self.sentences[number - 1]
-        assert unit.hint is not None
-        found = find_statement(sentence.text, unit.hint, self.language)
-        if found == "yes" or (unit.hint in ("heading", "lead-in") and self._has_new_value(number)):
-            return True
-        return found == "perhaps" and not unit.joined and self._speaks_of_matter(number)
-
     def _has_new_value(self, number: int) -> bool:
-        """A value that stands nowhere else; not the number of a step."""
+        """A value that no passage has; not the number of a step."""
+        if self.units[number - 1].hint == "source":
+            return False
+        text = self.sentences[number - 1].text.rstrip("*_ :")
         found = (value for place, value in self.absent_values if place == number)
-        text = self.sentences[number - 1].text
-        return any(not _is_step(value) or _follows_colon(text, value) for value in found)
-
-    def _speaks_of_matter(self, number: int) -> bool:
-        reading = self.readings[number - 1]
-        told = frozenset[str]().union(*(item.reading.stems for item in self.passage_sentences))
-        known = sum(root in told for root in reading.content)
-        return known >= _FEWEST_KNOWN and 2 * known >= len(reading.content)
-
-    @lazy
-    def instructions(self) -> frozenset[int]:
-        """Numbers of the sentences that speak to whoever judges the answer."""
-        return find_instructions(self.sentences, self.case.question)
-
-    @lazy
-    def said(self) -> str:
-        """The answer without those sentences."""
-        if not self.instructions:
-            return self.answer
-        kept = (item.text for number, item in enumerate(self.sentences, 1) if number not in self.instructions)
-        return " ".join(kept)
-
-    @lazy
-    def told(self) -> tuple[str, ...]:
-        """The answer's sentences as they read by themselves, with names where pronouns stand for them."""
-        texts = {number: item.text for number, item in enumerate(self.sentences, 1)}
-        if self.language in (None, "en"):
-            claiming = [number for number in texts if number not in self.no_claims]
-            texts.update(zip(claiming, resolve([texts[number] for number in claiming]), strict=True))
-        return tuple(texts.values())
+        return any(not value.text.isdecimal() or len(value.text) > _STEP_DIGITS or ":" in text for value in found)
 
     @lazy
     def same_as_reference(self) -> bool:
@@ -267,35 +214,18 @@ class RagFacts:
         return reference is not None and same_text(reference, self.case.answer)
 
     @lazy
-    def difference(self) -> str | None:
-        """In what answer and reference cannot agree, to the letter; None where nothing shows or none is given."""
-        reference = self.case.reference
-        if reference is None or self.same_as_reference or not may_differ(self.said, reference):
-            return None
-        return find_difference(self.case.question, self.said, reference, self.language)
-
-    @lazy
     def exact_difference(self) -> str | None:
-        """A number, date, unit or identifier in which answer and reference differ; not what rules of language find."""
+        """A number, date, unit or identifier in which answer and reference differ; None where none does."""
         reference = self.case.reference
         if reference is None or self.same_as_reference:
             return None
-        return find_exact_difference(self.case.question, self.said, reference, self.language)
+        return find_exact_difference(self.case.question, self.answer, reference, self.language)
 
     @lazy
     def open(self) -> Open:
-        """With no context a plain refusal is settled by its wording; every other answer must be read."""
-        refusal = self.refusal
-        plain = (
-            not self.has_context
-            and refusal is not None
-            and refusal.whole
-            and (refusal.bare or (refusal.meets_all and refusal.category == "insufficient_context"))
-        )
         return Open(
             claims=self.has_context,
             context=self.has_context,
-            answer=not plain,
             similarity=self.case.reference is not None and not self.same_as_reference,
         )
 
@@ -307,7 +237,7 @@ class RagFacts:
         return {item.number: item for item in self.passages}
 
     def find_quote(self, number: int | None, quote: str | None) -> tuple[int, int] | None:
-        """Where a quotation stands in a passage, or None where it does not."""
+        """Start and end of a quotation in a passage; None if it is not there."""
         passage = self.passage(number)
         return None if passage is None or quote is None else locate_quote(quote, passage.text)
 
@@ -333,9 +263,9 @@ class RagFacts:
 
     @lazy
     def absent_values(self) -> tuple[tuple[int, Value], ...]:
-        """Quantities, dates and times of the answer, by sentence, that stand in no passage nor in the question.
+        """Quantities, dates and times of the answer, by sentence, that appear neither in a passage nor in the question.
 
-        They are compared as values: 1.5 km is 1,500 metres, and 40 euros do not stand in 40,000.
+        They are compared as values: 1.5 km is 1,500 metres, and 40 euros are not found in 40,000.
         """
         found = [(number, value) for number, values in enumerate(self.values, 1) for value in values]
         unseen = {value for value in {value for _, value in found} if not self._stands(value)}
@@ -359,7 +289,7 @@ class RagFacts:
         return not left[value.start : value.end].strip() and (len(self.units) > 1 or bool(left.strip(" .:)")))
 
     def _stands(self, value: Value) -> bool:
-        """A first, cheap look: whether a value stands in the passages or the question to the letter, and ends there."""
+        """A first, cheap look: whether passages or question have exactly this value, not as part of a longer one."""
         if value.kind == "number" and (not value.unit or value.unit not in _MEASURED):
             return False  # what follows a bare number could make it another one ("4.1 million")
         known, lowered = self._known_text, value.text.lower()
@@ -377,28 +307,16 @@ class RagFacts:
 
     @lazy
     def absent_names(self) -> tuple[tuple[int, str], ...]:
-        """Capitalised words of the answer, by sentence, that stand in no passage nor in the question; those that are
-        values, as days of the week are, are compared as values."""
+        """Capitalised words of the answer, by sentence, that appear neither in a passage nor in the question.
+
+        Those that are values, as days of the week are, are compared as values.
+        """
         stated = [
             (number, name) for number, sentence in enumerate(self.sentences, 1) for name in find_names(sentence.text)
         ]
         known = self._known_text if stated else ""
         absent = [(number, name) for number, name in stated if name.lower() not in known and not find_values(name)]
-        return tuple((number, name) for number, name in absent if not self._has_their_country(name))
-
-    def stands_in_passage(self, name: str) -> bool:
-        lowered = name.lower()
-        return any(lowered in item.text.lower() for item in self.passages)
-
-    def _has_their_country(self, name: str) -> bool:
-        """ "Canadian" where a passage or the question has "Canada"."""
-        lowered = name.lower()
-        for ending in table("english")["peoples"]["endings"].split():
-            country = lowered.removesuffix(ending)
-            if country != lowered and len(country) >= _SHORTEST_COUNTRY:
-                pattern = re.compile(rf"\b{re.escape(country.capitalize())}\w{{0,3}}\b")
-                return any(pattern.search(text) for text in (self.case.question, *(p.text for p in self.passages)))
-        return False
+        return tuple((number, name) for number, name in absent if name.lower()[:_SAME_STEM] not in known)
 
     @lazy
     def misquoted(self) -> dict[int, str]:
@@ -451,10 +369,10 @@ class RagFacts:
         """What may be cited as evidence."""
         language = self.context_language or self.question_language
         return tuple(
-            PassageSentence(item.number, number, sentence, read_sentence(told, language), told)
+            PassageSentence(item.number, number, sentence, read_sentence(full_text, language), full_text)
             for item in self.passages
             for text in (item.text,)
-            for (number, sentence), told in _told(list(_numbered(item)), language)
+            for (number, sentence), full_text in _with_full_texts(list(_numbered(item)))
             if not says_too_little(sentence.text, text)
         )
 
@@ -464,65 +382,32 @@ class RagFacts:
         return self.question_reading.stems.union(*(item.reading.stems for item in self.passage_sentences))
 
     @lazy
-    def copies(self) -> tuple[Copy, ...]:
-        """Answer sentences that are a passage's own: to the letter, or all but a word in ten of them."""
+    def copies(self) -> Mapping[int, PassageSentence]:
+        """Answer sentences that are a passage's own, to the letter but for case, spacing and reference marks."""
         whole = {canonical(item.sentence.text): item for item in reversed(self.passage_sentences)}
-        found: list[Copy] = []
-        for number, (sentence, reading) in enumerate(zip(self.sentences, self.readings, strict=True), 1):
-            source = whole.get(canonical(without_citations(sentence.text)))
-            if source is not None:
-                found.append(Copy(number, source, exact=True))
-            elif (near := self._near_copy(reading)) is not None:
-                found.append(Copy(number, near, exact=False))
-        return tuple(found)
-
-    def _near_copy(self, reading: Reading) -> PassageSentence | None:
-        stems = reading.stems
-        for edge in (*reading.content[:1], *reading.content[-1:]):
-            for item in self._by_edge.get(edge, ()):
-                theirs = item.reading.stems
-                if len(stems & theirs) >= _NEAR_COPY * max(len(stems), len(theirs)):
-                    return item
-        return None
-
-    @lazy
-    def _by_edge(self) -> dict[str, list[PassageSentence]]:
-        """Passage sentences by their first and last content word: near copies share one of the two."""
-        edges: dict[str, list[PassageSentence]] = {}
-        for item in self.passage_sentences:
-            for edge in {*item.reading.content[:1], *item.reading.content[-1:]}:
-                bucket = edges.setdefault(edge, [])
-                if len(bucket) < _LARGEST_BUCKET:
-                    bucket.append(item)
-        return edges
-
-
-@cache
-def _declining_words() -> frozenset[str]:
-    words = table("words")["soft_negation"]["words"], table("answers")["declining"]["words"]
-    return frozenset(" ".join(words).split())
-
-
-def _is_step(value: Value) -> bool:
-    return value.text.isdecimal() and len(value.text) <= _STEP_DIGITS
-
-
-def _follows_colon(text: str, value: Value) -> bool:
-    """ "Minimum age: 12": a number behind a colon is no number of a step."""
-    before, colon, after = text.partition(":")
-    return bool(colon and before.strip()) and value.text in after
+        found = (
+            (number, whole.get(canonical(without_citations(item.text))))
+            for number, item in enumerate(self.sentences, 1)
+        )
+        return {number: source for number, source in found if source is not None}
 
 
 def _as_read(sentence: Sentence) -> Sentence:
-    """A sentence as its words are compared: without a lead, invisible characters or s p a c e d letters."""
-    text = _MARK_BEFORE.sub("", readable(without_lead(sentence.text))) or sentence.text
+    """A sentence as its words are compared: without a mark, invisible characters or s p a c e d letters."""
+    text = _MARK_BEFORE.sub("", readable(sentence.text)) or sentence.text
     return sentence if text is sentence.text else sentence._replace(text=text)
 
 
-def _renumbered(reading: RefusalReading, numbers: list[int]) -> RefusalReading:
-    """A reading of some units, with their numbers in the answer."""
-    sentences, mixed = (tuple(numbers[place - 1] for place in places) for places in (reading.sentences, reading.mixed))
-    return replace(reading, sentences=sentences, mixed=mixed)
+@cache
+def _yes_and_no() -> frozenset[str]:
+    polarity = table("words")["polarity"]
+    return frozenset([*polarity["yes"], *polarity["no"]])
+
+
+def opens_with_yes_or_no(text: str) -> bool:
+    """Whether a text opens with a yes or a no, and so says something whatever follows."""
+    first = _FIRST_WORD.search(text[:_OPENING])
+    return first is not None and first.group().lower() in _yes_and_no()
 
 
 def _numbered(item: NumberedPassage) -> Iterator[tuple[int, Sentence]]:
@@ -535,26 +420,19 @@ def _numbered(item: NumberedPassage) -> Iterator[tuple[int, Sentence]]:
         yield number, Sentence(sentence.text, sentence.start + shift, sentence.end + shift)
 
 
-def _told(sentences: list[tuple[int, Sentence]], language: str | None) -> Iterator[tuple[tuple[int, Sentence], str]]:
-    """Sentences in a row, each with its text as it reads by itself."""
-    texts = tell_rows([_unnumbered(sentence.text) for _, sentence in sentences])
-    return zip(sentences, resolve(texts) if language in (None, "en") else texts, strict=True)
+def _with_full_texts(sentences: list[tuple[int, Sentence]]) -> Iterator[tuple[tuple[int, Sentence], str]]:
+    """Sentences in a row, each with its text as it reads by itself: no list number, and a row with its headers."""
+    return zip(sentences, add_headers([_unnumbered(sentence.text) for _, sentence in sentences]), strict=True)
 
 
 def _unnumbered(text: str) -> str:
-    """The text less the number of a list before it, which is no quantity: "2  Peel the garlic"."""
+    """The text less the number of a list before it, which is no quantity: "2)  Peel the garlic"."""
     found = _LIST_NUMBER.match(text) if text[:1].isdecimal() else None
-    if found is None:
-        return text
-    after = found.group("after")
-    opens = not word_list("determiners").isdisjoint((after.lower(), found.group("next")))
-    begins = after[0].isupper() and (opens or verb_form(after.lower()) is not None)
-    dated = find_values(f"1 {after}")[0].kind == "date"  # "3 March" is no third step
-    return text[found.start("after") :] if found.group("sure") or (begins and not dated) else text
+    return text if found is None else text[found.end() :]
 
 
 def locate_quote(quote: str, text: str) -> tuple[int, int] | None:
-    """Where a quotation stands, also where the numbers of the sentences were copied with it."""
+    """Start and end of a quotation, also where the numbers of the sentences were copied with it."""
     return locate(quote, text) or (locate(_SENTENCE_NUMBER.sub("", quote), text) if "[" in quote else None)
 
 

@@ -6,18 +6,12 @@ from collections.abc import Iterator
 
 from krino.contract import Finding
 from krino.judges.rag.facts import RagFacts
-from krino.judges.rag.labels import AGREEING_STEPS, RagLabels
-from krino.judges.rag.reading.finding_values import find_values, may_hold_values
-from krino.judges.rag.reading.sums import cue_words, is_reckoned
-from krino.judges.rag.reading.values import Value, comparable, offered, stated
-from krino.judges.rag.reading.words import (
-    Reading,
-    may_be_opposed,
-    may_deny,
-    opposed_words,
-    opposite_words,
-    read_sentence,
-)
+from krino.judges.rag.labels import AGREEING_STEPS, Claim, RagLabels
+from krino.judges.rag.reading.words import Reading, read_sentence
+from krino.judges.rag.tables import table
+from krino.judges.rag.values.finding import find_values, may_hold_values
+from krino.judges.rag.values.sums import cue_words, follows_from
+from krino.judges.rag.values.value import Value, comparable, offered, stated
 from krino.text.language import language_name
 from krino.text.words import word_set
 
@@ -25,16 +19,15 @@ _MOST = 8
 _LONGEST = 120
 
 
-def find_remarks(facts: RagFacts, labels: RagLabels | None) -> tuple[Finding, ...]:
+def find_remarks(facts: RagFacts, labels: RagLabels) -> tuple[Finding, ...]:
     """Findings that follow from the case and the labels, in a fixed order."""
     return (
         *_goal(facts),
-        *_instructions(facts),
         *_absent(facts),
         *_misquoted(facts),
         *_unchecked_numbers(facts, labels),
         *_odd_support(facts, labels),
-        *_unseen_refusal(facts, labels),
+        *_unsure(labels),
         *_unlike_value(facts, labels),
         *_uncertainty(labels),
         *_language(facts),
@@ -44,12 +37,6 @@ def find_remarks(facts: RagFacts, labels: RagLabels | None) -> tuple[Finding, ..
 def _goal(facts: RagFacts) -> Iterator[Finding]:
     if facts.goal.note is not None:
         yield Finding("RAG-N1", facts.goal.note, "goal")
-
-
-def _instructions(facts: RagFacts) -> Iterator[Finding]:
-    for number in sorted(facts.instructions)[:_MOST]:
-        shown = facts.sentences[number - 1].text[:_LONGEST]
-        yield Finding("RAG-N8", f"speaks to whoever judges the answer: {shown}", f"sentence {number}")
 
 
 def _absent(facts: RagFacts) -> Iterator[Finding]:
@@ -73,49 +60,42 @@ def _misquoted(facts: RagFacts) -> Iterator[Finding]:
         )
 
 
-def _unchecked_numbers(facts: RagFacts, labels: RagLabels | None) -> Iterator[Finding]:
-    if labels is None or not facts.has_context:
+def _unchecked_numbers(facts: RagFacts, labels: RagLabels) -> Iterator[Finding]:
+    if not facts.has_context:
         return
     for number in dict.fromkeys(claim.sentence for claim in labels.claims):
-        if not 1 <= number <= len(facts.sentences) or not (told := facts.values[number - 1]):
+        if not 1 <= number <= len(facts.sentences) or not (given := facts.values[number - 1]):
             continue
         claims = (claim.text for claim in labels.claims if claim.sentence == number)
         keys = offered(value for text in claims for value in find_values(text))
-        lost = [value.text for value in told if not stated(value, keys) and not value.spelled]
+        lost = [value.text for value in given if not stated(value, keys) and not value.spelled]
         if lost:
             listed = ", ".join(lost[:_MOST])
             yield Finding("RAG-N5", f"no claim of this sentence holds {listed}", f"sentence {number}")
 
 
-def _odd_support(facts: RagFacts, labels: RagLabels | None) -> Iterator[Finding]:
-    """Claims called supported by words that say otherwise, as far as letters show."""
-    if labels is None or not facts.has_context:
+def _odd_support(facts: RagFacts, labels: RagLabels) -> Iterator[Finding]:
+    """Claims called supported by words that have another value."""
+    if not facts.has_context:
         return
     for claim in labels.claims:
         if claim.label != "supported" or not claim.quote or not _may_conflict(claim.text, claim.quote):
             continue
-        where = f"sentence {claim.sentence}"
         claimed, quoted = (read_sentence(text, facts.language) for text in (claim.text, claim.quote))
-        if (claimed.negated or quoted.negated) and (words := opposed_words(claimed, quoted)):
-            yield Finding("RAG-N7", f"only one of the two denies '{claimed.surface[words[0]]}'", where)
-        elif pair := opposite_words(claimed, quoted):
-            yield Finding("RAG-N9", f"it says '{pair[0]}', its quotation '{pair[1]}'", where)
-        elif values := _other_value(claimed, quoted, cue_words(claim.text, claimed, [claim.quote])):
-            yield Finding("RAG-N9", f"it says {values[0].text}, its quotation {values[1].text}", where)
+        if values := _other_value(claimed, quoted, cue_words(claim.text, claimed, [claim.quote])):
+            message = f"it says {values[0].text}, its quotation {values[1].text}"
+            yield Finding("RAG-N9", message, f"sentence {claim.sentence}")
 
 
 def _may_conflict(claim: str, quote: str) -> bool:
-    """A first, cheap look by words alone: most claims are told much as their quotation is."""
-    ours, theirs = word_set(claim), word_set(quote)
-    if may_deny(claim, ours) or may_deny(quote, theirs) or may_be_opposed(ours, theirs):
-        return True
-    return may_hold_values(claim, ours) and may_hold_values(quote, theirs)
+    """A first, cheap look by words alone: whether both may hold values."""
+    return may_hold_values(claim, word_set(claim)) and may_hold_values(quote, word_set(quote))
 
 
 def _other_value(claimed: Reading, quoted: Reading, words: frozenset[str]) -> tuple[Value, Value] | None:
     known, said = quoted.offered, claimed.offered
     for value in claimed.values:
-        if is_reckoned(value, quoted.values, claimed.values, words):
+        if follows_from(value, quoted.values, claimed.values, words):
             continue
         for other in quoted.values:
             if not stated(value, known) and not stated(other, said) and comparable(value, other):
@@ -123,21 +103,33 @@ def _other_value(claimed: Reading, quoted: Reading, words: frozenset[str]) -> tu
     return None
 
 
-def _unseen_refusal(facts: RagFacts, labels: RagLabels | None) -> Iterator[Finding]:
-    if labels is not None and labels.refusal is not None and labels.refusal.is_refusal and facts.refusal is None:
-        yield Finding("RAG-N11", "labelled as a refusal, but its wording shows none", "answer")
+def unsure_claims(labels: RagLabels) -> list[Claim]:
+    """The claims that could as well have another label, by the labeller's own measure; the least sure first."""
+    limits = table("scoring")["unsure"]
+    unsure = [
+        (abs(claim.probability - limits["even"]), place, claim)
+        for place, claim in enumerate(labels.claims)
+        if claim.probability is not None and limits["from"] <= claim.probability <= limits["to"]
+    ]
+    return [claim for _, _, claim in sorted(unsure, key=lambda item: item[:2])]
 
 
-def _unlike_value(facts: RagFacts, labels: RagLabels | None) -> Iterator[Finding]:
+def _unsure(labels: RagLabels) -> Iterator[Finding]:
+    for claim in unsure_claims(labels)[:_MOST]:
+        message = f"unsure, supported with probability {claim.probability:.2f}: {claim.text[:_LONGEST]}"
+        yield Finding("RAG-N14", message, f"sentence {claim.sentence}")
+
+
+def _unlike_value(facts: RagFacts, labels: RagLabels) -> Iterator[Finding]:
     """A chosen step that agrees is not limited by a value that differs, so a reader should see that one does."""
-    if labels is None or labels.similarity_score is not None or labels.similarity not in AGREEING_STEPS:
+    if labels.similarity_score is not None or labels.similarity not in AGREEING_STEPS:
         return
     if facts.exact_difference is not None:
         yield Finding("RAG-N12", f"labelled {labels.similarity}, but {facts.exact_difference}", "similarity")
 
 
-def _uncertainty(labels: RagLabels | None) -> Iterator[Finding]:
-    if labels is not None and labels.uncertain and labels.uncertain.strip():
+def _uncertainty(labels: RagLabels) -> Iterator[Finding]:
+    if labels.uncertain and labels.uncertain.strip():
         yield Finding("RAG-N4", labels.uncertain.strip())
 
 

@@ -12,8 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 from krino.blocks import Block
 from krino.contract import Bound, Joined, Judge, Judgement, Questions, Reordered, Settlement, Status
 from krino.contract.hooks import Exhibits, RecordFields
-from krino.contract.reads import Reads
-from krino.contract.rivals import find_rivals
+from krino.contract.record_fields import Reads, find_rivals
 from krino.errors import CannotJudge
 from krino.judges.rag.ask import write_questions
 from krino.judges.rag.bounds import bounds_of
@@ -72,7 +71,7 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
     """Faithfulness, context relevance, answer relevance and semantic similarity, from labels that can be read."""
 
     name = "rag"
-    version = "0.13.0"
+    version = "0.14.0"
     summary = "Answers from retrieved passages: faithfulness, context and answer relevance, similarity."
     default_prompt: ClassVar[str] = package_text("prompt.md")
     rules: ClassVar[Mapping[str, str]] = tomllib.loads(package_text("rules.toml"))["rules"]
@@ -121,19 +120,21 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
     def study(self, case: RagCase) -> RagFacts:
         return RagFacts(case, self.options.goal)
 
-    def ask(self, case: RagCase, facts: RagFacts) -> Questions | None:
+    def ask(self, case: RagCase, facts: RagFacts) -> Questions:
         return write_questions(facts)
 
     def bounds(self, case: RagCase, facts: RagFacts, asked: Questions, exact: bool) -> Bound:
         return bounds_of(facts, exact)
 
     def leaves_open(self, case: RagCase, facts: RagFacts) -> bool:
-        return bool(facts.open)
+        return True
 
     def check(self, case: RagCase, facts: RagFacts, labels: RagLabels) -> list[str]:
         return check_labels(facts, labels)
 
     def settle(self, case: RagCase, facts: RagFacts, labels: RagLabels | None) -> Settlement:
+        if labels is None:
+            raise ValueError("labels are needed: what an answer says to its question is always open")
         return settle(facts, labels)
 
     def reorder(self, case: RagCase, facts: RagFacts, draw: Random) -> Reordered[RagCase, RagFacts, RagLabels] | None:

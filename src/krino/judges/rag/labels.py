@@ -5,25 +5,24 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from functools import cache
-from typing import Literal, get_args
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
+from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ConfigDict
 from pydantic.json_schema import SkipJsonSchema
 
-from krino.judges.rag.facts import RagFacts
-from krino.judges.rag.reading.hints import answers_yes_or_no
-from krino.judges.rag.reading.refusals import RefusalCategory
+from krino.judges.copies import Copy, drop_copies, find_copies
+from krino.judges.rag.facts import RagFacts, opens_with_yes_or_no
 from krino.judges.rag.tables import table
 from krino.text.clean import clean_name
-from krino.text.forms import canonical
+from krino.text.forms import canonical, plain_letters
 from krino.text.language import READ_LANGUAGES
-from krino.text.letters import plain_letters
 from krino.text.quoting import TOO_LITTLE, is_whole, says_too_little
 from krino.text.words import stop_words
 
 ClaimLabel = Literal["supported", "unsupported", "contradicted"]
+RefusalCategory = Literal["insufficient_context", "safety", "ambiguous", "out_of_scope"]
 Directness = Literal["full", "partly", "no"]
 Similarity = Literal["same", "close", "partial", "little", "none"]
 
@@ -102,6 +101,8 @@ class RagLabels(_Strict):
     uncertain: str | None
     similarity_score: SkipJsonSchema[float | None] = None
     """A finer measure within the step, from labellers that measure; models are not asked for one."""
+    measured: SkipJsonSchema[bool] = False
+    """Whether the probabilities are the labeller's own measure, so that a risk can be computed from them."""
 
 
 # --- the similarity scale ---------------------------------------------------------------------------
@@ -116,6 +117,42 @@ def step_of(score: float) -> Similarity:
     """The step whose worth is nearest; midway, the higher one."""
     steps: tuple[Similarity, ...] = get_args(Similarity)
     return min(steps, key=lambda step: (round(abs(worth_of(step) - score), 9), -worth_of(step)))
+
+
+# --- copies -----------------------------------------------------------------------------------------
+
+
+def merge_copies(labels: RagLabels) -> tuple[RagLabels, list[str]]:
+    """The labels without copies of a claim, part, need or passage that say nothing new, and the places of these copies.
+
+    They would outvote the others. Copies that contradict each other stay: `check_labels` refuses them.
+    """
+    merged: dict[str, list[Any]] = {}
+    places: list[str] = []
+    for field, copies in _find_copies(labels).items():
+        if agreeing := [f"{field}[{copy.place}]" for copy in copies if copy.agrees]:
+            merged[field] = drop_copies(getattr(labels, field), copies)
+            places.extend(agreeing)
+    return (labels.model_copy(update=merged) if merged else labels), places
+
+
+def _find_copies(labels: RagLabels) -> dict[str, list[Copy]]:
+    """By field. The label of an item is what a score rests on; evidence and reasons of a copy may differ."""
+    return {
+        "claims": find_copies(labels.claims, _claim_key, lambda claim: (claim.label, claim.critical)),
+        "parts": find_copies(
+            labels.parts,
+            lambda part: _same_letters(part.part) or None,
+            lambda part: (part.answered, part.sentence is None),
+        ),
+        "passages": find_copies(labels.passages, lambda use: use.passage, lambda use: set(use.useful_sentences)),
+        "needs": find_copies(labels.needs, lambda need: _same_letters(need.need) or None, lambda need: need.held),
+    }
+
+
+def _claim_key(claim: Claim) -> tuple[int, str] | None:
+    letters = _same_letters(claim.text)
+    return (claim.sentence, letters) if letters else None
 
 
 # --- the checks -------------------------------------------------------------------------------------
@@ -147,34 +184,38 @@ def check_labels(facts: RagFacts, labels: RagLabels) -> list[str]:
             return ["unreadable is empty or says nothing: say what cannot be read, or null"]
         return []
     problems: list[str] = []
+    copies = _find_copies(labels)
     if labels.uncertain is not None and _is_placeholder(labels.uncertain):
         problems.append("uncertain is a text that stands for nothing: say why you could not judge well, or null")
     if facts.open.claims:
-        problems.extend(_check_claims(facts, labels))
+        problems.extend(_check_claims(facts, labels, copies))
         problems.extend(_check_cover(facts, labels))
         problems.extend(_check_statements(facts, labels))
     if facts.open.context:
-        problems.extend(_check_passages(facts, labels))
-    if facts.open.answer:
-        problems.extend(_check_answer(facts, labels))
+        problems.extend(_check_passages(facts, labels, copies))
+    problems.extend(_check_answer(facts, labels, copies))
     problems.extend(_check_similarity(facts, labels))
     return problems
 
 
-def _check_claims(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
-    first: dict[tuple[int, str], int] = {}
+def _check_copies(field: str, copies: Mapping[str, list[Copy]]) -> Iterator[str]:
+    for copy in copies[field]:
+        if not copy.agrees:
+            yield f"{field}[{copy.place}] is {field}[{copy.first}] again with another label: list each once"
+
+
+def _check_claims(facts: RagFacts, labels: RagLabels, copies: Mapping[str, list[Copy]]) -> Iterator[str]:
+    yield from _check_copies("claims", copies)
     for place, claim in enumerate(labels.claims):
         where = f"claims[{place}]"
         if _says_nothing(claim.text) and not _is_answered_so(facts, claim):
             yield f"{where}.text is empty or says nothing: write the claim out"
-        elif (earlier := first.setdefault((claim.sentence, _same_letters(claim.text)), place)) != place:
-            yield f"{where} is claims[{earlier}] again: label each claim once"
         if not 1 <= claim.sentence <= len(facts.sentences):
             yield f"{where}.sentence is {claim.sentence}: {_range('answer sentences', len(facts.sentences))}"
         if claim.critical and claim.label != "contradicted":
             yield f"{where}.critical is true but label is {claim.label}: only a contradicted claim can be critical"
         yield from _check_quote(facts, claim, where)
-    for number, count in Counter(claim.sentence for claim in labels.claims).items():
+    for number, count in Counter(claim.sentence for claim in drop_copies(labels.claims, copies["claims"])).items():
         if 1 <= number <= len(facts.sentences) and count > _most_claims(facts.units[number - 1].sentence.text):
             yield f"sentence {number} has {count} claims, more than it has words: label what it states, once"
 
@@ -185,6 +226,7 @@ def _is_answered_so(facts: RagFacts, claim: Claim) -> bool:
     return any(map(str.isalnum, claim.text)) and f" {_same_letters(claim.text)} " in f" {_same_letters(said)} "
 
 
+@lru_cache(maxsize=4_096)
 def _same_letters(text: str) -> str:
     """Claims that differ only in signs, spaces, case or accents, or in how letters are drawn, are one claim."""
     if text.isascii():
@@ -205,7 +247,7 @@ def _is_placeholder(text: str) -> bool:
 
 @cache
 def _placeholders() -> frozenset[str]:
-    return frozenset(table("answers")["placeholders"]["texts"])
+    return frozenset(table("words")["placeholders"]["texts"])
 
 
 def _most_claims(text: str) -> int:
@@ -229,12 +271,12 @@ def _check_quote(facts: RagFacts, claim: Claim, where: str) -> Iterator[str]:
         yield from _check_evidence(facts, claim, place, where)
     else:
         elsewhere = [item.number for item in facts.passages if facts.find_quote(item.number, claim.quote)]
-        hint = f"; it stands in passage {elsewhere[0]}" if elsewhere else "; copy it letter by letter, without gaps"
+        hint = f"; it is in passage {elsewhere[0]}" if elsewhere else "; copy it letter by letter, without gaps"
         yield f"{where}.quote does not occur in passage {claim.passage}: {claim.quote[:120]!r}{hint}"
 
 
 def _check_evidence(facts: RagFacts, claim: Claim, place: tuple[int, int], where: str) -> Iterator[str]:
-    """A quotation that stands in its passage must also say something there."""
+    """A quotation that its passage has must also say something there."""
     passage = facts.passage(claim.passage)
     assert passage is not None
     if says_too_little(claim.quote or "", passage.text) or _only_function_words(claim.quote or "", passage.text):
@@ -257,7 +299,7 @@ def _function_words() -> frozenset[str]:
 @cache
 def _answering_words() -> frozenset[str]:
     """A bare yes or no in a table or a form decides."""
-    polarity = table("local")["polarity"]
+    polarity = table("words")["polarity"]
     return frozenset([*polarity["yes"], *polarity["no"]])
 
 
@@ -273,51 +315,34 @@ def _check_cover(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
     for number in range(1, count + 1):
         if number not in claimed and number not in empty:
             yield f"sentence {number} of the answer is not covered: label its claims or list it in empty_sentences"
-        elif number in empty and number not in claimed and _states_number(facts, number):
+        elif number in empty and number not in claimed and facts.states_number(number):
             yield f"sentence {number} is in empty_sentences but states a number: label its claims"
-
-
-def _states_number(facts: RagFacts, number: int) -> bool:
-    """A statement with a figure in it is a claim, unless it asks, declines, is a title or only announces a list.
-
-    The number of an item or of a source is no figure.
-    """
-    if number in facts.no_claims or facts.only_declines(number) or facts.sentences[number - 1].text.endswith("?"):
-        return False
-    return any(
-        not value.spelled and value.kind != "weekday" and any(map(str.isdecimal, value.text))
-        for value in facts.values[number - 1]
-        if not facts.is_numbering(number, value)
-    )
 
 
 def _check_statements(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
     """An answer without a single claim must look like one: it declines, asks, or says nothing of the matter."""
-    declined = labels.refusal is not None and labels.refusal.is_refusal and _can_decline(facts)
+    declined = labels.refusal is not None and labels.refusal.is_refusal and facts.may_decline
     if not labels.claims and not declined and (stating := facts.statements):
         shown = ", ".join(str(number) for number in sorted(stating)[:5])
         yield f"claims is empty, but sentence {shown} of the answer states something: label its claims"
 
 
-def _can_decline(facts: RagFacts) -> bool:
-    return facts.refusal is not None or facts.may_decline
-
-
-def _check_passages(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
+def _check_passages(facts: RagFacts, labels: RagLabels, copies: Mapping[str, list[Copy]]) -> Iterator[str]:
     known = {item.number: len(item.sentences) for item in facts.passages}
-    told = [item.passage for item in labels.passages]
-    if told != list(known):  # else each is labelled once, as most labellers do, and in order
-        for number in sorted(set(told) - known.keys()):
+    labelled = [item.passage for item in drop_copies(labels.passages, copies["passages"])]
+    if labelled != list(known):  # else each is labelled once, as most labellers do, and in order
+        for number in sorted(set(labelled) - known.keys()):
             yield f"passages names passage {number}, which does not exist"
         for number in sorted(known):
-            if told.count(number) != 1:
-                yield f"passages must label passage {number} exactly once, not {told.count(number)} times"
+            if labelled.count(number) != 1:
+                yield f"passages must label passage {number} exactly once, not {labelled.count(number)} times"
     for use in labels.passages:
         count = known.get(use.passage, 0)
         for number in sorted(set(use.useful_sentences).difference(range(1, count + 1))) if count else ():
             yield f"useful_sentences of passage {use.passage} holds {number}: {_range('sentences', count)}"
     if not labels.needs:
         yield "needs is empty: list what the question needs to know, and whether the passages hold it"
+    yield from _check_copies("needs", copies)
     yield from _check_texts("needs", [need.need for need in labels.needs])
     for place, need in enumerate(labels.needs):
         if need.passage is not None and need.passage not in known:
@@ -327,18 +352,16 @@ def _check_passages(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
 
 
 def _check_texts(field: str, texts: Sequence[str]) -> Iterator[str]:
-    """Each part and need says what it is, and none is listed twice: copies would outvote the others."""
-    first: dict[str, int] = {}
+    """Each part and need says what it is."""
     for place, text in enumerate(texts):
         if _says_nothing(text):
             yield f"{field}[{place}] is empty or says nothing: say what is asked or needed"
-        elif (earlier := first.setdefault(_same_letters(text), place)) != place:
-            yield f"{field}[{place}] is {field}[{earlier}] again: list each once"
 
 
-def _check_answer(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
+def _check_answer(facts: RagFacts, labels: RagLabels, copies: Mapping[str, list[Copy]]) -> Iterator[str]:
     if not labels.parts:
         yield "parts is empty: list the parts of the question (one at least), each answered or not"
+    yield from _check_copies("parts", copies)
     yield from _check_texts("parts", [part.part for part in labels.parts])
     empty = set(labels.empty_sentences) if facts.open.claims else set()
     for place, part in enumerate(labels.parts):
@@ -353,11 +376,8 @@ def _check_answer(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
             )
     refusal = labels.refusal
     if refusal is None:
-        if facts.refusal is not None:
-            shown = ", ".join(str(number) for number in facts.refusal.sentences[:5])
-            yield f"refusal is null, but answer sentence {shown} reads like one: fill it in (is_refusal may be false)"
         return
-    if refusal.is_refusal and not _can_decline(facts):
+    if refusal.is_refusal and not facts.may_decline:
         yield "refusal.is_refusal is true, but no sentence of the answer declines or asks back: correct it"
     if refusal.is_refusal and refusal.right_to_refuse and answerable_refusal(facts, labels, refusal):
         yield (
@@ -378,7 +398,7 @@ def _check_similarity(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
 
 def _is_fully_said(facts: RagFacts, number: int) -> bool:
     """Whether a sentence states something by itself, which a bare yes or no does not."""
-    return number in facts.statements and not answers_yes_or_no(facts.sentences[number - 1].text)
+    return number in facts.statements and not opens_with_yes_or_no(facts.sentences[number - 1].text)
 
 
 def _known_passages(facts: RagFacts) -> str:

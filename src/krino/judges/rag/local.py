@@ -1,233 +1,253 @@
-"""The embedded labeller: the same labels as a model gives, from words, values, negations and two small models.
+"""The embedded labeller: the same labels as a model gives, from the entailment model, values and words.
 
-One tells whether a text supports a claim, answers a question or says the same as another, one how near two texts are.
-They have little knowledge: a paraphrase far from the passages' words can look unsupported. The support decision sits
-behind a seam (`SupportModel`).
+The model has little knowledge: a paraphrase far from the passages' words can look unsupported. Nothing here translates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from krino.judges.rag.facts import RagFacts
-from krino.judges.rag.labels import Claim, ClaimLabel, Need, Part, PassageUse, RagLabels, RefusalLabel
-from krino.judges.rag.reading.framing import is_reported_belief
-from krino.judges.rag.reading.question import question_parts
-from krino.judges.rag.reading.refusals import RefusalReading, asks_for_harm, is_warning
-from krino.judges.rag.risk import at_level_of_answer
-from krino.judges.rag.support.draft_claims import Desk, Draft, lay_out
-from krino.judges.rag.support.entailment_support import EntailedSupport
-from krino.judges.rag.support.lexical_support import Support, SupportModel, decide
-from krino.judges.rag.support.nearness import TextPair, measure, place_on_scale, reference_pair
-from krino.judges.rag.support.relevance import (
+from krino.judges.rag.embedded.evidence import Index, coverage
+from krino.judges.rag.embedded.refusals import read_refusal
+from krino.judges.rag.embedded.relevance import (
+    Desk,
     Heard,
     answering_sentence,
+    answers_part,
+    asked_further,
     asked_of,
-    asked_together,
-    declines_all,
+    asked_of_claims,
     directness,
     held_in,
     holds_declined,
-    several_hold,
-    several_named,
     useful_sentences,
 )
-from krino.judges.rag.support.talk import without_talk
+from krino.judges.rag.embedded.roles import Roles, read_roles
+from krino.judges.rag.embedded.similarity import Likeness, compare_references
+from krino.judges.rag.embedded.support import Draft, Support, deny, draft_claim, read_claims, weigh_claims
+from krino.judges.rag.facts import PassageSentence, RagFacts
+from krino.judges.rag.labels import Claim, Need, Part, PassageUse, RagLabels
+from krino.judges.rag.reading.framing import Scope, Stated, find_retraction, find_stated, is_reported_belief
 from krino.judges.rag.tables import table
+from krino.text.forms import readable, same_text
 from krino.text.language import READ_LANGUAGES, foreign_language, language_name, plain_language
-from krino.text.letters import readable
 
 if TYPE_CHECKING:
     from krino.models.entailment import Answered
 
+_MOST_READ = 60
+"""Words of a claim that the entailment model is sure to read: it sees 96 tokens."""
 _SAMPLE = 300
-"""Characters of each of the first passages by which the language of the context is told."""
+"""Characters of each of the first passages from which the language of the context is detected."""
 
 
-def label_locally(batch: Sequence[RagFacts], model: SupportModel | None = None) -> list[RagLabels]:
-    """Labels for a batch of cases; what copies or code settle needs no model, all other claims go to it in one call."""
-    desks = without_talk([lay_out(facts) for facts in batch])
-    settled = [[_settle(desk, draft) for draft in desk.drafts] for desk in desks]
-    left = [
-        draft.pair
-        for desk, decided in zip(desks, settled, strict=True)
-        for draft, support in zip(desk.drafts, decided, strict=True)
-        if support is None
-    ]
-    answers = iter((model or EntailedSupport()).score(left))
-    claims = [
-        at_level_of_answer(
-            desk.facts,
-            [
-                _claim(desk, draft, next(answers) if support is None else support)
-                for draft, support in zip(desk.drafts, decided, strict=True)
-            ],
-            [support is not None and support.label != "supported" for support in decided],
-        )
-        for desk, decided in zip(desks, settled, strict=True)
-    ]
-    heard = _hear(pair for desk in desks for pair in asked_of(desk))
-    heard |= _hear(pair for desk in desks for pair in asked_together(desk, heard))
-    near = measure(pair for desk in desks for pair in reference_pair(desk.facts))
-    return [_label(*case, heard, near) for case in zip(desks, claims, strict=True)]
+def label_locally(batch: Sequence[RagFacts]) -> list[RagLabels]:
+    """Labels for a batch of cases; each model is asked in a few calls for all of them."""
+    desks = [lay_out(facts, roles) for facts, roles in zip(batch, read_roles(batch), strict=True)]
+    drafts = [draft for desk in desks for draft in desk.drafts]
+    of = [desk.facts for desk in desks for _ in desk.drafts]
+    copied = {  # a copy of a passage needs no model
+        place
+        for place, (facts, draft) in enumerate(zip(of, drafts, strict=True))
+        if draft.sentence in facts.copies and not draft.denied
+    }
+    looks = iter(read_claims(drafts, copied))
+    supports = [weigh_claims(desk.facts, desk.drafts, [next(looks) for _ in desk.drafts]) for desk in desks]
+    supports = [_settle(desk, found) for desk, found in zip(desks, supports, strict=True)]
+    heard = _hear({}, (pair for desk in desks for pair in asked_of(desk)))
+    heard = _hear(heard, (pair for desk in desks for pair in asked_further(desk, heard)))
+    against = [_contradicted(desk, found) for desk, found in zip(desks, supports, strict=True)]
+    asked = (pair for desk, places in zip(desks, against, strict=True) for pair in asked_of_claims(desk, places))
+    heard = _hear(heard, asked)
+    likenesses = compare_references(batch)
+    return [_label(*case, heard) for case in zip(desks, supports, likenesses, strict=True)]
 
 
-def _hear(pairs: Iterable[TextPair]) -> dict[TextPair, Answered]:
+def _hear(heard: Heard, pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Answered]:
     from krino.models.entailment import answers
 
-    asked = list(dict.fromkeys(pairs))
-    return dict(zip(asked, answers(asked), strict=True))
+    asked = [pair for pair in dict.fromkeys(pairs) if pair not in heard]
+    return {**heard, **dict(zip(asked, answers(asked), strict=True))}
 
 
-def _settle(desk: Desk, draft: Draft) -> Support | None:
-    """What needs no model: a copy, a conflict that code finds, a sentence in another language than the passages."""
-    if desk.is_copied(draft):
-        return Support("supported", table("local")["calibration"]["copied"], "copied from the passage")
-    if (language := _foreign(desk.facts, draft.text)) is not None:
-        why = f"it is in {language_name(language)} and the passages are not: this labeller cannot compare the two"
-        return Support("unsupported", table("local")["calibration"]["foreign"], why)
-    return decide(draft.pair)
+# --- what the answer claims ------------------------------------------------------------------------
 
 
-def _foreign(facts: RagFacts, text: str) -> str | None:
-    """The language of a sentence that is surely another than that of the passages."""
-    language = plain_language(text)
-    context = plain_language(_sample(facts)) if language is not None else None
-    return language if context is not None and context != language else None
+def lay_out(facts: RagFacts, roles: Roles) -> Desk:
+    """The sentences that claim something, each with the windows of the passages that it could rest on."""
+    index = Index(facts)
+    if not facts.open.claims:
+        return Desk(facts, index, roles, ())
+    framed = _find_frames(facts)
+    denied, denying = _find_denied(facts, framed)
+    roles = roles.with_claims((roles.claims | framed.keys()) - (denying - framed.keys()))
+    drafts = (
+        deny(draft) if number in denied and not after else draft
+        for number in sorted(roles.claims)
+        for text, after in _texts(facts, number, framed.get(number))
+        for draft in (draft_claim(facts, index, number, text, _above(facts, number)),)
+    )
+    return Desk(facts, index, roles, tuple(drafts))
 
 
-def _label(desk: Desk, claims: list[Claim], heard: Heard, near: Mapping[TextPair, float]) -> RagLabels:
+def _texts(facts: RagFacts, number: int, framed: Stated | None) -> Iterator[tuple[str, bool]]:
+    """What a sentence claims, each text with whether it follows a frame that does not reach it."""
+    if framed is None:
+        yield from ((text, False) for text in _cut_long(facts.sentences[number - 1].text))
+        return
+    yield from ((text, False) for text in _cut_long(framed.text))
+    yield from ((text, True) for text in _cut_long(framed.rest))
+
+
+def _cut_long(claim: str) -> Iterator[str]:
+    """A claim of more words than the entailment model reads, in pieces that end at a comma, a semicolon or a dash."""
+    words = claim.split()
+    if len(words) <= _MOST_READ:
+        yield from filter(None, (claim,))
+        return
+    piece: list[str] = []
+    for word in words:
+        piece.append(word)
+        if len(piece) >= _MOST_READ or (word[-1] in ",;:–—" and len(piece) >= _MOST_READ // 4):
+            yield " ".join(piece).rstrip(",;:–— ")
+            piece = []
+    yield from filter(None, (" ".join(piece),))
+
+
+def _above(facts: RagFacts, number: int) -> str:
+    """What a sentence is read with: the heading and lead-in of its list, or the question of a bare yes or no."""
+    return facts.case.question if facts.is_bare_answer(number) else facts.units[number - 1].above
+
+
+def _find_frames(facts: RagFacts) -> dict[int, Stated]:
+    """By sentence the statement inside its frame; a sentence of the passages is no frame, nor is the question."""
+    framed: dict[int, Stated] = {}
+    for number, sentence in enumerate(facts.sentences, 1):
+        if number in facts.copies or same_text(sentence.text, facts.case.question):
+            continue
+        stated = find_stated(sentence.text, facts.language, facts.matter, answered=facts.is_answered(number))
+        if stated is not None:
+            framed[number] = stated
+    return framed
+
+
+def _find_denied(facts: RagFacts, framed: dict[int, Stated]) -> tuple[set[int], set[int]]:
+    """The sentences that the answer calls false, and those that only say so of others.
+
+    Not what it gives as a mere belief, nor what it retells from a passage.
+    """
+    denied = {number for number, stated in framed.items() if stated.denied}
+    denying: set[int] = set()
+    for number, sentence in enumerate(facts.sentences, 1):
+        scope = find_retraction(sentence.text, facts.language, facts.matter)
+        if scope is None or number in facts.copies or (number == 1 and scope != "after"):
+            continue
+        if scope == "before" and is_reported_belief(facts.sentences[number - 2].text, facts.language):
+            continue
+        denying.add(number)
+        denied |= set(_reach(number, scope, len(facts.sentences)))
+    return denied, denying
+
+
+def _reach(number: int, scope: Scope, last: int) -> range:
+    """The sentences that one at this place takes back."""
+    if scope == "after":
+        return range(number + 1, last + 1)
+    return range(1 if scope == "all_before" else number - 1, number)
+
+
+def _settle(desk: Desk, supports: Sequence[Support]) -> list[Support]:
+    """What needs no model: a copy of a passage, or a sentence in another language than the passages."""
+    return [_settled(desk, draft, support) for draft, support in zip(desk.drafts, supports, strict=True)]
+
+
+def _settled(desk: Desk, draft: Draft, support: Support) -> Support:
+    figures = table("local")["decided"]
+    if draft.sentence in desk.facts.copies and not draft.denied:
+        return Support("supported", figures["copied"], "copied from the passage", support.window)
+    language = plain_language(draft.text)
+    context = plain_language(_sample(desk.facts)) if language is not None else None
+    if language is None or context is None or context == language:
+        return support
+    why = f"it is in {language_name(language)} and the passages are not: this labeller cannot compare the two"
+    return Support("unsupported", figures["foreign"], why, None)
+
+
+# --- the labels ------------------------------------------------------------------------------------
+
+
+def _label(desk: Desk, supports: Sequence[Support], likeness: Likeness | None, heard: Heard) -> RagLabels:
     facts = desk.facts
-    parts = question_parts(facts.case.question)
-    declined = declines_all(facts, heard)
-    answered = [None if declined else answering_sentence(desk, part, heard) for part in parts]
+    declined = read_refusal(desk, heard)
+    answered = [None if declined.whole else answering_sentence(desk, part, heard) for part in desk.parts]
     useful = useful_sentences(desk, heard)
     held = [
-        None if declined and not holds_declined(desk, part, heard) else held_in(desk, part, heard) for part in parts
+        None if declined.whole and not holds_declined(desk, part, heard) else held_in(desk, part, heard)
+        for part in desk.parts
     ]
-    likeness = place_on_scale(facts, near)
+    claims = [_claim(desk, draft, found, heard) for draft, found in zip(desk.drafts, supports, strict=True)]
+    if any(not facts.is_bare_answer(claim.sentence) for claim in claims):
+        # A yes or no that nothing settles adds nothing to a statement that answers.
+        claims = [item for item in claims if item.label != "unsupported" or not facts.is_bare_answer(item.sentence)]
+    claiming = {claim.sentence for claim in claims}
+    declining = min(desk.roles.refusals, default=None)
     return RagLabels(
         unreadable=None,
         claims=claims,
-        empty_sentences=list(desk.empty),
+        empty_sentences=[number for number in range(1, len(facts.sentences) + 1) if number not in claiming],
         parts=[
-            Part(part=part.text, sentence=place, answered=place is not None)
-            for part, place in zip(parts, answered, strict=True)
+            Part(part=part.text, sentence=declining if place is None else place, answered=place is not None)
+            for part, place in zip(desk.parts, answered, strict=True)
         ],
         direct=directness(desk, {place for place in answered if place is not None}, useful),
         passages=[PassageUse(passage=number, useful_sentences=numbers) for number, numbers in useful.items()],
         needs=[
-            Need(need=part.text, passage=place, held=place is not None) for part, place in zip(parts, held, strict=True)
+            Need(need=part.text, passage=place, held=place is not None)
+            for part, place in zip(desk.parts, held, strict=True)
         ],
-        refusal=_refusal(desk, declined, all(place is not None for place in held)),
+        refusal=declined.label,
         similarity_why=likeness.why if likeness else None,
         similarity=likeness.step if likeness else None,
         similarity_score=likeness.score if likeness else None,
         uncertain=_uncertainty(facts),
+        measured=True,
     )
 
 
-# --- claims ----------------------------------------------------------------------------------------
-
-
-def _claim(desk: Desk, draft: Draft, support: Support) -> Claim:
-    copy = desk.copies.get(draft.sentence)
-    best = copy.source if copy is not None else draft.evidence.best
-    label, why = support.label, support.why
-    probability: float | None = round(support.score, 3)
-    if copy is not None and not copy.exact:
-        why = f"{why}; nearly a copy of the passage"
-    if draft.polarity is not None:
-        label, why, probability = _yes_or_no(desk, draft, support)
-    if draft.denied:
-        label, why, probability = _denied(desk, draft, support)
-    quoted = best if label != "unsupported" else None
+def _claim(desk: Desk, draft: Draft, support: Support, heard: Heard) -> Claim:
+    copy = desk.facts.copies.get(draft.sentence)
+    window = support.window if support.label != "unsupported" else None
+    quoted = copy if copy is not None else _quoted(draft, support) if window is not None else None
     return Claim(
         text=draft.text,
         sentence=draft.sentence,
         passage=quoted.passage if quoted is not None else None,
         quote=quoted.sentence.text if quoted is not None else None,
-        why=why,
-        label=label,
-        critical=label == "contradicted" and _is_asked(desk, draft),
-        probability=probability,
+        why=support.why,
+        label=support.label,
+        critical=support.label == "contradicted" and _is_asked(desk, draft, heard),
+        probability=None if support.score is None else round(support.score, 3),
     )
 
 
-def _yes_or_no(desk: Desk, draft: Draft, support: Support) -> tuple[ClaimLabel, str, float | None]:
-    """A yes is what it says; a no is right where that is contradicted, and wrong where it is supported.
-
-    How likely a no is right was never measured, so no probability is told for it.
-    """
-    if draft.statement is None:
-        return "unsupported", "a bare yes or no to a question that cannot be told as a statement", None
-    says = "says" if draft.polarity else "denies"
-    why = f'with the question it {says} "{draft.statement}": {support.why}'
-    if draft.polarity:
-        return support.label, why, round(support.score, 3)
-    return _label_of_denial(desk, draft, support), why, None
+def _quoted(draft: Draft, support: Support) -> PassageSentence | None:
+    """The sentence of the deciding window that has most of the claim."""
+    if support.window is None:
+        return draft.best
+    return max(support.window.sentences, key=lambda item: coverage(draft.weights, (item.reading,)))
 
 
-def _denied(desk: Desk, draft: Draft, support: Support) -> tuple[ClaimLabel, str, float | None]:
-    """A statement that the answer calls false or takes back; how likely that is right was never measured."""
-    return _label_of_denial(desk, draft, support), f"the answer says that this is false; {support.why}", None
+def _contradicted(desk: Desk, supports: Sequence[Support]) -> set[int]:
+    return {draft.sentence for draft, found in zip(desk.drafts, supports, strict=True) if found.label == "contradicted"}
 
 
-def _label_of_denial(desk: Desk, draft: Draft, support: Support) -> ClaimLabel:
-    """A denial is right where the statement is contradicted, or where the passages give it as a mere belief."""
-    best = draft.evidence.best
-    if support.label == "supported" and best is not None and is_reported_belief(best.told, desk.facts.matter_language):
-        return "supported"
-    turned: dict[ClaimLabel, ClaimLabel] = {"supported": "contradicted", "contradicted": "supported"}
-    return turned.get(support.label, "unsupported")
+def _is_asked(desk: Desk, draft: Draft, heard: Heard) -> bool:
+    """A contradiction is critical when the claim is what answers the question, by the model."""
+    return any(answers_part(heard, draft.hypothesis, part.asked, "critical") for part in desk.parts)
 
 
-def _is_asked(desk: Desk, draft: Draft) -> bool:
-    """A contradiction is critical when the sentence it is held against is what the question is about."""
-    best = draft.evidence.best
-    limit: float = table("local")["thresholds"]["asked"]
-    return best is not None and desk.index.asked_share(best) >= limit
-
-
-# --- refusal and language ---------------------------------------------------------------------------
-
-
-def _refusal(desk: Desk, declined: bool, all_held: bool) -> RefusalLabel | None:
-    facts = desk.facts
-    reading = facts.refusal
-    if reading is None:
-        return None
-    right = not (facts.has_context and all_held)
-    if reading.category == "safety":
-        right = asks_for_harm(facts.case.question) or _is_warned_of(desk)
-    elif reading.category == "ambiguous" and all_held:
-        parts = question_parts(facts.case.question)
-        right = any(several_hold(desk, part) or several_named(desk, part) for part in parts)
-    return RefusalLabel(
-        why=_refusal_why(facts, reading, all_held, right),
-        is_refusal=declined,
-        reason_stated=reading.reason is not None,
-        category=reading.category,
-        validity_shown=reading.validity is not None,
-        right_to_refuse=right,
-    )
-
-
-def _is_warned_of(desk: Desk) -> bool:
-    """Whether the sentence of the passages that has most of the question is a warning."""
-    nearest = max(desk.index.sentences, key=desk.index.asked_share, default=None)
-    return nearest is not None and desk.index.asked_share(nearest) > 0 and is_warning(nearest.sentence.text)
-
-
-def _refusal_why(facts: RagFacts, reading: RefusalReading, all_held: bool, right: bool) -> str:
-    if not reading.meets_all:
-        return "its wording shows nothing of the kind"
-    if not facts.has_context:
-        return "nothing was retrieved"
-    if reading.category == "safety" and not right:
-        return "its reason is one of safety, and nothing in question or passages speaks of harm"
-    return "the passages hold what the question asks" if all_held else "the passages do not hold what the question asks"
+# --- language --------------------------------------------------------------------------------------
 
 
 def _sample(facts: RagFacts) -> str:
@@ -267,12 +287,11 @@ def _across_languages(facts: RagFacts) -> str | None:
 def _uncertainty(facts: RagFacts) -> str | None:
     """The models know English best; elsewhere, and across languages, the labeller says that it is weaker."""
     guessed = (facts.question_language, facts.answer_language, facts.context_language)
-    seen = [language for language in guessed if language is not None]
-    distinct = list(dict.fromkeys(seen))
+    distinct = list(dict.fromkeys(language for language in guessed if language is not None))
     if len(distinct) > 1:
         named = " and ".join(language_name(lang) for lang in distinct)
         return f"labelled across {named}, where words and meanings find little in common."
     if distinct and distinct[0] != "en":
         named = language_name(distinct[0])
-        return f"labelled in {named}, of which the entailment model has read less and the sentence model nothing."
+        return f"labelled in {named}, which the entailment model was trained on less and the sentence model not at all."
     return None

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from krino.contract import Finding, Ruling, Settlement
 from krino.errors import CannotJudge
+from krino.judges.rag.embedded.risk import hallucination_risk
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.findings import find_remarks
 from krino.judges.rag.labels import (
@@ -23,9 +24,9 @@ from krino.judges.rag.labels import (
     Similarity,
     answerable_refusal,
     is_declined_rightly,
+    merge_copies,
 )
 from krino.judges.rag.reading.goals import read_goal
-from krino.judges.rag.risk import hallucination_risk
 from krino.judges.rag.tables import table
 from krino.judges.rag.unread import find_passed_over, list_unread
 from krino.judges.rag.verdict import RagVerdict
@@ -115,22 +116,21 @@ def _worth(scale: str) -> dict[str, Fraction]:
 # --- the four metrics ------------------------------------------------------------------------------
 
 
-def settle(facts: RagFacts, labels: RagLabels | None) -> Settlement:
-    """One ruling for each of the eleven keys. Labels may be None only where the facts leave nothing open.
+def settle(facts: RagFacts, labels: RagLabels) -> Settlement:
+    """One ruling for each of the eleven keys.
 
     The evidence stands with the score; its explanation is the same evidence in words.
     """
-    if labels is None and facts.open:
-        raise ValueError("labels are needed: the facts leave questions open in this case")
-    if labels is not None and labels.unreadable is not None:
+    if labels.unreadable is not None:
         raise CannotJudge(f"the labeller cannot read the case: {labels.unreadable.strip()}")
+    labels, copies = merge_copies(labels)
     metrics = {
         "faithfulness": _faithfulness(facts, labels),
         "context_relevance": _context_relevance(facts, labels),
         "answer_relevance": _answer_relevance(facts, labels),
         "semantic_similarity": _similarity(facts, labels),
     }
-    caveat = f" Less certain: {(labels.uncertain or '').strip()}" if labels and not is_blank(labels.uncertain) else ""
+    caveat = f" Less certain: {(labels.uncertain or '').strip()}" if not is_blank(labels.uncertain) else ""
     rulings: dict[str, Ruling] = {}
     findings: list[Finding] = []
     for name, score in metrics.items():
@@ -142,13 +142,15 @@ def settle(facts: RagFacts, labels: RagLabels | None) -> Settlement:
     rulings["reason"] = Ruling(None, "RAG-E1")
     rulings["error"] = Ruling(None, "RAG-E1")
     ordered = {key: rulings[key] for key in _KEYS}
-    risk = hallucination_risk(facts, labels.claims if labels else (), metrics["faithfulness"].rule)
+    risk = hallucination_risk(labels, metrics["faithfulness"].rule)
     figures = {} if risk is None else {"hallucination_risk": risk}
+    if copies:
+        findings.append(Finding("RAG-N13", f"listed before with the same label, counted once: {', '.join(copies)}"))
     return Settlement(ordered, (*findings, *find_remarks(facts, labels)), figures, list_unread(facts, labels))
 
 
-def _faithfulness(facts: RagFacts, labels: RagLabels | None) -> Score:
-    if not facts.has_context or labels is None:
+def _faithfulness(facts: RagFacts, labels: RagLabels) -> Score:
+    if not facts.has_context:
         return _faithfulness_without_context(facts, labels)
     covered = {claim.sentence for claim in labels.claims}.union(labels.empty_sentences)
     missed = [number for number in range(1, len(facts.sentences) + 1) if number not in covered]
@@ -167,7 +169,11 @@ def _faithfulness(facts: RagFacts, labels: RagLabels | None) -> Score:
         why = f"Contradicts the context on a critical fact: {list_claims(facts, critical)}."
         return Score(value, "RAG-F3", why, evidence, True, findings)
     if not total:
-        kind = "it only declines" if _declines(facts, labels) else "it states nothing about the matter"
+        kind = (
+            "it only declines"
+            if labels.refusal is not None and labels.refusal.is_refusal
+            else "it states nothing about the matter"
+        )
         return Score(value, "RAG-F5", f"The answer makes no claim to check: {kind}.", (), True, findings)
     why = f"{supported} of {total} {plural('claim', total)} supported by the context."
     failing = [claim for claim in claims if claim.label != "supported"]
@@ -183,27 +189,17 @@ def _faithfulness(facts: RagFacts, labels: RagLabels | None) -> Score:
     return Score(value, "RAG-F6" if passed_over else "RAG-F4", why, evidence, True, findings)
 
 
-def _faithfulness_without_context(facts: RagFacts, labels: RagLabels | None) -> Score:
-    reading = facts.refusal
-    if facts.open.answer and labels is not None:
-        label = labels.refusal
-        says_so = label is not None and label.is_refusal and label.category == "insufficient_context"
-    else:
-        says_so = reading is not None and reading.whole and reading.category == "insufficient_context"
-    evidence = tuple(
-        f'answer sentence {number}: "{cut(facts.sentences[number - 1].text)}"'
-        for number in (reading.sentences if reading is not None else ())
-    )
-    from_labels = facts.open.answer and labels is not None
-    if says_so:
+def _faithfulness_without_context(facts: RagFacts, labels: RagLabels) -> Score:
+    label = labels.refusal
+    if label is not None and label.is_refusal and label.category == "insufficient_context":
         why = "No context was retrieved, and the answer admits that it has nothing to answer from."
-        return Score(1.0, "RAG-F1", why, evidence, from_labels)
+        return Score(1.0, "RAG-F1", why, (), True)
     why = "No context was retrieved, so nothing in the answer rests on it, and the answer does not say so."
-    return Score(0.0, "RAG-F2", why, evidence, from_labels)
+    return Score(0.0, "RAG-F2", why, (), True)
 
 
-def _context_relevance(facts: RagFacts, labels: RagLabels | None) -> Score:
-    if not facts.has_context or labels is None:
+def _context_relevance(facts: RagFacts, labels: RagLabels) -> Score:
+    if not facts.has_context:
         return Score(0.0, "RAG-C1", "No context was retrieved.")
     named = {item.passage: frozenset(item.useful_sentences) for item in labels.passages}
     useful = {
@@ -231,9 +227,7 @@ def _context_relevance(facts: RagFacts, labels: RagLabels | None) -> Score:
     return Score(value, "RAG-C2", why, evidence, True)
 
 
-def _answer_relevance(facts: RagFacts, labels: RagLabels | None) -> Score:
-    if not facts.open.answer or labels is None:
-        return _refusal_by_wording(facts)
+def _answer_relevance(facts: RagFacts, labels: RagLabels) -> Score:
     refusal = labels.refusal
     if refusal is not None and refusal.is_refusal:
         return _refusal_by_labels(facts, labels, refusal)
@@ -258,24 +252,6 @@ def _answer_relevance(facts: RagFacts, labels: RagLabels | None) -> Score:
     return Score(value, "RAG-A4", why, (*evidence, f"directness: {labels.direct}"), True)
 
 
-def _refusal_by_wording(facts: RagFacts) -> Score:
-    """A plain refusal with no context: what was not retrieved cannot have been answered from."""
-    reading = facts.refusal
-    if reading is None:
-        raise ValueError("only a refusal can be settled without labels")
-    evidence = tuple(
-        f'answer sentence {number}: "{cut(facts.sentences[number - 1].text)}"' for number in reading.sentences
-    )
-    if reading.meets_all:
-        why = (
-            f"A right refusal: reason given, category {category_name(reading.category)}, "
-            f'what is missing is named ("{cut(reading.validity or "")}"), and nothing was retrieved.'
-        )
-        return Score(1.0, "RAG-A1", why, evidence)
-    lacking = list_lacking(reading.reason is not None, reading.category, reading.validity is not None)
-    return Score(0.0, "RAG-A2", f"A refusal without {lacking}.", evidence)
-
-
 def _refusal_by_labels(facts: RagFacts, labels: RagLabels, refusal: RefusalLabel) -> Score:
     evidence = (
         f"reason stated: {yes_no(refusal.reason_stated)}",
@@ -293,12 +269,12 @@ def _refusal_by_labels(facts: RagFacts, labels: RagLabels, refusal: RefusalLabel
     return Score(1.0, "RAG-A1", text, evidence, True)
 
 
-def _similarity(facts: RagFacts, labels: RagLabels | None) -> Score:
+def _similarity(facts: RagFacts, labels: RagLabels) -> Score:
     if facts.case.reference is None:
         return Score(None, "RAG-S1", "Not scored: no reference answer was given.")
     if facts.same_as_reference:
         return Score(1.0, "RAG-S2", "The answer is the reference, word for word.")
-    if labels is None or labels.similarity is None:
+    if labels.similarity is None:
         raise ValueError("a similarity label is needed: the case has a reference")
     why = (labels.similarity_why or "no reason given").strip().rstrip(".")
     text = f"Meaning compared with the reference: {labels.similarity} ({why})."
@@ -314,14 +290,9 @@ def _similarity(facts: RagFacts, labels: RagLabels | None) -> Score:
 
 
 def _capping_difference(facts: RagFacts, labels: RagLabels) -> str | None:
-    """The difference that limits the score: any that code finds for a measure, only an exact value for a chosen step.
+    """The exact difference that limits the score.
 
-    Who chose `same` or `close` has read that both agree on the point asked, which code cannot know.
+    Whoever chose `same` or `close` has read that both agree on the point asked, which code cannot know.
     """
-    if labels.similarity_score is not None:
-        return facts.difference
-    return None if labels.similarity in AGREEING_STEPS else facts.exact_difference
-
-
-def _declines(facts: RagFacts, labels: RagLabels) -> bool:
-    return facts.refusal is not None or (labels.refusal is not None and labels.refusal.is_refusal)
+    chosen = labels.similarity_score is None and labels.similarity in AGREEING_STEPS
+    return None if chosen else facts.exact_difference

@@ -21,7 +21,7 @@ def list_unread(facts: RagFacts, labels: RagLabels | None) -> tuple[Unread, ...]
     return hidden + tuple(
         Unread(f"answer sentence {number}", facts.units[number - 1].sentence.text, _why(facts, number))
         for number in _set_aside(facts, labels)
-        if not facts.only_declines(number)
+        if number not in _declining(labels)
     )
 
 
@@ -30,6 +30,8 @@ def _find_hidden(facts: RagFacts) -> Iterator[Unread]:
     texts = [("answer", facts.case.answer)]
     texts += [(f"passage {item.number}", item.passage.text) for item in facts.passages]
     for where, text in texts:
+        if text.isascii():
+            continue
         for match in _TAG_CHARACTERS.finditer(text):
             shown = "".join(chr(ord(character) - 0xE0000) for character in match.group())
             yield Unread(where, shown, "written in invisible characters, which no labeller is shown")
@@ -48,10 +50,16 @@ def find_passed_over(facts: RagFacts, labels: RagLabels) -> list[int]:
     """
     if labels.refusal is not None and labels.refusal.is_refusal:
         return []
-    aside = [number for number in _set_aside(facts, labels) if facts.may_state(number)]
+    declining = _declining(labels)
+    aside = [number for number in _set_aside(facts, labels) if facts.may_state(number) and number not in declining]
     passed = [number for number in aside if number in facts.statements]
     lengths = [len(unit.sentence.text.split()) for unit in facts.units]
     return passed if 2 * sum(lengths[number - 1] for number in aside) > sum(lengths) else []
+
+
+def _declining(labels: RagLabels) -> frozenset[int]:
+    """The sentences by which a part of the question is declined."""
+    return frozenset(part.sentence for part in labels.parts if not part.answered and part.sentence is not None)
 
 
 def _set_aside(facts: RagFacts, labels: RagLabels) -> list[int]:

@@ -9,7 +9,8 @@ from krino.blocks import Block, DataTable, MarkedText, Segment, Tone
 from krino.contract import Judgement
 from krino.judges.rag.case import RagCase
 from krino.judges.rag.facts import locate_quote
-from krino.judges.rag.labels import Claim, ClaimLabel, Part, RagLabels
+from krino.judges.rag.findings import unsure_claims
+from krino.judges.rag.labels import Claim, ClaimLabel, Part, RagLabels, merge_copies
 from krino.judges.rag.reading.answer import split_answer
 from krino.judges.rag.reading.sentences import split_sentences
 
@@ -41,12 +42,14 @@ def rag_blocks(case: RagCase, judgement: Judgement) -> Sequence[Block]:
     """Needs labels: without them the case is shown as any other."""
     if not judgement.labels:
         return ()
-    labels = RagLabels.model_validate(judgement.labels)
+    labels, _ = merge_copies(RagLabels.model_validate(judgement.labels))
     spans = {number: _spans(passage.shown, number, labels) for number, passage in enumerate(case.context, 1)}
     blocks: list[Block] = [
         MarkedText("Question", [Segment(case.question)]),
         MarkedText("Answer", list(_answer(case.answer, labels, spans)), _ANSWER_TONES),
     ]
+    if unsure := unsure_claims(labels):
+        blocks.append(_unsure(unsure))
     if case.reference is not None:
         blocks.append(MarkedText("Reference", [Segment(case.reference)]))
     if labels.parts:
@@ -59,6 +62,12 @@ def rag_blocks(case: RagCase, judgement: Judgement) -> Sequence[Block]:
         segments = list(_passage(passage.shown, spans[number]))
         blocks.append(MarkedText(title, segments, _PASSAGE_TONES, key=_passage_key(number)))
     return blocks
+
+
+def _unsure(claims: Sequence[Claim]) -> DataTable:
+    """What a person should read first: the labels of these claims could as well be others."""
+    rows = [(claim.text, claim.label, claim.probability, f"sentence {claim.sentence}") for claim in claims]
+    return DataTable("Unsure: read these first", ("claim", "label", "probability of support", "where"), rows)
 
 
 def _parts(labels: RagLabels) -> DataTable:
@@ -87,17 +96,17 @@ def _answer(answer: str, labels: RagLabels, spans: Mapping[int, Sequence[_Span]]
             continue
         gravest = max(claims, key=lambda claim: (claim.critical, _GRAVITY.index(claim.label)))
         mark = "critical contradiction" if gravest.critical else gravest.label
-        yield Segment(answer[sentence.start : done], mark, _told(claims, gravest), _target(gravest, spans))
+        yield Segment(answer[sentence.start : done], mark, _explain(claims, gravest), _target(gravest, spans))
     if done < len(answer):
         yield Segment(answer[done:])
 
 
-def _told(claims: Sequence[Claim], gravest: Claim) -> str:
+def _explain(claims: Sequence[Claim], gravest: Claim) -> str:
     where = f" (passage {gravest.passage})" if gravest.passage is not None else ""
-    told = f"{gravest.why}{where}"
+    why = f"{gravest.why}{where}"
     if len(claims) == 1:
-        return told
-    return f"{told}. Its claims: " + "; ".join(f"{claim.text} [{claim.label}]" for claim in claims)
+        return why
+    return f"{why}. Its claims: " + "; ".join(f"{claim.text} [{claim.label}]" for claim in claims)
 
 
 def _target(claim: Claim, spans: Mapping[int, Sequence[_Span]]) -> str | None:

@@ -23,6 +23,7 @@ from krino.judges.rag.labels import (
     RefusalLabel,
     Similarity,
     answerable_refusal,
+    merge_copies,
 )
 
 Standing = Literal["supported", "unsupported", "contradicted", "critical"]
@@ -50,17 +51,17 @@ def join_votes(facts: RagFacts, ballots: Sequence[RagLabels]) -> Joined[RagLabel
         similarity=None,
         similarity_why=None,
         uncertain=_uncertain(ballots, ties),
+        measured=all(ballot.measured for ballot in ballots),
     )
     if unreadable and 2 * len(unreadable) == len(ballots):
         ties.append(f"unreadable: yes {len(unreadable)}, no {len(unreadable)}; taken as no")
-    ballots = [ballot for ballot in ballots if ballot.unreadable is None]
+    ballots = [merge_copies(ballot)[0] for ballot in ballots if ballot.unreadable is None]
     if joined.unreadable is not None:
         return Joined(joined, ())
     if facts.open.claims:
         joined = _with_claims(joined, facts, ballots, ties)
         joined = _with_context(joined, facts, ballots, ties)
-    if facts.open.answer:
-        joined = _with_answer(joined, facts, ballots, ties)
+    joined = _with_answer(joined, facts, ballots, ties)
     if facts.open.similarity:
         joined = _with_similarity(joined, ballots, ties)
     return Joined(joined, tuple(ties))
@@ -111,9 +112,9 @@ def _sentence(votes: Sequence[tuple[Claim, ...]], where: str, ties: list[str]) -
     if 2 * len(made) < len(votes):
         return ()
     if 2 * len(made) == len(votes):
-        told = f"{where}: claims {len(made)}, none {len(made)}"
+        split = f"{where}: claims {len(made)}, none {len(made)}"
         made = [left for claims in made if (left := _not_supported(claims))]
-        ties.append(f"{told}; taken as {'claims' if made else 'none'}")
+        ties.append(f"{split}; taken as {'claims' if made else 'none'}")
         if not made:
             return ()
     standings = [_standing(claims) for claims in made]

@@ -226,14 +226,14 @@ def _splits(text: str, code: str) -> Iterator[tuple[str, str]]:
 
 def _statement(text: str, denied: bool, matter: Set[str], code: str) -> Stated | None:
     """The statement as a sentence of its own; None where it is too short to be one or has nothing of the matter."""
-    first, rest = _cut(text)
+    first, rest = cut_at_turn(text)
     if len(first.split()) < _SHORTEST_STATEMENT or read_sentence(first, code).stems.isdisjoint(matter):
         return None
     return Stated(_sentence(first), denied, _sentence(rest) if len(rest.split()) >= _SHORTEST_STATEMENT else "")
 
 
-def _cut(text: str) -> tuple[str, str]:
-    """What a frame reaches, up to a semicolon or a "but", and what follows it."""
+def cut_at_turn(text: str) -> tuple[str, str]:
+    """What stands before a semicolon or a "but", and what follows it."""
     found = _turn().search(text)
     parts = (text, "") if found is None else (text[: found.start()], text[found.end() :])
     return parts[0].strip(_EDGES), parts[1].strip(_EDGES)

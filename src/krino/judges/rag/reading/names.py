@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 
 from krino.judges.rag.reading.same_length import without_citations
-from krino.judges.rag.reading.value_words import has_digit
+from krino.judges.rag.values.vocabulary import has_digit
 
 _NAME = re.compile(r"[^\W\d_a-z][^\W\d_]+")
 _ASCII_NAME = re.compile(r"[A-Z][A-Za-z]+")

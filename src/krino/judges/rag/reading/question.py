@@ -21,7 +21,7 @@ _LONGEST_LEAD = 40
 class QuestionPart:
     """One thing that is asked; `kind` where a date, a number, a person or a place is called for.
 
-    `lead` is what is told around the questions: "My washer shows E18. What should I do?"
+    `lead` is the text around the questions: "My washer shows E18. What should I do?"
     """
 
     text: str
@@ -47,13 +47,6 @@ class QuestionPart:
         asked = _pattern("kinds", self.kind).sub(" ", self.text) if self.kind in ("date", "place") else self.text
         return f"{self.lead} {asked}" if self.lead else asked
 
-    @property
-    def wants_name(self) -> bool:
-        """Whether a name would answer it: "who", "where", and most of "what is" and "which"."""
-        if self.kind is not None:
-            return self.kind in ("person", "place")
-        return _pattern("kinds", "thing").search(self.text) is not None
-
 
 @cache
 def _pattern(section: str, name: str) -> re.Pattern[str]:
@@ -62,7 +55,7 @@ def _pattern(section: str, name: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=8_192)
 def question_parts(question: str) -> tuple[QuestionPart, ...]:
-    """Questions one by one, cut before "and what", "and how"; what is told around them, unless it is long, is their
+    """Questions one by one, cut before "and what", "and how"; the text around them, unless it is long, is their
     lead."""
     sentences = [sentence.text for sentence in split_sentences(question[:_LONGEST])]
     asked = [text for text in sentences if text.endswith("?")]

@@ -19,7 +19,7 @@ _LETTER = re.compile(r"[^\W_]")
 _FEWEST = 6
 """Words from which on a stretch in quotation marks is a quotation, and no name, title or word that is spoken about."""
 _FEWEST_ALONE = 4
-"""The same where nothing else stands in the sentence."""
+"""The same where the sentence has nothing else."""
 _SIGNS = " ,;:.!?"
 _SHORT = 3
 """Letters up to which a word has a small letter in a title too."""
@@ -59,5 +59,5 @@ def _says_nothing(said: str) -> bool:
 def is_quoted(quotation: str, texts: Iterable[str]) -> bool:
     """Whether one of the texts has these words, piece by piece where some were left out."""
     pieces = [piece.strip(_SIGNS) for piece in _CUT.split(quotation)]
-    told = [piece for piece in pieces if _LETTER.search(piece)]
-    return any(all(locate(piece, text) is not None for piece in told) for text in texts)
+    worded = [piece for piece in pieces if _LETTER.search(piece)]
+    return any(all(locate(piece, text) is not None for piece in worded) for text in texts)

@@ -1,0 +1,95 @@
+"""What an answer declines: wholly or in part, for which reason, and whether rightly."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+from krino.judges.rag.embedded.relevance import Desk, Heard, answers_part, held_in, holds_declined, rest_of
+from krino.judges.rag.labels import RefusalCategory, RefusalLabel
+from krino.judges.rag.tables import table
+from krino.text.forms import straighten
+from krino.text.words import plain_words
+
+_LONGEST = 1_000
+_SURROUNDING = 0.3
+"""Probability from which a sentence about the passages, or a question, belongs to what is declined."""
+
+
+class Declined(NamedTuple):
+    """Whether an answer declines all that is asked, and the label; no label where it declines nothing."""
+
+    whole: bool
+    label: RefusalLabel | None
+
+
+def read_refusal(desk: Desk, heard: Heard) -> Declined:
+    """An answer that declines every part of the question is a whole refusal, whatever background follows."""
+    if not desk.roles.refusals:
+        return Declined(False, None)
+    whole = _declines_all(desk, heard)
+    held = desk.facts.has_context and all(
+        holds_declined(desk, part, heard) if whole else held_in(desk, part, heard) is not None for part in desk.parts
+    )
+    text = _declining_text(desk)
+    words = frozenset(plain_words(text))
+    named = _names_what_is_missing(desk, words)
+    category = _category(words, named, asks=text.rstrip().endswith("?"))
+    label = RefusalLabel(
+        why="the passages hold what the question asks" if held else _why_right(desk, category),
+        is_refusal=whole,
+        reason_stated=category is not None or not words.isdisjoint(_cues("because")),
+        category=category,
+        validity_shown=category is not None and (named or category != "insufficient_context"),
+        right_to_refuse=not held,
+    )
+    return Declined(whole, label)
+
+
+def _why_right(desk: Desk, category: RefusalCategory | None) -> str:
+    if category is None:
+        return "its wording gives no reason"
+    return "the passages do not hold what the question asks" if desk.facts.has_context else "nothing was retrieved"
+
+
+def _declines_all(desk: Desk, heard: Heard) -> bool:
+    rest = rest_of(desk)
+    if not rest:
+        return True
+    limit = "answered_after" if len(desk.parts) == 1 else "answered_part_after"
+    return not any(answers_part(heard, rest, part.asked, limit) for part in desk.parts)
+
+
+def _declining_text(desk: Desk) -> str:
+    """The sentences that decline, with what is said around them of the passages, and questions that are asked back."""
+    around = ("about_passages", "question")
+    return " ".join(
+        straighten(sentence.text[:_LONGEST]).lower()
+        for number, (sentence, shares) in enumerate(zip(desk.facts.sentences, desk.roles.shares, strict=True), 1)
+        if number in desk.roles.refusals or max(shares[role] for role in around) >= _SURROUNDING
+    )
+
+
+def _names_what_is_missing(desk: Desk, words: frozenset[str]) -> bool:
+    """Whether the refusal repeats what the question asks about; with nothing retrieved, that there is no context."""
+    if not desk.facts.has_context and not words.isdisjoint(_cues("sources")):
+        return True
+    asked = frozenset(desk.index.question_weights)
+    readings = [desk.facts.readings[number - 1] for number in desk.roles.refusals]
+    return any(not asked.isdisjoint(reading.stems) for reading in readings)
+
+
+def _category(words: frozenset[str], named: bool, *, asks: bool) -> RefusalCategory | None:
+    lacking = not words.isdisjoint(_cues("sources"))
+    if not words.isdisjoint(_cues("scope")):
+        return "out_of_scope"
+    if not words.isdisjoint(_cues("safety")) and not lacking:
+        return "safety"
+    if asks and not lacking:
+        return "ambiguous"
+    return "insufficient_context" if lacking or named else None
+
+
+@cache
+def _cues(name: str) -> frozenset[str]:
+    return frozenset(table("words")["refusal"][name].split())
