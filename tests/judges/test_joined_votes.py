@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from citation_cases import CASSATION, candidate, citation, match
 from krino.contract import Joined, Judge, Task
-from krino.contract.return_checks import settle_case, verdict_of
+from krino.contract.judge_checks import settle_case, verdict_of
 from krino.errors import CannotJudge
 from krino.judges.citation.judge import CitationJudge
 from krino.judges.citation.labels import CitationLabels
@@ -21,7 +21,7 @@ from krino.judges.efficiency.labels import EfficiencyLabels
 from krino.judges.rag.judge import RagJudge
 from krino.judges.rag.labels import RagLabels
 from krino.labellers.panel import join
-from krino.runs.fields import ROLL_UPS
+from krino.results.field_kinds import ROLL_UPS
 from rag_making import BRIDGE, HARBOUR, case_of, claim_of, raw_labels, refusal_of, unsupported_claim
 
 # --- cases that leave much open ----------------------------------------------------------------------

@@ -198,7 +198,7 @@ def test_options_of_judges_come_from_the_ini_file_and_the_flag(pytester: pytest.
     ("arguments", "told"),
     [
         (["--krino-option", "goal=legal"], "write it as rag.goal=legal"),
-        (["--krino-option", "rga.goal=legal"], "there are citation, efficiency, rag"),
+        (["--krino-option", "rga.goal=legal"], "there are citation, "),
         (["--krino-base-url", "http://localhost:1"], "add --krino-labeller MODEL"),
     ],
 )
@@ -222,3 +222,16 @@ def test_a_test_with_an_event_loop_of_its_own_asserts_what_it_awaited(pytester: 
     result = run("-p", "pytest_asyncio.plugin", "-o", "asyncio_mode=auto")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(["1 case judged: 1 ok*"])
+
+
+def test_the_examples_of_judges_in_files_are_tests(pytester: pytest.Pytester, run: Runner) -> None:
+    example = "examples:\n- {case: {t: x}, labels: {label: a}, expect: {score: 1}}\n"
+    example += "- {case: {t: x}, labels: {label: b}, expect: {score: 1}}\n- {case: {t: x}, expect: {score: 1}}\n"
+    pytester.mkdir("judges")
+    (pytester.path / "judges" / "mine.md").write_text(f"---\nlabels: {{a: 1, b: 0}}\n{example}---\n{{t}}\n")
+    (pytester.path / "judges" / "bad.md").write_text("---\nlabels: [a]\n---\n{t}\n")
+    (pytester.path / "README.md").write_text("No judge.")
+    pytester.makeini("[pytest]\nkrino_judges = judges/*.md\n")
+    done = run(".")
+    done.assert_outcomes(passed=2, failed=2, skipped=1)
+    done.stdout.fnmatch_lines(["*bad.md:2:9: `label` needs at least two values*", "*`score` is 0.0 by TABLE*"])

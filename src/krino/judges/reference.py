@@ -35,7 +35,7 @@ class JudgeReference:
     def of(cls, judge: AnyJudge) -> JudgeReference:
         kind = type(judge)
         return cls(
-            address=address_of(kind),
+            address=_portable_address(kind) or address_of(kind),
             options=judge.options.model_dump(mode="json"),
             prompt=judge.prompt,
             source_hash=of_source(kind),
@@ -62,6 +62,15 @@ class JudgeReference:
                 "install the same version on both"
             )
         return judge
+
+
+def _portable_address(kind: type[AnyJudge]) -> str | None:
+    """Of a judge from a file the file itself: it is small, and the other machine may not have it."""
+    if not hasattr(kind, "definition"):
+        return None
+    from krino.judges.file.judge import portable_address
+
+    return portable_address(kind)
 
 
 def _place(module: str, file: Path) -> str:

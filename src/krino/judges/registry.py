@@ -1,4 +1,4 @@
-"""Finds a judge by name: one of ours, one that an installed package offers, or a class in a user's module."""
+"""Finds a judge by name: one of ours, one that an installed package offers, a class in a user's module, or a file."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import importlib.util
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
 from krino.contract import AnyJudge, Judge
-from krino.contract.class_checks import make_judge
+from krino.contract.judge_checks import make_judge
 from krino.contract.source_lines import locate_load_error
 from krino.errors import UsageProblem
 from krino.text.guessing import guessed
@@ -24,24 +25,39 @@ OURS = {
     "rag": "krino.judges.rag.judge:RagJudge",
 }
 GROUP = "krino.judges"
+SHELF = Path(__file__).resolve().parent / "shelf"
+"""The folder of ready judges that are files. A name of one of ours goes before."""
+RUBRIC = "rubric:"
+"""Begins the address of a judge that is one sentence: `rubric:Is {text} polite? polite=1 rude=0`."""
 
 
 def judge_names() -> dict[str, str]:
     """Every judge that can be named, with where it lives."""
     offered = {point.name: point.value for point in entry_points(group=GROUP)}
-    return {**offered, **OURS}
+    return {**offered, **{name: str(SHELF / f"{name}.md") for name in shelf_names()}, **OURS}
+
+
+@cache
+def shelf_names() -> tuple[str, ...]:
+    """The ready judges, which are files in the package."""
+    return tuple(sorted(path.stem for path in SHELF.glob("*.md")))
+
+
+def is_ours(name: str) -> bool:
+    """Whether this is a judge of Krino's own: to load it runs nobody else's code and opens no file of a stranger's."""
+    return name in OURS or name in shelf_names()
 
 
 def load_judge(name: str, options: Mapping[str, Any] | None = None, prompt: str | None = None) -> AnyJudge:
-    """`rag`, `package.module:Class` or `path/to/file.py:Class`."""
+    """`rag`, `package.module:Class`, `path/to/file.py:Class`, `path/to/file.md` or `rubric:SENTENCE`."""
     if not isinstance(name, str):
-        raise UsageProblem(f"{name!r} is no judge; give a name, `file.py:Class`, or a class that is a krino.Judge")
+        raise UsageProblem(f"{name!r} is no judge; give a name, `file.py:Class`, `file.md`, or a krino.Judge class")
     return make_judge(_class(judge_names().get(name, name), name), options, prompt, find_namesake)
 
 
 def our_judge(name: str) -> AnyJudge | None:
     """A judge of Krino's own; None for any other, so that reading a run loads nobody else's code."""
-    return load_judge(name) if name in OURS else None
+    return load_judge(name) if is_ours(name) else None
 
 
 def recorded_judge(name: str, options: Any) -> AnyJudge:
@@ -50,7 +66,7 @@ def recorded_judge(name: str, options: Any) -> AnyJudge:
     A run folder may come from anyone, and a table among the options may be given as the path of a file: what a run
     records never is, and no file is opened for it.
     """
-    judge = load_judge(name if name in OURS else "")
+    judge = load_judge(name if is_ours(name) else "")
     parts = type(judge.options).model_json_schema().get("properties", {})
     if not isinstance(options, Mapping):
         raise UsageProblem(f"options of judge `{name}`: they are not as a run records them")
@@ -64,6 +80,8 @@ def find_namesake(name: str, kind: type) -> str | None:
     """The address of another judge that has this name: one of ours, or one that an installed package offers."""
     if (ours := OURS.get(name)) is not None:
         return None if ours == f"{kind.__module__}:{kind.__qualname__}" else ours
+    if name in shelf_names():
+        return None if _is_ready(kind, name) else f"the ready judge `{name}`"
     for point in entry_points(group=GROUP, name=name):
         with suppress(Exception):  # a package that is broken takes no name from anybody
             if point.load() is not kind:
@@ -73,6 +91,9 @@ def find_namesake(name: str, kind: type) -> str | None:
 
 def address_of(judge: type[AnyJudge]) -> str:
     """How a judge's class is named so that it can be loaded again: a name, `module:Class` or `file.py:Class`."""
+    if (stated := getattr(judge, "definition", None)) is not None:  # a judge from a file
+        in_shelf = stated.name in shelf_names() and _is_on_shelf(stated.address)
+        return str(stated.name if in_shelf else stated.address)
     place = f"{judge.__module__}:{judge.__qualname__}"
     for name, known in judge_names().items():
         if known == place:
@@ -84,12 +105,14 @@ def address_of(judge: type[AnyJudge]) -> str:
 
 
 def _class(address: str, name: str) -> type[AnyJudge]:
+    if (found_file := _class_of_file(address)) is not None:
+        return found_file
     where, colon, attribute = address.rpartition(":")
     if not colon or not where:
         known = sorted(judge_names())
         raise UsageProblem(
             f"no judge `{name}`{guessed(name, known)}; there are {', '.join(known)}, "
-            "or name yours as `module:Class` or `file.py:Class`"
+            "or name yours as `file.md`, `module:Class` or `file.py:Class`"
         )
     module = _module_from_file(Path(where)) if where.endswith(".py") else _module(where, name)
     found: Any = getattr(module, attribute, None)
@@ -98,6 +121,37 @@ def _class(address: str, name: str) -> type[AnyJudge]:
         hint = f"; it has {', '.join(there)}" if there else "; write `class MyJudge(krino.Judge): ...`"
         raise UsageProblem(f"judge `{name}`: {where} has no class `{attribute}` that is a krino.Judge{hint}")
     return cast("type[AnyJudge]", found)
+
+
+def _class_of_file(address: str) -> type[AnyJudge] | None:
+    """The class of a judge that is a file, a sentence or a text; None for any other address."""
+    from krino.judges.file.judge import TEXT_ADDRESS, class_of_file, class_of_text
+    from krino.judges.file.one_line import class_of_rubric
+
+    if address.startswith(RUBRIC):
+        return class_of_rubric(address.removeprefix(RUBRIC))
+    if address.startswith(TEXT_ADDRESS):
+        name, _, text = address.removeprefix(TEXT_ADDRESS).partition("\n")
+        return class_of_text(text, name, address)
+    if not address.endswith(".md"):
+        return None
+    found = class_of_file(Path(address))
+    if found.name in shelf_names() and not _is_on_shelf(address):
+        raise UsageProblem(
+            f"{address}:1:1: a ready judge is called `{found.name}`, and results are kept by name; write "
+            f"`name: my-{found.name}` in the front matter"
+        )
+    return found
+
+
+def _is_ready(kind: type, name: str) -> bool:
+    """Whether a class is the ready judge of this name: the file, or its text where it was sent to another process."""
+    definition = getattr(kind, "definition", None)
+    return definition is not None and definition.text == (SHELF / f"{name}.md").read_text("utf-8")
+
+
+def _is_on_shelf(address: str) -> bool:
+    return address.endswith(".md") and Path(address).resolve().parent == SHELF
 
 
 def _is_judge(value: Any) -> bool:

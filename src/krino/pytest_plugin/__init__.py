@@ -7,6 +7,7 @@ there already: the rest comes with the first test that asks for a fixture.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -34,6 +35,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini("krino_labeller", "Who labels: `local` (no key), a model, or a jury: a,b,c.", default="local")
     parser.addini("krino_base_url", "Address of the model's endpoint.", default="")
     parser.addini("krino_options", "Options of judges, one a line, as rag.goal=legal.", type="linelist")
+    parser.addini("krino_judges", "Judges in files whose examples are tests: judges/*.md, one a line.", type="linelist")
+
+
+def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
+    """The judges that the ini key `krino_judges` names: one test for each of their examples."""
+    root = parent.config.rootpath
+    patterns: list[str] = parent.config.getini("krino_judges") if file_path.suffix == ".md" else []
+    if not patterns or not file_path.is_relative_to(root):
+        return None
+    from krino.pytest_plugin.judge_files import JudgeFile
+
+    named = any(file_path.relative_to(root).match(pattern) for pattern in patterns)
+    return JudgeFile.from_parent(parent, path=file_path) if named else None
 
 
 @pytest.fixture(scope="session")

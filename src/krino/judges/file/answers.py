@@ -1,0 +1,178 @@
+"""What a labeller said, label by label, and the checks that hold it against the case."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel
+
+from krino.judges.file.cel import Budget, RuleFault
+from krino.judges.file.definition import TIE, Definition, Label
+from krino.judges.file.facts import Fact, FileFacts, as_text, count_items
+from krino.text.clean import cut
+from krino.text.forms import is_blank, locate
+from krino.text.quoting import TOO_LITTLE, is_whole, says_too_little
+
+_SHOWN = 80
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One label. `fact`: a rule gave it, and nobody was asked."""
+
+    value: Any
+    reason: str = ""
+    quote: str = ""
+    item: int = 0
+    fact: Fact | None = None
+    has_turned: bool | None = None
+    """Of a comparison: whether the other order got another label; None where one order was asked."""
+
+
+Answers = Mapping[str, Answer | Sequence[Answer]]
+
+
+def read_answers(definition: Definition, facts: FileFacts, labels: BaseModel | None) -> dict[str, Any]:
+    """By the name of the label; of labels for each item a list. What a fact decided goes before what was said."""
+    found: dict[str, Any] = {}
+    for label in definition.labels:
+        if label.name in facts.sets:
+            fact = facts.sets[label.name]
+            found[label.name] = Answer(fact.value, fact.message, fact=fact)
+        elif labels is not None:
+            given = labels if definition.has_one_label else getattr(labels, label.name)
+            found[label.name] = _compared(given) if definition.compare else _read(label, given)
+    return found
+
+
+def _compared(given: Any) -> Answer:
+    """A label that turned with the order is a tie."""
+    other = given.other_order
+    turned = None if other is None else other != given.label
+    return Answer(TIE if turned else given.label, given.reason, given.quote, has_turned=turned)
+
+
+def _read(label: Label, given: Any) -> Answer | list[Answer]:
+    if label.kind == "text":
+        return Answer(getattr(given, label.name) if isinstance(given, BaseModel) else given)
+    if label.each is not None:
+        return sorted((_one(item) for item in given), key=lambda answer: answer.item)
+    return _one(given)
+
+
+def _one(given: Any) -> Answer:
+    return Answer(given.label, given.reason, getattr(given, "quote", ""), getattr(given, "item", 0))
+
+
+def values_of(definition: Definition, answers: Answers) -> dict[str, Any]:
+    """What rules see of the answers."""
+    values: dict[str, Any] = {}
+    quotes, reasons, scores = {}, {}, {}
+    for label in definition.labels:
+        answer = answers.get(label.name)
+        if answer is None:
+            continue
+        if isinstance(answer, Answer):
+            values[label.name] = answer.value
+            quotes[label.name], reasons[label.name] = answer.quote, answer.reason
+            scores[label.name] = label.score_of(answer.value)
+        else:
+            values[label.name] = [
+                {
+                    "item": one.item,
+                    "label": one.value,
+                    "reason": one.reason,
+                    "quote": one.quote,
+                    "score": label.score_of(one.value),
+                }
+                for one in answer
+            ]
+    values |= {"quotes": quotes, "reasons": reasons, "scores": scores}
+    if definition.has_one_label and values.keys() & {definition.labels[0].name}:
+        name = definition.labels[0].name
+        values |= {"quote": quotes[name], "reason": reasons[name]}
+    return values
+
+
+# --- checks ------------------------------------------------------------------------------------------
+
+
+def check(definition: Definition, facts: FileFacts, labels: BaseModel) -> list[str]:
+    """Everything that is wrong with the labels of a case; the rules of the file are asked last."""
+    answers = read_answers(definition, facts, labels)
+    problems: list[str] = []
+    for label in definition.labels:
+        answer = answers[label.name]
+        where = "" if definition.has_one_label else f"{label.name}."
+        if label.kind == "text":
+            if not label.is_nullable and is_blank(answer.value):
+                problems.append(f"{label.name} is empty")
+        elif isinstance(answer, Answer):
+            problems += _parts(definition, label, answer, facts, where) if answer.fact is None else ()
+        else:
+            problems += _cover(label, answer, facts)
+            for one in answer:
+                problems += _parts(definition, label, one, facts, f"{label.name}[item {one.item}].")
+    return problems or _rules(definition, facts, answers)
+
+
+def _parts(definition: Definition, label: Label, answer: Answer, facts: FileFacts, where: str) -> Iterator[str]:
+    if is_blank(answer.reason):
+        yield f"{where}reason is empty"
+    if not label.quote_from:
+        return
+    if label.has_several and answer.value is not None and len(set(answer.value)) < len(answer.value):
+        yield f"{where}label lists a value twice"
+    if is_blank(answer.quote):
+        if label.needs_quote(answer.value):
+            yield f"{where}quote is empty; copy the words that show it"
+        return
+    sources = [text for name in label.quote_from for text in texts_of(facts.values.get(name))]
+    named = " or ".join(f"`{definition.shown_name(name)}`" for name in label.quote_from)
+    places = [(text, place) for text in sources if (place := locate(answer.quote, text)) is not None]
+    shown = cut(answer.quote, _SHOWN)
+    if not places:
+        yield f"{where}quote {shown!r} does not occur in {named}; copy words from there exactly, in one piece"
+    elif not any(is_whole(text, *place) for text, place in places):
+        yield f"{where}quote {shown!r} cuts a word or a number; copy whole words"
+    elif all(says_too_little(text[place[0] : place[1]], text) for text, place in places):
+        yield f"{where}quote {shown!r} {TOO_LITTLE}"
+
+
+def texts_of(value: Any) -> list[str]:
+    """The texts of an input, as they are shown."""
+    if value is None:
+        return []
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return value
+    is_conversation = isinstance(value, list) and all(isinstance(item, dict) and "turn" in item for item in value)
+    return [item["text"] for item in value] if is_conversation else [as_text(value)]
+
+
+def _cover(label: Label, answers: Sequence[Answer], facts: FileFacts) -> Iterator[str]:
+    """Every item of the list has one label."""
+    count = count_items(facts.values[label.each or ""])
+    given = Counter(answer.item for answer in answers)
+    if missing := [number for number in range(1, count + 1) if number not in given]:
+        yield f"{label.name}: no entry for item {', '.join(map(str, missing[:20]))} of `{label.each}`"
+    if unknown := sorted(number for number in given if number > count):
+        yield f"{label.name}: there is no item {', '.join(map(str, unknown[:20]))}; `{label.each}` has {count}"
+    if twice := sorted(number for number, times in given.items() if times > 1):
+        yield f"{label.name}: item {', '.join(map(str, twice[:20]))} has more than one entry"
+
+
+def _rules(definition: Definition, facts: FileFacts, answers: Answers) -> list[str]:
+    problems = []
+    budget = Budget({**facts.values, **values_of(definition, answers)})
+    for rule in definition.rules_of("check"):
+        try:
+            if rule.when is not None and rule.when.value(budget) is not True:
+                continue
+            if rule.expression.value(budget) is not True:
+                problems.append(f"{rule.message} ({rule.id})")
+        except RuleFault as fault:
+            problems.append(f"the rule {rule.id} has no value for these labels: {fault}")
+    return problems

@@ -1,0 +1,285 @@
+"""The operators and macros of CEL on Python values. What has no value raises `RuleFault`."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from krino.judges.file.cel.faults import BudgetSpent, RuleFault
+from krino.judges.file.cel.scope import Budget
+from krino.judges.file.cel.types import Type
+
+_LEAST, _MOST = -(2**63), 2**63 - 1
+_DEEPEST = 60
+"""Levels of nested lists and objects that are compared."""
+
+
+def name_of(value: Any) -> str:
+    """`a text`, `null`: what a value is."""
+    if value is None:
+        return "null"
+    names: dict[type, str] = {
+        bool: "true or false",
+        int: "a whole number",
+        float: "a number",
+        str: "a text",
+        list: "a list",
+        dict: "an object",
+    }
+    return names.get(type(value), "a value that rules do not know")
+
+
+def is_number(value: Any) -> bool:
+    return type(value) in (int, float)
+
+
+def truth(value: Any) -> bool:
+    if value is True or value is False:
+        return bool(value)
+    raise RuleFault(f"true or false is wanted, and here is {name_of(value)}")
+
+
+def of_kind(value: Any, options: Sequence[Type], name: str) -> Any:
+    """The value, if a function takes values of its kind: of an `any` value that is known only now."""
+    for option in options:
+        match option.kind:
+            case "dyn":
+                return value
+            case "string" if type(value) is str:
+                return value
+            case "double" if is_number(value):
+                return value
+            case "int" if type(value) is int:
+                return value
+            case "bool" if type(value) is bool:
+                return value
+            case "list" if type(value) is list:
+                return value
+            case "map" if type(value) is dict:
+                return value
+    raise RuleFault(
+        f"{name}() takes {' or '.join(option.in_words() for option in options)}, and here is {name_of(value)}"
+    )
+
+
+# --- numbers and texts -------------------------------------------------------------------------------
+
+
+def _checked(value: Any) -> Any:
+    if type(value) is int and not _LEAST <= value <= _MOST:
+        raise RuleFault("a whole number is too large")
+    return value
+
+
+def _numbers(one: Any, other: Any, sign: str) -> None:
+    if not (is_number(one) and is_number(other)):
+        odd = other if is_number(one) else one
+        raise RuleFault(f"`{sign}` takes numbers, and here is {name_of(odd)}")
+
+
+def add(budget: Budget, one: Any, other: Any) -> Any:
+    if type(one) is type(other) and type(one) in (str, list):
+        if type(one) is list:
+            budget.spend(len(one) + len(other))
+        budget.build(len(one) + len(other))
+        return one + other
+    _numbers(one, other, "+")
+    return _checked(one + other)
+
+
+def subtract(budget: Budget, one: Any, other: Any) -> Any:
+    _numbers(one, other, "-")
+    return _checked(one - other)
+
+
+def multiply(budget: Budget, one: Any, other: Any) -> Any:
+    _numbers(one, other, "*")
+    return _checked(one * other)
+
+
+def divide(budget: Budget, one: Any, other: Any) -> Any:
+    _numbers(one, other, "/")
+    if type(one) is int and type(other) is int:
+        raise RuleFault("`/` between whole numbers drops what is left over; write double(a) / b")
+    if other == 0:
+        raise RuleFault("a division by zero")
+    return one / other
+
+
+def modulo(budget: Budget, one: Any, other: Any) -> Any:
+    if type(one) is not int or type(other) is not int:
+        raise RuleFault("`%` takes whole numbers")
+    if other == 0:
+        raise RuleFault("a division by zero")
+    left = abs(one) % abs(other)
+    return -left if one < 0 else left
+
+
+def negate(value: Any) -> Any:
+    if not is_number(value):
+        raise RuleFault(f"`-` takes a number, and here is {name_of(value)}")
+    return _checked(-value)
+
+
+ARITHMETIC: dict[str, Callable[[Budget, Any, Any], Any]] = {
+    "+": add,
+    "-": subtract,
+    "*": multiply,
+    "/": divide,
+    "%": modulo,
+}
+
+
+def _ordered(sign: str, compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    def decide(one: Any, other: Any) -> bool:
+        if (is_number(one) and is_number(other)) or (type(one) is str and type(other) is str):
+            return compare(one, other)
+        raise RuleFault(f"`{sign}` cannot compare {name_of(one)} with {name_of(other)}")
+
+    return decide
+
+
+ORDER = {
+    "<": _ordered("<", operator.lt),
+    "<=": _ordered("<=", operator.le),
+    ">": _ordered(">", operator.gt),
+    ">=": _ordered(">=", operator.ge),
+}
+
+
+# --- equality and membership -------------------------------------------------------------------------
+
+
+def equal(budget: Budget, one: Any, other: Any, depth: int = 0) -> bool:
+    """1 equals 1.0 and nothing equals true but true."""
+    if type(one) is str or type(other) is str:
+        return bool(one == other)
+    if is_number(one) and is_number(other):
+        return bool(one == other)
+    if type(one) is not type(other):
+        return False
+    if depth > _DEEPEST:
+        raise RuleFault("lists are nested too deeply to be compared")
+    if type(one) is list:
+        budget.spend(1 + min(len(one), len(other)))
+        return len(one) == len(other) and all(
+            equal(budget, left, right, depth + 1) for left, right in zip(one, other, strict=True)
+        )
+    if type(one) is dict:
+        budget.spend(1 + min(len(one), len(other)))
+        return one.keys() == other.keys() and all(equal(budget, one[name], other[name], depth + 1) for name in one)
+    return bool(one == other)
+
+
+def contains(budget: Budget, many: Any, wanted: Any) -> bool:
+    if type(many) is dict:
+        return type(wanted) is str and wanted in many
+    if type(many) is not list:
+        raise RuleFault(f"`in` looks in a list, and here is {name_of(many)}")
+    budget.spend(1 + len(many))
+    return any(equal(budget, item, wanted) for item in many)
+
+
+def select(value: Any, name: str) -> Any:
+    if type(value) is not dict:
+        raise RuleFault(f"{name_of(value)} has no `.{name}`")
+    if name not in value:
+        raise RuleFault(f"an object has no `.{name}`")
+    return value[name]
+
+
+def has(value: Any, name: str) -> bool:
+    if type(value) is not dict:
+        raise RuleFault(f"{name_of(value)} has no `.{name}`")
+    return name in value
+
+
+def index(value: Any, place: Any) -> Any:
+    if type(value) is dict:
+        if type(place) is str and place in value:
+            return value[place]
+        raise RuleFault(f"an object has no {place!r:.80}")
+    if type(value) is not list:
+        raise RuleFault(f"{name_of(value)} has no elements")
+    if type(place) is float and place.is_integer():
+        place = int(place)
+    if type(place) is not int:
+        raise RuleFault(f"an element of a list is named by a whole number, and here is {name_of(place)}")
+    if not 0 <= place < len(value):
+        raise RuleFault(f"a list of {len(value)} has no element {place}; the first is 0")
+    return value[place]
+
+
+# --- macros ------------------------------------------------------------------------------------------
+
+Run = Callable[[Budget], Any]
+
+
+def items_of(value: Any, macro: str) -> Sequence[Any]:
+    if type(value) is list:
+        return value
+    if type(value) is dict:
+        return list(value)
+    raise RuleFault(f".{macro}() takes a list, and here is {name_of(value)}")
+
+
+def _some(budget: Budget, items: Iterable[Any], name: str, steps: int, body: Run, decides: bool) -> bool:
+    """Whether the body is `decides` for any item; a fault counts only where no item decides."""
+    fault: RuleFault | None = None
+    for item in items:
+        budget.spend(steps)
+        budget.values[name] = item
+        try:
+            if truth(body(budget)) is decides:
+                return True
+        except BudgetSpent:
+            raise
+        except RuleFault as found:
+            fault = fault or found
+    if fault is not None:
+        raise fault
+    return False
+
+
+def exists(budget: Budget, items: Iterable[Any], name: str, steps: int, body: Run) -> bool:
+    return _some(budget, items, name, steps, body, True)
+
+
+def every(budget: Budget, items: Iterable[Any], name: str, steps: int, body: Run) -> bool:
+    return not _some(budget, items, name, steps, body, False)
+
+
+def select_items(budget: Budget, items: Iterable[Any], name: str, steps: int, body: Run) -> list[Any]:
+    found = []
+    for item in items:
+        budget.spend(steps)
+        budget.values[name] = item
+        if truth(body(budget)):
+            found.append(item)
+    return found
+
+
+def exists_one(budget: Budget, items: Iterable[Any], name: str, steps: int, body: Run) -> bool:
+    return len(select_items(budget, items, name, steps, body)) == 1
+
+
+def map_items(budget: Budget, items: Iterable[Any], name: str, steps: int, *bodies: Run) -> list[Any]:
+    """With two bodies, the first says which items count."""
+    *conditions, body = bodies
+    made = []
+    for item in items:
+        budget.spend(steps)
+        budget.values[name] = item
+        if all(truth(condition(budget)) for condition in conditions):
+            made.append(body(budget))
+    return made
+
+
+MACROS: dict[str, Callable[..., Any]] = {
+    "all": every,
+    "exists": exists,
+    "exists_one": exists_one,
+    "filter": select_items,
+    "map": map_items,
+}

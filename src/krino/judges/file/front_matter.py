@@ -1,0 +1,173 @@
+"""Reads the YAML of a front matter as values that know their line and column.
+
+Only what a judge needs is read: no anchors, aliases or tags, and of plain words only `true`, `false`, `null` and
+numbers are not text. `yes` and `no` are labels that people give, so they stay the words they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import yaml
+
+from krino.judges.file.problems import Place, Problem
+
+_INT = re.compile(r"[-+]?[0-9]{1,18}")
+_FLOAT = re.compile(
+    r"[-+]?(?:[0-9]{1,18}\.[0-9]{0,18}|\.[0-9]{1,18})(?:[eE][-+]?[0-9]{1,3})?|[-+]?[0-9]{1,18}[eE][-+]?[0-9]{1,3}"
+)
+_WORDS: dict[str, Any] = {"true": True, "True": True, "false": False, "False": False, "null": None, "~": None, "": None}
+_QUOTE_IT = "put a text that holds : ? # { } [ ] , & or quotation marks between quotation marks"
+_DEEPEST = 20
+_MOST_NODES = 5_000
+_USUAL_TAGS = tuple(f"tag:yaml.org,2002:{name}" for name in ("str", "null", "seq", "map"))
+
+
+@dataclass(slots=True)
+class Value:
+    """`data` is a text, number, true, false, None, a list of values, or a dict from keys to values."""
+
+    data: Any
+    place: Place
+    keys: dict[str, Place] = field(default_factory=dict)
+    """Where each key of a mapping stands."""
+    raw: str = ""
+    """Of a scalar, as it is written."""
+    exact: bool = True
+    """Whether a character of the text stands as far behind `place` in the file as in the text."""
+
+    @property
+    def is_mapping(self) -> bool:
+        return isinstance(self.data, dict)
+
+    @property
+    def is_list(self) -> bool:
+        return isinstance(self.data, list)
+
+    @property
+    def is_number(self) -> bool:
+        return type(self.data) in (int, float)
+
+    def at(self, offset: int) -> Place:
+        """Of a character of a text; where it cannot be known, of the text."""
+        return Place(self.place.line, self.place.column + offset) if self.exact else self.place
+
+    def plain(self) -> Any:
+        """The value without places."""
+        if self.is_mapping:
+            return {name: inner.plain() for name, inner in self.data.items()}
+        return [inner.plain() for inner in self.data] if self.is_list else self.data
+
+
+def read_front_matter(text: str, first_line: int, problems: list[Problem]) -> Value:
+    """An empty mapping where nothing can be read; `first_line` is the line of the file that the text begins in."""
+    nothing = Value({}, Place(first_line, 1))
+    try:
+        _refuse_references(text)
+        node = yaml.compose(text, Loader=_Loader)
+        if node is None:
+            return nothing
+        value = _Reader(text, first_line, problems).read(node, 0)
+    except yaml.MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        place = Place(first_line, 1) if mark is None else Place(first_line + mark.line, mark.column + 1)
+        problems.append(Problem(place, f"this is no YAML: {_in_words(error)}"))
+        return nothing
+    except (yaml.YAMLError, ValueError) as error:
+        problems.append(Problem(Place(first_line, 1), f"this is no YAML: {str(error).splitlines()[0]}"))
+        return nothing
+    except RecursionError:
+        problems.append(Problem(Place(first_line, 1), f"the front matter is nested deeper than {_DEEPEST} levels"))
+        return nothing
+    if not value.is_mapping:
+        problems.append(Problem(value.place, "the front matter must be a mapping; write `labels: {good: 1, bad: 0}`"))
+        return nothing
+    return value
+
+
+class _Loader(yaml.SafeLoader):  # type: ignore[misc]
+    """The resolver of YAML is not asked: `_Reader` decides what a plain word is."""
+
+    yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
+
+
+def _refuse_references(text: str) -> None:
+    """An alias repeats what it names, and a chain of them grows without bound."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Loader):
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise yaml.MarkedYAMLError(problem="anchors and aliases are not read here", problem_mark=event.start_mark)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > _DEEPEST:
+            raise yaml.MarkedYAMLError(problem=f"nested deeper than {_DEEPEST} levels", problem_mark=event.start_mark)
+
+
+def _in_words(error: yaml.MarkedYAMLError) -> str:
+    message = str(error.problem or error).replace("'<stream end>'", "the end of the front matter")
+    is_unquoted = message.startswith(("expected", "mapping values")) and "the end of" not in message
+    return f"{message}; {_QUOTE_IT}" if is_unquoted else message
+
+
+class _Reader:
+    def __init__(self, text: str, first_line: int, problems: list[Problem]) -> None:
+        self._lines = text.splitlines()
+        self._first = first_line
+        self._problems = problems
+        self._nodes = 0
+
+    def read(self, node: yaml.Node, depth: int) -> Value:
+        self._nodes += 1
+        if self._nodes > _MOST_NODES:
+            raise ValueError(f"the front matter has more than {_MOST_NODES:,} values")
+        place = self._place(node)
+        if not node.tag.startswith(_USUAL_TAGS):
+            self._problems.append(Problem(place, f"the tag {node.tag!r:.60} is not read here"))
+        if isinstance(node, yaml.ScalarNode):
+            return self._scalar(node, place)
+        if isinstance(node, yaml.SequenceNode):
+            return Value([self.read(item, depth + 1) for item in node.value], place)
+        made = Value({}, place)
+        for key, inner in self._pairs(node):
+            name = self._scalar(key, self._place(key)).raw
+            if name in made.data:
+                self._problems.append(Problem(self._place(key), f"`{name}` is given twice"))
+                continue
+            made.keys[name] = self._place(key)
+            made.data[name] = self.read(inner, depth + 1)
+        return made
+
+    def _pairs(self, node: Any) -> Iterator[tuple[yaml.ScalarNode, yaml.Node]]:
+        for key, inner in node.value:
+            if isinstance(key, yaml.ScalarNode):
+                yield key, inner
+            else:
+                self._problems.append(Problem(self._place(key), "a key must be a word"))
+
+    def _place(self, node: yaml.Node) -> Place:
+        return Place(self._first + node.start_mark.line, node.start_mark.column + 1)
+
+    def _scalar(self, node: yaml.ScalarNode, place: Place) -> Value:
+        raw: str = node.value
+        one_line = node.start_mark.line == node.end_mark.line
+        if node.style is None:
+            return Value(_plain(raw), place, raw=raw, exact=one_line)
+        if node.style in "|>":
+            line = node.start_mark.line + 1
+            text = self._lines[line] if line < len(self._lines) else ""
+            indent = len(text) - len(text.lstrip(" "))
+            inside = Place(self._first + line, indent + 1)
+            return Value(raw, inside, raw=raw, exact="\n" not in raw.rstrip("\n"))
+        width = node.end_mark.column - node.start_mark.column
+        exact = one_line and width == len(raw) + 2  # no escapes in it
+        return Value(raw, Place(place.line, place.column + 1), raw=raw, exact=exact)
+
+
+def _plain(raw: str) -> Any:
+    if raw in _WORDS:
+        return _WORDS[raw]
+    if _INT.fullmatch(raw):
+        return int(raw)
+    return float(raw) if _FLOAT.fullmatch(raw) else raw

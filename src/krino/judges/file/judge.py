@@ -1,0 +1,165 @@
+"""A judge made of a file: the same contract as a judge that is a class."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import BaseModel
+
+from krino.contract import AnyJudge, Bound, Judge, Passage, Questions, Settlement
+from krino.contract.hooks import RecordFields
+from krino.judges.file.answers import check, texts_of
+from krino.judges.file.cel.functions import FUNCTIONS
+from krino.judges.file.definition import Definition
+from krino.judges.file.facts import FileFacts, as_text, count_items, study
+from krino.judges.file.models import make_case_model, make_labels_model, make_verdict_model
+from krino.judges.file.prompt import write_prompt
+from krino.judges.file.read_rules import OURS
+from krino.judges.file.reading import read_file, read_text
+from krino.judges.file.settling import settle
+
+TEXT_ADDRESS = "text:"
+"""Begins the address of a judge whose whole file is in the address: what another process or machine is sent."""
+_MOST_LISTED = 40
+_SHORT = ("text", "number", "boolean")
+_LONGEST_SHORT = 200
+
+
+class FileJudge(Judge[BaseModel, FileFacts, BaseModel, BaseModel]):
+    """What every judge from a file does. A subclass is made for each file: `make_class`."""
+
+    definition: ClassVar[Definition]
+
+    def study(self, case: BaseModel) -> FileFacts:
+        return study(self.definition, case)
+
+    def leaves_open(self, case: BaseModel, facts: FileFacts) -> bool:
+        return not facts.is_closed
+
+    def ask(self, case: BaseModel, facts: FileFacts) -> Questions | None:
+        if facts.is_closed:
+            return None
+        return Questions(tuple(self._passages(facts)), self._request(facts))
+
+    def _passages(self, facts: FileFacts) -> Iterator[Passage]:
+        for item in self.definition.inputs:
+            value = facts.values[item.name]
+            if value is None or not item.is_shown:
+                continue
+            if item.kind == "messages":
+                yield from (Passage(_message_name(item.name, message), message["text"]) for message in value)
+            elif item.kind == "list":
+                yield from (Passage(f"{item.name} {number}", text) for number, text in enumerate(texts_of(value), 1))
+            else:
+                yield Passage(self.definition.shown_name(item.name), as_text(value))
+
+    def _request(self, facts: FileFacts) -> str:
+        absent = [f"`{item.name}`" for item in self.definition.inputs if item.is_shown and not facts.values[item.name]]
+        missing = f"Not given in this case: {', '.join(absent)}. " if absent else ""
+        lists = {label.each: count_items(facts.values[label.each]) for label in self.definition.labels if label.each}
+        counts = "".join(f"`{name}` has {count} {self._pieces(name)}. " for name, count in lists.items())
+        named = ", ".join(f"`{label.name}`" for label in self.definition.labels)
+        wanted = "Give reason, quotation and label." if self.definition.has_one_label else f"Answer {named}."
+        return f"{missing}{counts}{wanted}"
+
+    def _pieces(self, name: str) -> str:
+        return "turns of the assistant" if self.definition.input(name).kind == "messages" else "pieces"
+
+    def check(self, case: BaseModel, facts: FileFacts, labels: BaseModel) -> list[str]:
+        return check(self.definition, facts, labels)
+
+    def bounds(self, case: BaseModel, facts: FileFacts, asked: Questions, exact: bool) -> Bound | None:
+        """Lists have one entry for each item."""
+        found = {}
+        for label in self.definition.labels:
+            if label.each is not None:
+                count = count_items(facts.values[label.each])
+                items = [Bound.holding(item=Bound.only(number)) for number in range(1, count + 1)]
+                found[label.name] = Bound.each(items) if count <= _MOST_LISTED else Bound.many(least=count, most=count)
+        return Bound.holding(**found) if found else None
+
+    def metadata(self, case: BaseModel) -> dict[str, Any]:
+        """What only rules see is short and says where a case comes from: results can be grouped by it."""
+        hidden = (item.name for item in self.definition.inputs if not item.is_shown and item.kind in _SHORT)
+        found = {name: getattr(case, name) for name in hidden}
+        return {name: value for name, value in found.items() if value is not None and len(str(value)) <= _LONGEST_SHORT}
+
+    def settle(self, case: BaseModel, facts: FileFacts, labels: BaseModel | None) -> Settlement:
+        return settle(self.definition, facts, labels)
+
+    def fingerprint(self) -> dict[str, Any]:
+        """The file is the source of its judge."""
+        found = super().fingerprint()
+        text = hashlib.blake2b(self.definition.text.encode("utf-8", "replace"), digest_size=16).hexdigest()
+        both = f"{found['source']} {text}".encode()
+        return {**found, "source": hashlib.blake2b(both, digest_size=16).hexdigest()}
+
+
+def make_class(definition: Definition) -> type[FileJudge]:
+    """The class of a judge from what its file says."""
+    from krino.judges.file.comparing import ComparingJudge
+
+    base = ComparingJudge if definition.compare else FileJudge
+    rules = {rule.id: rule.message for rule in definition.rules}
+    members: dict[str, Any] = {
+        "__module__": FileJudge.__module__,
+        "__qualname__": f"FileJudge_{definition.name}",
+        "__doc__": definition.summary,
+        "definition": definition,
+        "name": definition.name,
+        "version": definition.version,
+        "summary": definition.summary,
+        "default_prompt": write_prompt(definition),
+        "rules": {**OURS, **rules},
+        "fields": RecordFields(names=_names(definition), main=_main(definition)),
+        "data_files": _files(definition),
+        "case_model": make_case_model(definition),
+        "labels_model": make_labels_model(definition),
+        "verdict_model": make_verdict_model(definition),
+    }
+    return type("FileJudge", (base,), members)
+
+
+def _message_name(name: str, message: dict[str, Any]) -> str:
+    """`messages: assistant turn 2`, so that labels can name it."""
+    turn = f" turn {message['turn']}" if message["turn"] else ""
+    return f"{name}: {message['role']}{turn}"
+
+
+def _names(definition: Definition) -> dict[str, Sequence[str]]:
+    return {item.name: (item.name, *item.aliases) for item in definition.inputs if item.aliases}
+
+
+def _main(definition: Definition) -> Sequence[str]:
+    return [item.name for item in definition.inputs if item.kind == "text" and item.is_shown]
+
+
+def _files(definition: Definition) -> tuple[str, ...]:
+    """Models and tables behind the functions that its rules call, from the folder of this module."""
+    files = {file for name in definition.called if name in FUNCTIONS for file in FUNCTIONS[name].files}
+    if "fits" in definition.called:
+        files.add("contract/json_schema.py")
+    return tuple(f"../../{file}" for file in sorted(files))
+
+
+@lru_cache(maxsize=64)
+def class_of_text(text: str, name: str, address: str) -> type[FileJudge]:
+    """`name`: what the judge is called where the text does not say it."""
+    return make_class(read_text(text, name, address))
+
+
+def class_of_file(path: Path) -> type[FileJudge]:
+    """Read anew each time: an edited file is another judge. One that was not edited keeps its class."""
+    definition = read_file(path)
+    return class_of_text(definition.text, definition.name, str(path))
+
+
+def portable_address(kind: type[AnyJudge]) -> str | None:
+    """An address that holds the whole judge; None for a judge that is no file."""
+    if not issubclass(kind, FileJudge):
+        return None
+    return f"{TEXT_ADDRESS}{kind.definition.name}\n{kind.definition.text}"

@@ -1,0 +1,96 @@
+"""A judge from one sentence: `Is {text} polite? polite=1 rude=0`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import cast
+
+import orjson
+
+from krino.contract.judge_checks import make_judge
+from krino.errors import UsageProblem
+from krino.judges.file.judge import TEXT_ADDRESS, FileJudge, class_of_text
+from krino.judges.file.placeholders import find_placeholders
+from krino.text.clean import clean, sound
+
+LONGEST = 4_000
+_LABEL = re.compile(r"[ \t\n,;]*(?<!\S)([^\s=,;{}]{1,60})=(-?[0-9]{1,9}(?:\.[0-9]{1,9})?)[,;]?\s*$")
+_MOST_LABELS = 20
+_WORD = re.compile(r"[A-Za-z0-9]+")
+_YES_OR_NO = {"yes": 1.0, "no": 0.0}
+_EXAMPLE = "Is {text} polite? polite=1 rude=0"
+
+
+def class_of_rubric(
+    rubric: str, labels: Mapping[str, float | None] | Iterable[str] | None = None, name: str | None = None
+) -> type[FileJudge]:
+    """The judge of a sentence. The labels end it, or are given apart; a question without labels is answered yes or no.
+
+    It is the judge of the file that `write_file` writes.
+    """
+    rubric = clean(sound(rubric))
+    text = write_file(rubric, labels)
+    question, _ = split_labels(rubric) if labels is None else (rubric.strip(), {})
+    called = name or _name(question)
+    sentence = rubric if labels is None else _as_sentence(question, _as_mapping(labels))
+    is_same = name is None and sentence is not None and write_file(sentence) == text
+    return class_of_text(text, called, f"rubric:{sentence}" if is_same else f"{TEXT_ADDRESS}{called}\n{text}")
+
+
+def rubric(
+    question: str, labels: Mapping[str, float | None] | Iterable[str] | None = None, *, name: str | None = None
+) -> FileJudge:
+    """A judge of one question about the fields that it names: `rubric("Is {text} polite?", {"polite": 1, "rude": 0})`.
+
+    `labels`: the values that there are and the score of each; without them the answer is yes (1) or no (0).
+    """
+    made = make_judge(class_of_rubric(question, labels, name), None, None, lambda name, kind: None)
+    return cast(FileJudge, made)
+
+
+def write_file(rubric: str, labels: Mapping[str, float | None] | Iterable[str] | None = None) -> str:
+    """The file that says the same as the sentence."""
+    if len(rubric) > LONGEST:
+        raise UsageProblem(f"--rubric: {len(rubric):,} characters; write a file of it (krino new NAME)")
+    question, found = split_labels(rubric) if labels is None else (rubric.strip(), _as_mapping(labels))
+    if not any(item.kind == "input" for item in find_placeholders(question)):
+        raise UsageProblem(
+            f"--rubric {rubric[:80]!r}: it names no field of the cases; write it as {_EXAMPLE!r}, `text` being a field"
+        )
+    if not found and not question.endswith("?"):
+        raise UsageProblem(f"--rubric {rubric[:80]!r}: end it with the labels and what they are worth: {_EXAMPLE!r}")
+    values = orjson.dumps(found or _YES_OR_NO).decode()
+    return f"---\nlabels: {values}\n---\n{question}\n"
+
+
+def split_labels(rubric: str) -> tuple[str, dict[str, float | None]]:
+    """The sentence, and the labels that end it."""
+    question = rubric.strip()
+    found: list[tuple[str, float]] = []
+    while len(found) < _MOST_LABELS and (match := _LABEL.search(question[-120:])) is not None:
+        found.append((match.group(1), float(match.group(2))))
+        question = question[: len(question) - len(question[-120:]) + match.start()]
+    if len({name for name, _ in found}) < len(found):
+        raise UsageProblem(f"--rubric {rubric[-80:]!r}: a label is given twice")
+    return question.strip(), dict(reversed(found))
+
+
+def _as_mapping(labels: Mapping[str, float | None] | Iterable[str]) -> dict[str, float | None]:
+    if isinstance(labels, Mapping):
+        return {sound(str(name)): None if value is None else float(value) for name, value in labels.items()}
+    if isinstance(labels, str):
+        raise UsageProblem(f"labels must be a mapping of words to scores, not the text {labels!r:.60}")
+    return dict.fromkeys(sound(str(name)) for name in labels)
+
+
+def _as_sentence(question: str, labels: Mapping[str, float | None]) -> str | None:
+    """The sentence with labels that were given apart; None where a sentence cannot say them."""
+    if any(value is None for value in labels.values()):
+        return None
+    return " ".join([question, *(f"{name}={value:g}" for name, value in labels.items())])
+
+
+def _name(question: str) -> str:
+    words = [word.lower() for word in _WORD.findall(question)]
+    return "-".join(words)[:40].strip("-") or "rubric"

@@ -1,0 +1,73 @@
+"""Reads `inputs`: what a case holds, under which names, and of which type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import get_args
+
+from krino.judges.file.definition import Input, InputKind
+from krino.judges.file.front_matter import Value
+from krino.judges.file.values import Reader, is_scalar
+from krino.text.guessing import guessed
+
+KINDS: tuple[InputKind, ...] = get_args(InputKind)
+_KEYS = ("type", "required", "aliases", "about", "shown")
+_OPTIONAL = "optional"
+TAKEN = frozenset({"id", "metadata"})
+"""Fields of every record that are no content."""
+
+
+def read_inputs(reader: Reader, values: Value, placeholders: Sequence[str]) -> tuple[Input, ...]:
+    """The inputs that are stated; without them each placeholder of the prompt is a text that every case must have."""
+    if "inputs" not in values.data:
+        return tuple(Input(name) for name in dict.fromkeys(placeholders))
+    stated = values.data["inputs"]
+    if stated.is_list:  # `inputs: [question, answer]`
+        names = reader.names(values, "inputs")
+        return tuple(Input(name) for name in names if _is_free(reader, name, stated))
+    found = []
+    for name, value in reader.mapping(values, "inputs", "inputs: {question: text, answer: text}").items():
+        if _is_free(reader, name, stated):
+            found.append(_input(reader, name, value))
+    return tuple(found)
+
+
+def _is_free(reader: Reader, name: str, stated: Value) -> bool:
+    place = stated.keys.get(name, stated.place)
+    if name in TAKEN:
+        reader.problem(place, f"no input can be called `{name}`: every record may have one, and it is no content")
+        return False
+    return reader.is_name(name, place, "an input")
+
+
+def _input(reader: Reader, name: str, value: Value) -> Input:
+    if value.data is None:
+        return Input(name)
+    if is_scalar(value):
+        words = value.raw.split()
+        kinds = [word for word in words if word != _OPTIONAL]
+        kind = _kind(reader, kinds[0] if kinds else "text", value)
+        if len(kinds) > 1:
+            reader.problem(value.place, f"write `{name}: text` or `{name}: optional text`")
+        return Input(name, kind, required=_OPTIONAL not in words)
+    if value.is_list:
+        reader.problem(value.place, f"write `{name}: text`, or `{name}: {{aliases: [...]}}`")
+        return Input(name)
+    reader.refuse_unknown(value, _KEYS, f"the input `{name}`")
+    stated = value.data.get("type")
+    return Input(
+        name,
+        _kind(reader, stated.raw, stated) if stated is not None and is_scalar(stated) else "text",
+        required=reader.yes_or_no(value, "required", True),
+        aliases=tuple(alias for alias in reader.names(value, "aliases") if alias != name),
+        about=reader.text_of(value, "about", ""),
+        is_shown=reader.yes_or_no(value, "shown", True),
+    )
+
+
+def _kind(reader: Reader, word: str, value: Value) -> InputKind:
+    for kind in KINDS:
+        if kind == word:
+            return kind
+    reader.problem(value.place, f"there is no type `{word}`{guessed(word, KINDS)}; there are {', '.join(KINDS)}")
+    return "text"

@@ -1,0 +1,112 @@
+"""Takes values of known kinds out of a front matter, and notes what is not of that kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+
+from pydantic import BaseModel
+
+from krino.judges.file.front_matter import Value
+from krino.judges.file.problems import Place, Problem
+from krino.text.guessing import guessed
+
+NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
+_LONGEST_TEXT = 4_000
+
+
+class Reader:
+    """Collects problems; every method returns something usable, so that reading goes on."""
+
+    def __init__(self, values: Value, problems: list[Problem]) -> None:
+        self.values = values
+        self.problems = problems
+
+    def problem(self, place: Place, text: str) -> None:
+        self.problems.append(Problem(place, text))
+
+    def warn(self, place: Place, text: str) -> None:
+        self.problems.append(Problem(place, text, fatal=False))
+
+    def refuse_unknown(self, value: Value, known: Collection[str], where: str) -> None:
+        for name, place in value.keys.items():
+            if name in known:
+                continue
+            if " " in name and value.data[name].data is None:
+                self.problem(place, f"`{name}` stands alone: put a text with a comma between quotation marks")
+            else:
+                self.problem(place, f"{where} has no `{name}`{guessed(name, known)}; it has {', '.join(known)}")
+
+    def mapping(self, value: Value, name: str, example: str) -> dict[str, Value]:
+        """The values below a key; empty where the key is missing."""
+        inner = value.data.get(name) if value.is_mapping else None
+        if inner is None or inner.data is None:
+            return {}
+        if not inner.is_mapping:
+            self.problem(inner.place, f"`{name}` must be a mapping; write `{example}`")
+            return {}
+        found: dict[str, Value] = inner.data
+        return found
+
+    def text_of(self, value: Value, name: str, default: str) -> str:
+        """A text, or anything plain as it is written."""
+        inner = value.data.get(name) if value.is_mapping else None
+        if inner is None:
+            return default
+        if inner.is_mapping or inner.is_list or inner.data is None:
+            self.problem(inner.place, f"`{name}` must be a text")
+            return default
+        if len(inner.raw) > _LONGEST_TEXT:
+            self.problem(inner.place, f"`{name}` has more than {_LONGEST_TEXT:,} characters")
+            return default
+        return str(inner.raw).strip()
+
+    def yes_or_no(self, value: Value, name: str, default: bool) -> bool:
+        inner = value.data.get(name)
+        if inner is None:
+            return default
+        if not isinstance(inner.data, bool):
+            self.problem(inner.place, f"`{name}` must be true or false")
+            return default
+        return inner.data
+
+    def names(self, value: Value, name: str) -> tuple[str, ...]:
+        """A list of texts, or one text."""
+        inner = value.data.get(name)
+        if inner is None:
+            return ()
+        items = inner.data if inner.is_list else [inner]
+        found = []
+        for item in items:
+            if item.is_mapping or item.is_list or item.data is None:
+                self.problem(item.place, f"`{name}` must be a list of names")
+                continue
+            found.append(item.raw)
+        return tuple(found)
+
+    def range_of(self, value: Value) -> tuple[float, float, bool] | None:
+        """Both ends of a range, and whether they are written as whole numbers."""
+        ends = value.data if value.is_list else ()
+        if len(ends) != 2 or not all(end.is_number for end in ends):
+            self.problem(value.place, "`range` must be two numbers; write `range: [1, 5]`")
+            return None
+        low, high = (end.data for end in ends)
+        if not low < high:
+            self.problem(value.place, f"`range` goes from {low:g} to {high:g}; write the lower number first")
+            return None
+        return float(low), float(high), type(low) is int and type(high) is int
+
+    def is_name(self, name: str, place: Place, what: str) -> bool:
+        if name.startswith("model_") and hasattr(BaseModel, name):
+            self.problem(place, f"{what} cannot be called `{name}`: the libraries below use that name")
+            return False
+        if NAME.fullmatch(name):
+            return True
+        self.problem(
+            place, f"{what} is called {name!r:.80}; a name has letters, digits and _ only, and begins with a letter"
+        )
+        return False
+
+
+def is_scalar(value: Value) -> bool:
+    return not value.is_mapping and not value.is_list
