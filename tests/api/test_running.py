@@ -14,7 +14,7 @@ import krino
 from fake_llm import FakeServer
 from krino.engine import sync
 from krino.engine.protocol import Assignment, OpenCase, ReceiveAny
-from krino.runs.session import Tally
+from krino.runs.session import SessionProgress
 from toy_judge import ToyJudge
 
 RECORDS: list[dict[str, Any]] = [
@@ -46,7 +46,7 @@ def test_a_run_of_files_is_finished_with_report_and_table(cases: Path, tmp_path:
     told: list[str] = []
     seen: list[int] = []
 
-    def on_progress(tally: Tally) -> None:
+    def on_progress(tally: SessionProgress) -> None:
         seen.append(tally.seen)
 
     run = krino.run(ToyJudge, cases, into=tmp_path / "r", on_message=told.append, on_progress=on_progress)

@@ -17,10 +17,11 @@ import pytest
 from krino.api import running
 from krino.api.recorded_run import Run
 from krino.api.running import Running, RunSettings
-from krino.api.summing import SummedBeside, sum_up
+from krino.api.summing import SummaryProcess, sum_up
 from krino.engine import sync
 from krino.errors import UsageProblem
 from krino.labellers.factory import labeller_from
+from krino.results.summary import Collected
 from krino.runs.inputs import inputs_of
 from krino.runs.reading import load_run
 from made_runs import failed_row, make_run, row
@@ -65,8 +66,7 @@ def test_two_processes_find_and_write_what_one_does(
 
 def test_slices_and_failed_cases_are_the_same_too(tmp_path: Path) -> None:
     run = load_run(made(tmp_path / "r"))
-    with SummedBeside(run.folder) as process:
-        process.begin(run.found())
+    with SummaryProcess(run.folder) as process:
         found = process.result()
     table = (run.folder / "judgements.parquet").read_bytes()
     assert found is not None
@@ -75,23 +75,28 @@ def test_slices_and_failed_cases_are_the_same_too(tmp_path: Path) -> None:
     assert (run.folder / "judgements.parquet").read_bytes() == table
 
 
-@pytest.mark.parametrize("when", ["before it is told anything", "at work"])
+@pytest.mark.parametrize("when", ["at once", "before its result is read"])
 def test_a_process_that_dies_leaves_the_work_to_this_one(
     judged: tuple[Running, Run], monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
-    class Dying(SummedBeside):
-        def begin(self, found: object) -> None:
-            if when == "at work":
-                os.kill(self._process.pid or 0, signal.SIGSTOP)  # it gets no further
-                super().begin(found)  # type: ignore[arg-type]
-            self._process.kill()
-            self._process.join()
-            if when != "at work":
-                super().begin(found)  # type: ignore[arg-type]
+    class Dying(SummaryProcess):
+        def __init__(self, folder: Path) -> None:
+            super().__init__(folder)
+            if when == "at once":
+                self.die()
+            else:
+                os.kill(self._child.pid, signal.SIGSTOP)  # it gets no further
+
+        def result(self) -> Collected | None:
+            self.die()
+            return super().result()
+
+        def die(self) -> None:
+            self._child.kill()
 
     started, run = judged
     alone = with_files(run, started.finish)
-    monkeypatch.setattr(running, "SummedBeside", Dying)
+    monkeypatch.setattr(running, "SummaryProcess", Dying)
     assert with_files(run, started.finish) == alone
 
 
@@ -108,9 +113,9 @@ def test_where_no_process_may_be_started_this_one_does_all(
 
 
 def test_a_process_that_dies_while_it_says_its_result_has_none(tmp_path: Path) -> None:
-    with SummedBeside(tmp_path) as process:
-        process._pipe.close()
-        process._pipe, theirs = multiprocessing.Pipe()
+    with SummaryProcess(tmp_path) as process:
+        process._child.pipe.close()
+        process._child.pipe, theirs = multiprocessing.Pipe()
         os.write(theirs.fileno(), struct.pack("!i", 1_000) + b"the first bytes of a thousand")
         theirs.close()
         assert process.result() is None
@@ -123,8 +128,7 @@ def test_what_is_wrong_with_the_run_is_told_by_this_process(
     run.journal.write_bytes(b"{}\n")
     with pytest.raises(UsageProblem, match="was begun anew while it was read"):
         started.finish(run)
-    with SummedBeside(run.folder) as process:
-        process.begin(load_run(made(run.folder.parent / "another")).found())
+    with SummaryProcess(run.folder) as process:
         assert process.result() is None
     assert "Traceback" not in capfd.readouterr().err
 
@@ -146,8 +150,7 @@ def endless(run, records):
 summing.sum_up = endless  # in both: a process that is started reads this file too
 if __name__ == "__main__":
     run = load_run(Path(sys.argv[1]))
-    with summing.SummedBeside(run.folder) as process:
-        process.begin(run.found())
+    with summing.SummaryProcess(run.folder) as process:
         process.result()
 """
 

@@ -91,7 +91,7 @@ def test_a_run_that_was_just_written_is_read_once_and_not_searched_for_its_lines
     def searched(*_: Any) -> None:
         raise AssertionError("the journal was searched")
 
-    monkeypatch.setattr("krino.runs.reading.read_journal", searched)
+    monkeypatch.setattr("krino.runs.journal.read_journal", searched)
     run = krino.run(ToyJudge, cases, into=tmp_path / "r")
     monkeypatch.undo()
     table = pq.read_table(run.folder / "judgements.parquet").to_pylist()

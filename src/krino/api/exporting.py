@@ -1,6 +1,6 @@
 """Writes a run for other tools: CSV, Excel, Parquet, JSON lines or OpenTelemetry events.
 
-What writes a format is imported when it is asked for: OpenTelemetry knows traces, and with them a whole judge.
+The writers of formats are imported when they are used: that of OpenTelemetry imports a whole judge.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from krino.writing import writing
 ExportFormat = Literal["csv", "xlsx", "parquet", "jsonl", "otel"]
 ENDINGS: dict[str, ExportFormat] = {f".{name}": name for name in get_args(ExportFormat) if name != "otel"}
 FOR_PEOPLE: tuple[ExportFormat, ...] = ("csv", "xlsx")
-_OWN_FILES = re.compile(r"run\.json|report\.html|(?:judgements|roll|records|stdin(?:-\d+)?)\..*", re.IGNORECASE)
-"""What a run keeps in its folder."""
+_RUN_FILES = re.compile(r"run\.json|report\.html|(?:judgements|roll|records|stdin(?:-\d+)?)\..*", re.IGNORECASE)
+"""Names of the files that a run keeps in its folder."""
 
 
 def export_run(
@@ -36,10 +36,10 @@ def export_run(
     every_column: bool = False,
     inputs: Sequence[str] | None = None,
 ) -> Path:
-    """Write a file that the user names; what stood there stays until the new one is whole."""
+    """Writes a run to a file; an existing file is replaced only once the new one is complete."""
     chosen = format_of(file, to)
     real = Path(os.path.realpath(file))
-    if real.parent == run.folder.resolve() and _OWN_FILES.fullmatch(real.name):
+    if real.parent == run.folder.resolve() and _RUN_FILES.fullmatch(real.name):
         raise UsageProblem(f"{file} is the run's own record; name another file")
     with writing(file) as sink:
         write_run(run, chosen, sink, every_column=every_column, inputs=inputs)
@@ -48,7 +48,7 @@ def export_run(
 
 def format_of(file: Path, to: ExportFormat | None) -> ExportFormat:
     if (chosen := to or ENDINGS.get(file.suffix.lower())) is None:
-        raise UsageProblem(f"{file}: name the format with --to, or let the file end in one of {', '.join(ENDINGS)}")
+        raise UsageProblem(f"{file}: name the format with --to, or a file that ends in one of {', '.join(ENDINGS)}")
     return chosen
 
 
@@ -60,11 +60,11 @@ def write_run(
     every_column: bool = False,
     inputs: Sequence[str] | None = None,
 ) -> None:
-    """One row a case, also for cases that were not judged; `inputs` as in `events_of_run`."""
+    """Writes one row per case, also for cases that were not judged; `inputs` as in `events_of_run`."""
     if to == "otel":
         sink.writelines(line + b"\n" for line in events_of_run(run, inputs))
         return
-    records = run.found().records
+    records = run.judged().records
     if to == "csv":
         from krino.exports.csv_file import write_csv
 
@@ -83,15 +83,17 @@ def write_run(
 
 
 def events_of_run(run: StoredRun, inputs: Sequence[str] | None = None) -> Iterator[bytes]:
-    """OTLP/JSON lines. They name the traces and spans of the cases where these lie in the run's folder, or where
-    `inputs` are the files that the run was made of."""
+    """The run as OTLP/JSON lines.
+
+    They name the traces and spans of the cases if the input is kept in the run's folder, or is given as `inputs`.
+    """
     from krino.exports.otel import label_fields, otel_lines
 
     labels = label_fields(run.manifest.about.fields_schema, run.records)
-    return otel_lines(run.manifest, run.folder.resolve().name, _with_cases(run, inputs), labels)
+    return otel_lines(run.manifest, run.folder.resolve().name, _attach_cases(run, inputs), labels)
 
 
-def _with_cases(run: StoredRun, inputs: Sequence[str] | None) -> Iterable[Mapping[str, Any]]:
+def _attach_cases(run: StoredRun, inputs: Sequence[str] | None) -> Iterable[Mapping[str, Any]]:
     plan = run.manifest.plan
     if not inputs:
         kept = kept_inputs(run.folder, plan.inputs)

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 
 from pydantic import BaseModel
 
+from krino.cases.field_notes import note_misspelt_fields
 from krino.cases.from_python import plain_record, rows_of_frame
 from krino.cases.item import CaseItem, case_id
 from krino.cases.mapping import FieldMissing, field_map
 from krino.cases.reader import optional_targets, other_names
 from krino.cases.splitting import split_items
-from krino.cases.watching import looked_for_slips
 from krino.contract import AnyJudge, Judge, Judgement, Labeller, VerdictT
-from krino.contract.class_checks import make_judge, refuse_faulty
 from krino.contract.code_limit import CASE_SECONDS, seconds_of
+from krino.contract.judge_checks import make_judge, refuse_faulty
 from krino.engine import sync
 from krino.engine.case import judge_item
 from krino.engine.pool import LocalPool
@@ -27,7 +27,6 @@ from krino.engine.rehearsal import rehearse, rehearsed
 from krino.errors import UsageProblem
 from krino.judges.registry import find_namesake, load_judge
 from krino.labellers.factory import labeller_from
-from krino.text.guessing import guessed
 
 if TYPE_CHECKING:
     from krino.judges.citation.verdict import CitationVerdict
@@ -38,22 +37,22 @@ Case = Mapping[str, Any]
 AnyKindOfJudge = str | AnyJudge | type[AnyJudge]
 JudgeOf = Judge[Any, Any, Any, VerdictT, Any] | type[Judge[Any, Any, Any, VerdictT, Any]]
 """A judge whose verdicts have a known type, or its class."""
-_WINDOW = 4  # cases in memory for each one that is being judged, so that a slow case holds nobody up
+_WINDOW = 4  # cases in memory for each one being judged, so that a slow case does not delay the others
 
 
 class Settings(TypedDict, total=False):
-    """What can be set for judging."""
+    """The keywords of `judge`, `judge_many` and their asynchronous forms, for their overloads."""
 
     labeller: str | Labeller
     """`local` (the default), a model's name, `a,b,c` for a jury, or a labeller made before."""
     options: Mapping[str, Any] | None
     """Options of the judge."""
     prompt: str | None
-    """What a labeller is told, instead of the judge's own prompt."""
+    """A prompt to use instead of the judge's own."""
     case_timeout: float
     """Seconds that the judge's code may take for a case (300); 0: no limit."""
     mapping: Mapping[str, str] | None
-    """Fields of the cases that have other names there, as `--map`: `{"question": "query"}`."""
+    """Fields with other names in the cases, as `--map`: `{"question": "query"}`."""
 
 
 @overload
@@ -70,14 +69,22 @@ async def ajudge(
 async def ajudge(judge: JudgeOf[VerdictT], case: Case, **settings: Unpack[Settings]) -> Judgement[VerdictT]: ...
 @overload
 async def ajudge(judge: str, case: Case, **settings: Unpack[Settings]) -> Judgement[Any]: ...
-async def ajudge(judge: AnyKindOfJudge, case: Case, **settings: Unpack[Settings]) -> Judgement[Any]:
-    """Judge one case; `Settings` says what can be set."""
-    _refuse_unknown(settings)
-    ready = ready_judge(judge, settings.get("options"), settings.get("prompt"))
-    (item,) = looked_for_slips(_mapped(iter([as_item(0, case)]), ready, settings.get("mapping")), ready, _warn)
-    seconds = seconds_of(settings.get("case_timeout", CASE_SECONDS))
+async def ajudge(
+    judge: AnyKindOfJudge,
+    case: Case,
+    *,
+    labeller: str | Labeller = "local",
+    options: Mapping[str, Any] | None = None,
+    prompt: str | None = None,
+    case_timeout: float = CASE_SECONDS,
+    mapping: Mapping[str, str] | None = None,
+) -> Judgement[Any]:
+    """Judge one case inside a running event loop; the arguments are those of `krino.judge`."""
+    ready = ready_judge(judge, options, prompt)
+    (item,) = note_misspelt_fields(_apply_mapping(iter([make_item(0, case)]), ready, mapping), ready, _warn)
+    seconds = seconds_of(case_timeout)
     rehearse(ready, item, seconds)
-    async with closing_ours(settings.get("labeller", "local")) as chosen:
+    async with open_labeller(labeller) as chosen:
         return await judge_item(ready, chosen, item, seconds=seconds)
 
 
@@ -91,16 +98,41 @@ def judge(judge: Literal["efficiency"], case: Case, **settings: Unpack[Settings]
 def judge(judge: JudgeOf[VerdictT], case: Case, **settings: Unpack[Settings]) -> Judgement[VerdictT]: ...
 @overload
 def judge(judge: str, case: Case, **settings: Unpack[Settings]) -> Judgement[Any]: ...
-def judge(judge: AnyKindOfJudge, case: Case, **settings: Unpack[Settings]) -> Judgement[Any]:
-    """Judge one case from ordinary code, also where an event loop is running (a notebook).
+def judge(
+    judge: AnyKindOfJudge,
+    case: Case,
+    *,
+    labeller: str | Labeller = "local",
+    options: Mapping[str, Any] | None = None,
+    prompt: str | None = None,
+    case_timeout: float = CASE_SECONDS,
+    mapping: Mapping[str, str] | None = None,
+) -> Judgement[Any]:
+    """Judge one case. Works in plain code and where an event loop is running (a notebook).
 
-    `labeller`: `local` (the default), a model's name, or a labeller made before; `options` of the judge; `prompt`: what
-    a labeller is told, instead of the judge's own; `mapping`: fields under other names, `{"question": "query"}`. The
-    case is a mapping of fields, or a pydantic model of them. The verdict is `judgement.verdict`, a dict, or typed
-    `judgement.typed_verdict`, which raises `NotJudged` where there is none.
+    Args:
+        judge: a judge's name (`rag`, `module:Class`, `file.py:Class`), its class, or a judge.
+        case: the fields of the case, as a mapping or a pydantic model.
+        labeller: `local` (embedded), a model's name, `a,b,c` for a jury, or a labeller.
+        options: options of the judge.
+        prompt: the prompt to use instead of the judge's own.
+        case_timeout: seconds that the judge's code may take for the case; 0: no limit.
+        mapping: fields that have other names in the case, as `{"question": "query"}`.
+
+    The verdict is `judgement.verdict`, a dict, or `judgement.typed_verdict`, which raises `NotJudged` if there is none.
     """
-    sync.remember(settings.get("labeller"))
-    return sync.run(ajudge(judge, case, **settings))
+    sync.remember(labeller)
+    return sync.run(
+        ajudge(
+            judge,
+            case,
+            labeller=labeller,
+            options=options,
+            prompt=prompt,
+            case_timeout=case_timeout,
+            mapping=mapping,
+        )
+    )
 
 
 @overload
@@ -124,11 +156,19 @@ def ajudge_many(
     judge: str, cases: Iterable[Case], **settings: Unpack[Settings]
 ) -> AsyncGenerator[Judgement[Any], None]: ...
 async def ajudge_many(
-    judge: AnyKindOfJudge, cases: Iterable[Case], **settings: Unpack[Settings]
+    judge: AnyKindOfJudge,
+    cases: Iterable[Case],
+    *,
+    labeller: str | Labeller = "local",
+    options: Mapping[str, Any] | None = None,
+    prompt: str | None = None,
+    case_timeout: float = CASE_SECONDS,
+    mapping: Mapping[str, str] | None = None,
 ) -> AsyncGenerator[Judgement[Any], None]:
-    """Judge many cases at a time; judgements come in the order of the cases, memory stays flat.
+    """Judge many cases inside a running event loop; the arguments are those of `krino.judge`.
 
-    A record that holds several cases (an export with several traces) gives a judgement for each of them.
+    Judgements come in the order of the cases, and memory stays flat. A record that holds several cases (an export with
+    several traces) gives a judgement for each of them.
     """
     rows = rows_of_frame(cases)
     if rows is None and (isinstance(cases, str | bytes | Mapping | BaseModel) or not isinstance(cases, Iterable)):
@@ -136,13 +176,12 @@ async def ajudge_many(
             f"cases must be an iterable of mappings, not a {type(cases).__name__}; "
             "for one case use krino.judge, for files krino.run or the command `krino judge`"
         )
-    _refuse_unknown(settings)
-    ready = ready_judge(judge, settings.get("options"), settings.get("prompt"))
-    seconds = seconds_of(settings.get("case_timeout", CASE_SECONDS))
-    taken = (as_item(index, case) for index, case in enumerate(cases if rows is None else rows))
-    given = split_items(_mapped(taken, ready, settings.get("mapping"), many=True), ready)
-    items = looked_for_slips(given, ready, _warn)  # of the cases as they are judged: a judge may read what holds them
-    async with closing_ours(settings.get("labeller", "local")) as chosen:
+    ready = ready_judge(judge, options, prompt)
+    seconds = seconds_of(case_timeout)
+    taken = (make_item(index, case) for index, case in enumerate(cases if rows is None else rows))
+    given = split_items(_apply_mapping(taken, ready, mapping, many=True), ready)
+    items = note_misspelt_fields(given, ready, _warn)  # after splitting: a judge may read what holds cases
+    async with open_labeller(labeller) as chosen:
         window = _WINDOW * chosen.workers
         work = Assignment(ready, chosen, case_seconds=seconds)
         stream = judged_in_order(LocalPool(), work, rehearsed(items, ready, seconds), window)
@@ -169,30 +208,45 @@ def judge_many(
 ) -> Iterator[Judgement[VerdictT]]: ...
 @overload
 def judge_many(judge: str, cases: Iterable[Case], **settings: Unpack[Settings]) -> Iterator[Judgement[Any]]: ...
-def judge_many(judge: AnyKindOfJudge, cases: Iterable[Case], **settings: Unpack[Settings]) -> Iterator[Judgement[Any]]:
-    """The same as an ordinary iterator."""
-    sync.remember(settings.get("labeller"))
-    return sync.pull(ajudge_many(judge, cases, **settings))
+def judge_many(
+    judge: AnyKindOfJudge,
+    cases: Iterable[Case],
+    *,
+    labeller: str | Labeller = "local",
+    options: Mapping[str, Any] | None = None,
+    prompt: str | None = None,
+    case_timeout: float = CASE_SECONDS,
+    mapping: Mapping[str, str] | None = None,
+) -> Iterator[Judgement[Any]]:
+    """Judge many cases at a time, in constant memory; judgements come in the order of the cases.
+
+    The arguments are those of `krino.judge`. A record that holds several cases (an export with several traces) gives a
+    judgement for each of them.
+    """
+    sync.remember(labeller)
+    return sync.pull(
+        ajudge_many(
+            judge,
+            cases,
+            labeller=labeller,
+            options=options,
+            prompt=prompt,
+            case_timeout=case_timeout,
+            mapping=mapping,
+        )
+    )
 
 
 # --- inside ----------------------------------------------------------------------------------------
 
 
-def _refuse_unknown(settings: Mapping[str, Any]) -> None:
-    """A misspelt setting would leave the judging to another labeller than was meant, and nobody would know."""
-    known = Settings.__annotations__
-    if unknown := sorted(settings.keys() - known.keys()):
-        guess = guessed(unknown[0], known)
-        raise TypeError(f"{unknown[0]!r} is not a setting of judging{guess}; there are {', '.join(known)}")
-
-
-def _warn(told: str) -> None:
-    """A misspelt field leaves a case without it, and a score that looks like any other."""
-    warnings.warn_explicit(told, UserWarning, "krino", 1)  # no line of the caller's is known here
+def _warn(message: str) -> None:
+    """Warns of a misspelt field, whose case would otherwise get a score like any other."""
+    warnings.warn_explicit(message, UserWarning, "krino", 1)  # the caller's line is not known here
 
 
 def ready_judge(judge: AnyKindOfJudge, options: Mapping[str, Any] | None, prompt: str | None) -> AnyJudge:
-    """The judge that a name, a class or a judge with other settings means."""
+    """The judge for a name, a class or a judge, with these options and prompt."""
     if isinstance(judge, type) and issubclass(judge, Judge):
         return make_judge(judge, options, prompt, find_namesake)
     if isinstance(judge, Judge):
@@ -205,8 +259,8 @@ def ready_judge(judge: AnyKindOfJudge, options: Mapping[str, Any] | None, prompt
     return load_judge(judge, options, prompt)
 
 
-def as_item(index: int, case: Any) -> CaseItem:
-    """A case that was handed over as the engine takes it; its id, or else its number, names it."""
+def make_item(index: int, case: Any) -> CaseItem:
+    """Wraps a case for the engine; its name is its id, or else its number."""
     try:
         record = plain_record(case, f"case {index + 1}")
     except UsageProblem as problem:
@@ -215,10 +269,10 @@ def as_item(index: int, case: Any) -> CaseItem:
     return CaseItem(index, str(name) if name not in (None, "") else str(index + 1), record)
 
 
-def _mapped(
+def _apply_mapping(
     items: Iterator[CaseItem], judge: AnyJudge, mapping: Mapping[str, str] | None, *, many: bool = False
 ) -> Iterator[CaseItem]:
-    """The items with their fields mapped. Of many, which come one by one, an optional field may be absent in some."""
+    """Maps the fields of the items. `many`: optional fields may be missing in some of them."""
     fields = field_map(mapping)
     if fields is None:
         yield from items
@@ -242,8 +296,8 @@ def _mapped(
 
 
 @contextlib.asynccontextmanager
-async def closing_ours(labeller: str | Labeller) -> AsyncIterator[Labeller]:
-    """A labeller made here is closed here; one that was handed in belongs to the caller."""
+async def open_labeller(labeller: str | Labeller) -> AsyncIterator[Labeller]:
+    """Yields the labeller, and closes it afterwards if it was made here and not given by the caller."""
     chosen = labeller_from(labeller)
     try:
         yield chosen

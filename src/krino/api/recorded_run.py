@@ -1,9 +1,9 @@
-"""A run that is there, from Python: everything that the commands say of a run hangs on it."""
+"""A recorded run in Python: everything that the commands show about a run, as methods."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -21,8 +21,8 @@ from krino.render.comparison import comparison_blocks
 from krino.render.report import write_report
 from krino.render.summary import summary_blocks
 from krino.render.terminal import to_text
-from krino.results.agreement.agree import agree as hold_against
-from krino.results.agreement.labels import Labels
+from krino.results.agreement.agree import agree as compare_with_labels
+from krino.results.agreement.labels import Labels, labels_from_rows, read_labels
 from krino.results.agreement.result import Agreement as Agreement
 from krino.results.comparison.compare import SHOWN
 from krino.results.comparison.compare import compare as compare_folders
@@ -31,7 +31,7 @@ from krino.results.explanations import DEFAULT_WORST
 from krino.results.formatting import format_count, format_outcomes, judge_name, run_labeller_name
 from krino.results.gates.gate import Gate, check_run
 from krino.results.gates.result import GateResult
-from krino.results.gates.rules import Kind, Rule, parse_table
+from krino.results.gates.rules import Kind, Rule, parse_table, parse_warnings
 from krino.results.slices import SliceTable, parse_columns, slice_by
 from krino.results.summary import Summary, collect
 from krino.results.worst_cases import WorstCases, rank_worst
@@ -41,7 +41,7 @@ from krino.stats.confidence_intervals import FEW
 from krino.text.clean import clean_line
 
 Rules = Mapping[str, float | str]
-"""What is limited, and to what: `{"faithfulness": 0.8, "failed": "1%"}`, as `--min` and `--max` take it."""
+"""Limits: `{"faithfulness": 0.8, "failed": "1%"}`, as `--min` and `--max` take them."""
 AnyRun = str | PathLike[str] | reading.StoredRun
 Rows = list[dict[str, Any]]
 Labelled = str | PathLike[str] | Labels | Iterable[Mapping[str, Any]]
@@ -49,13 +49,13 @@ Labelled = str | PathLike[str] | Labels | Iterable[Mapping[str, Any]]
 
 @dataclass(frozen=True, slots=True)
 class Run(reading.StoredRun):
-    """A run on disk, finished or not: iterate over its judgements, look one up by its case's id, or ask for more."""
+    """A run on disk, finished or not. Iterate over its judgements, or look one up by its case's id."""
 
     gated: GateResult | None = None
-    """What the gate found that `krino.run` was given."""
+    """The result of the gate that was given to `krino.run`."""
 
     def summary(self) -> Summary:
-        """Counts, scores with intervals, labels, findings, what it cost."""
+        """Counts, scores with intervals, labels, findings and cost."""
         return collect(self.records(), schema=self.manifest.about.fields_schema).summary
 
     def slices(self, by: str) -> list[SliceTable]:
@@ -63,30 +63,30 @@ class Run(reading.StoredRun):
         return slice_by(self.records(), parse_columns(by), self.manifest.about.fields_schema)
 
     def worst(self, most: int = DEFAULT_WORST, by: str | None = None) -> WorstCases[Judgement]:
-        """The worst cases, those that were not judged apart. `by`: `faithfulness`, `seconds:high` or `match:exact`."""
-        found = rank_worst(self.found().records, most, by, self.manifest.about.fields_schema)
+        """The worst cases, and those that were not judged. `by`: `faithfulness`, `seconds:high` or `match:exact`."""
+        found = rank_worst(self.judged().records, most, by, self.manifest.about.fields_schema)
         judged: list[Judgement] = [Judgement.model_validate(record) for record in found.judged]
         not_judged: list[Judgement] = [Judgement.model_validate(record) for record in found.not_judged]
         return WorstCases(found.order, judged, found.ranked, found.nulls, not_judged, found.all_not_judged)
 
     def frame(self, kind: FrameKind = "pandas") -> Any:
-        """One row a case, as a data frame of pandas, polars or Arrow."""
+        """One row per case, as a data frame of pandas, polars or Arrow."""
         return frame(self, kind)
 
     def report(self) -> Path:
-        """Write `report.html` into the folder again, without the cases: those are shown by the report of the run."""
+        """Writes `report.html` again, without the cases: only the original report of a run shows them."""
         return write_report(self.folder, self.manifest, self.records(), our_judge(self.manifest.plan.judge["name"]))
 
     def agree(self, labels: Labelled, **settings: Any) -> Agreement:
-        """Hold the run against the labels of people: rows, a file, or a workbench; `settings` as in `krino.agree`."""
+        """Compares the run with people's labels: rows, a file, or a workbench; `settings` as in `krino.agree`."""
         return agree(self.folder, labels, **settings)
 
     def compare(self, other: AnyRun, *, shown: int = SHOWN, cluster: str | None = None) -> Comparison:
-        """This run against `other`, case by case: differences are this one less the other."""
+        """Compares this run with `other`, case by case: differences are this one minus the other."""
         return compare(other, self, shown=shown, cluster=cluster)
 
     def gate(self, gate: Gate | None = None, **rules: Any) -> GateResult:
-        """Hold the run against rules: a `Gate`, or what `krino.gate_rules` takes."""
+        """Checks the run against rules: a `Gate`, or the arguments of `krino.gate_rules`."""
         if gate is not None and rules:
             raise UsageProblem("gate: give a Gate, or the rules, not both")
         return check_run(self.folder, gate or gate_rules(**rules))
@@ -99,7 +99,7 @@ class Run(reading.StoredRun):
         every_column: bool = False,
         inputs: Sequence[str] | None = None,
     ) -> Path:
-        """Write the run for other tools; `to` is what the name ends in (csv, xlsx, parquet, jsonl), or otel.
+        """Writes the run for other tools; `to`: csv, xlsx, parquet, jsonl (by default the ending of the name) or otel.
 
         `every_column`: in CSV and Excel, also those for machines. `inputs`: for otel, the files that the run was made
         of, so that events point at the traces that its cases name.
@@ -127,7 +127,7 @@ class Run(reading.StoredRun):
 
 
 def load_run(folder: AnyRun) -> Run:
-    """The run in a folder that `krino.run` or `krino judge` has written."""
+    """Loads a run from the folder that `krino.run` or `krino judge` wrote."""
     if isinstance(folder, Run):
         return folder
     found = folder if isinstance(folder, reading.StoredRun) else reading.load_run(folder)
@@ -146,7 +146,7 @@ Comparison.draw_with(
 
 
 def is_workbench(labels: object) -> bool:
-    """Whether what was given for labels is a workbench (a folder, a file of SQLite, an address), and no other file."""
+    """Are the labels a workbench (its folder, SQLite file or database address) and not another file?"""
     if not isinstance(labels, str | PathLike):
         return False
     path = Path(labels)
@@ -154,7 +154,7 @@ def is_workbench(labels: object) -> bool:
 
 
 def labels_from(workbench: str | PathLike[str], run: str | PathLike[str], depth: str = "both") -> Rows:
-    """What people said of the cases of a run, one row a case and rater, as `agree` takes it."""
+    """People's labels of the cases of a run from a workbench, one row per case and rater."""
     try:
         from krino.people.rows import drop_provenance, load_rows
     except ModuleNotFoundError as missing:
@@ -174,20 +174,20 @@ def agree(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> Agreement:
-    """How far judgements (or a run) agree with labels of people: rows, a file of them, or a workbench.
+    """Measures how far judgements (or a run) agree with people's labels: rows, a file of them, or a workbench.
 
     A workbench is named by its folder of runs, its `labels.sqlite` or the address of its database; for a run only.
-    `fields`: only these; `confidence`: which field of the verdict each confidence is about, where the names do not
-    tell; `cluster`: a column of the labels or the metadata whose cases the bootstrap draws together; `values`: what
-    words of the labels stand for, as {"good": 1, "bad": 0}, or of one field {"faithfulness": {"good": 1, "bad": 0}}.
-    Judgements are gone through twice, the second time for reasons, so that an iterator is kept in memory.
+    `fields`: only these. `confidence`: the field that each confidence is about, if the names do not show it. `cluster`:
+    a column of the labels or metadata whose cases the bootstrap draws together. `values`: values for words of the
+    labels, as {"good": 1, "bad": 0}, or for one field {"faithfulness": {"good": 1, "bad": 0}}. Judgements are read
+    twice, the second time for reasons, so an iterator is kept in memory.
     """
     given = judgements.folder if isinstance(judgements, reading.StoredRun) else judgements
     if is_workbench(labels):
         if not isinstance(given, str | PathLike):
             raise UsageProblem("labels of a workbench belong to a run: give the run, not its judgements")
         labels = labels_from(labels, given)  # type: ignore[arg-type]
-    return hold_against(
+    return compare_with_labels(
         given,
         labels,
         fields=fields,
@@ -201,9 +201,9 @@ def agree(
 
 
 def compare(a: AnyRun, b: AnyRun, *, shown: int = SHOWN, cluster: str | None = None) -> Comparison:
-    """Run B against run A, case by case, matched by id: differences are B less A.
+    """Compares run B with run A, case by case, matched by id: differences are B minus A.
 
-    `shown`: ids named for each kind of change. `cluster`: a column of metadata whose cases hang together.
+    `shown`: ids named for each kind of change. `cluster`: a column of metadata whose cases belong together.
     """
     return compare_folders(load_run(a).folder, load_run(b).folder, shown=shown, cluster=cluster)
 
@@ -219,25 +219,36 @@ def gate_rules(
     point: bool = False,
     few: int = FEW,
     worst: int = DEFAULT_WORST,
+    warn: Sequence[str] = (),
+    labels: str | PathLike[str] | Iterable[Mapping[str, Any]] | None = None,
 ) -> Gate:
-    """Rules for `krino.run(gate=...)` and `Run.gate`, as `krino gate` takes them.
+    """Makes rules for `krino.run(gate=...)` and `Run.gate`, as `krino gate` takes them.
 
     `min={"faithfulness": 0.8, "pass": "90%"}`, `max={"failed": "1%", "errors:X": "2%"}`; `may_fall` and `may_rise` say
     how much less or more than in `not_worse_than`, another run over the same cases. `by`: in every slice too. `point`:
-    hold the value itself against the limit, not the worse end of its interval. `few`: slices with fewer cases are
-    shown, not gated. `worst`: cases named for each broken rule.
+    compare the value itself with the limit, not the worse end of its interval. `few`: slices with fewer cases are
+    shown, not gated. `worst`: cases named for each broken rule. `warn`: rules that only warn, as
+    `["min faithfulness=0.9"]`. `labels`: rows or a file of labels; rules must hold for the true rates
+    (`krino.true_rate`).
     """
     tables: dict[Kind, Rules | None] = {"min": min, "max": max, "may_fall": may_fall, "may_rise": may_rise}
     rules = [rule for kind, table in tables.items() for rule in parse_table(kind, table or {}, kind)]
+    rules += parse_warnings(warn, "warn")
     base = None if not_worse_than is None else load_run(not_worse_than).folder
-    return made_gate(rules, base, by=by, point=point, few=few, worst=worst)
+    gate = make_gate(rules, base, by=by, point=point, few=few, worst=worst)
+    if labels is None:
+        return gate
+    given = read_labels(labels) if isinstance(labels, str | PathLike) else labels_from_rows(labels)
+    return replace(gate, labels=given)
 
 
-def made_gate(rules: Sequence[Rule], base: Path | None, *, by: str | None, point: bool, few: int, worst: int) -> Gate:
-    """A gate whose rules and run to compare with belong together."""
+def make_gate(rules: Sequence[Rule], base: Path | None, *, by: str | None, point: bool, few: int, worst: int) -> Gate:
+    """Makes a gate; refuses rules about changes without a run to compare with, and the reverse."""
     paired = any(rule.compares_runs for rule in rules)
     if base is None and paired:
-        raise UsageProblem("--may-fall and --may-rise compare with another run: name it with --not-worse-than RUN")
+        raise UsageProblem(
+            "--may-fall, --may-rise and FIELD:OLD:to:NEW compare with another run: name it with --not-worse-than RUN"
+        )
     if base is not None and not paired:
         raise UsageProblem(
             f"--not-worse-than {base}: say what may change and by how much, as --may-fall faithfulness=0.02"

@@ -1,6 +1,6 @@
-"""The run as a use case: judge cases into a folder, sum them up, write the report, and give the run back.
+"""Runs a judge over many cases: judges them into a folder, sums them up and writes the report.
 
-`krino judge`, `krino resettle` and `krino demo` call what stands here; `run` and `resettle` are the same from Python.
+`krino judge`, `krino resettle` and `krino demo` use this module; `run` and `resettle` are the same from Python.
 """
 
 from __future__ import annotations
@@ -16,43 +16,49 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from krino.api.judging import AnyKindOfJudge, closing_ours, ready_judge
+from krino.api.judging import AnyKindOfJudge, open_labeller, ready_judge
 from krino.api.recorded_run import Run, load_run
-from krino.api.summing import LARGE_RUN, SummedBeside, sum_up
+from krino.api.summing import LARGE_RUN, SummaryProcess, sum_up
 from krino.cases import CaseItem, read_cases
+from krino.cases.field_notes import note_odd_fields
+from krino.cases.formats.shard import heads_of
 from krino.cases.item import as_text
-from krino.cases.origin import Format, left_unread
-from krino.cases.shard import heads_of
-from krino.cases.watching import watched
+from krino.cases.origin import Format, list_ignored_files
 from krino.contract import AnyJudge, Forecast, Judgement, Labeller, Task
 from krino.contract.code_limit import CASE_SECONDS, CodeLimit, seconds_of
 from krino.engine import sync
 from krino.engine.case import input_hash, open_questions
-from krino.engine.crew import DIED
 from krino.engine.pool import LocalPool
 from krino.engine.protocol import Assignment, Engine, Finished, Returned, opened
-from krino.engine.rehearsal import lacks_labeller, refuse_without_labeller, rehearse_first, rehearsed
-from krino.engine.rehearsal_process import goes_to_workers, rehearse_apart
+from krino.engine.rehearsal import (
+    goes_to_workers,
+    lacks_labeller,
+    refuse_without_labeller,
+    rehearse_apart,
+    rehearse_first,
+    rehearsed,
+)
+from krino.engine.worker_pool import DIED
 from krino.errors import RunStopped, UsageProblem
-from krino.judges.registry import OURS, address_of
+from krino.judges.registry import address_of, is_ours
 from krino.labellers.factory import labeller_from
 from krino.labellers.replay import PanelReplay, Unasked
 from krino.render.report import REPORT, Report
 from krino.results.gates.gate import Gate, check_run
 from krino.results.gates.validate import refuse_for_judge
 from krino.results.summary import Summary, collect
-from krino.runs.contents import Contents
 from krino.runs.folder import RunLocation, find_location, trying, was_killed
+from krino.runs.index import JournalIndex
 from krino.runs.inputs import CasesBeside, Inputs, Source, identify_by, inputs_of, kept_inputs, opened_once
 from krino.runs.manifest import Manifest, Plan, in_part
 from krino.runs.reading import RecordedLabels
-from krino.runs.session import CaseSource, Session, Tally
+from krino.runs.session import CaseSource, Session, SessionProgress
 from krino.text.clean import clean_line
 from krino.writing import is_full, unwritten
 
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 Conduct = Callable[[Session, CaseSource], Awaitable[Manifest]]
-"""Carries a session out; a command shows progress and listens to signals meanwhile."""
+"""Runs a session; that of a command also shows progress and handles signals."""
 
 
 def run(
@@ -69,22 +75,27 @@ def run(
     fresh: bool = False,
     case_timeout: float = CASE_SECONDS,
     gate: Gate | None = None,
-    on_progress: Callable[[Tally], None] | None = None,
-    on_message: Tell | None = None,
+    on_progress: Callable[[SessionProgress], None] | None = None,
+    on_message: Notify | None = None,
     engine: Callable[[], Engine] = LocalPool,
 ) -> Run:
-    """Judge the cases of `source` into a run folder, as `krino judge` does, and give the run.
+    """Judges the cases of `source` into a run folder, as `krino judge` does, and returns the run.
 
-    `source`: a path or several (files, folders, `-` for stdin), or an iterable of records. `into` is the run's folder
-    (by default one of its own below `runs/`): called again with the same arguments, the run continues where it
-    stopped. `mapping` and `split` as `--map` and `--split`: `{"question": "query"}`, `{"context": "|||"}`. `fresh`
-    judges anew what the folder holds. `case_timeout`: seconds that the judge's code may take for a case, the wait for a
-    model not counted (0: no limit). `gate`: rules (`krino.gate_rules`) that are checked before anything is paid, and
-    held against the run in the end: `run.gated`. `on_progress` is called after every judgement, `on_message` with what
-    the command would say about the input and the folder. `engine` makes what judges the cases (`engine.protocol`).
+    Args:
+        judge: as in `krino.judge`; so are `labeller`, `options` and `prompt`.
+        source: a path or several (files, folders, `-` for stdin), or an iterable of records.
+        into: the run's folder, by default one of its own below `runs/`. Called again with the same arguments, the run
+            continues where it stopped.
+        mapping, split: as `--map` and `--split`: `{"question": "query"}`, `{"context": "|||"}`.
+        fresh: judge again what the folder contains.
+        case_timeout: seconds that the judge's code may take for a case, waits for a model not counted; 0: no limit.
+        gate: rules (`krino.gate_rules`), validated before anything is paid and checked at the end: `run.gated`.
+        on_progress: called after every judgement.
+        on_message: called with the command's messages about the input and the folder.
+        engine: makes what judges the cases (`engine.protocol`).
 
-    A run that was stopped (a spent budget, a dead endpoint) is given back unfinished: `run.manifest.state` and
-    `run.manifest.stop_reason` say so, and no gate lets it pass.
+    A run that was stopped (budget spent, endpoint down) is returned unfinished: `run.manifest.state` and
+    `run.manifest.stop_reason` say so, and no gate passes it.
     """
     sync.remember(labeller)
     ready = ready_judge(judge, options, prompt)
@@ -94,15 +105,15 @@ def run(
     folder, seconds = None if into is None else Path(into), seconds_of(case_timeout)
     settings = RunSettings(folder, None, format, mapping or {}, split or {}, fresh, case_seconds=seconds)
 
-    async def carried_out() -> Run:
-        async with closing_ours(labeller) as chosen:
+    async def judge_all() -> Run:
+        async with open_labeller(labeller) as chosen:
             with inputs_of(source) as inputs:
                 running = Running(ready, address, chosen, inputs, settings, on_message, on_progress, engine)
                 judged = await running.carry_out()
         await asyncio.to_thread(running.finish, judged)
         return judged if gate is None else replace(judged, gated=check_run(judged.folder, gate))
 
-    return sync.run(carried_out())
+    return sync.run(judge_all())
 
 
 def resettle(
@@ -113,15 +124,15 @@ def resettle(
     options: Mapping[str, Any] | None = None,
     judge: AnyKindOfJudge | None = None,
 ) -> Run:
-    """Apply the judge's present rules (and `options`) to the labels of a run, into a new one. Nobody is asked.
+    """Applies the judge's present rules (and `options`) to the labels of a run, into a new run. No model is asked.
 
     The run may come from someone else: no judge is loaded and no file is opened only because the run names it. So
     `source` names the files that it was made of (stdin and records are kept in its folder), and `judge` its judge, if
-    that is none of Krino's own.
+    that is not one of Krino's own.
     """
     known = run if isinstance(run, Run) else load_run(run)
     named = None if into is None else Path(into)
-    with resettling(known, source, into=named, options=options, judge=judge) as running:
+    with prepare_resettling(known, source, into=named, options=options, judge=judge) as running:
         settled = sync.run(running.carry_out())
     running.finish(settled)
     return settled
@@ -138,19 +149,19 @@ def estimate(
     split: Mapping[str, str] | None = None,
     format: Format = "auto",  # noqa: A002
 ) -> Estimate:
-    """What a run would call and cost, as `krino judge --dry-run` says it. Nobody is asked."""
+    """Estimates the calls and the cost of a run, as `krino judge --dry-run` does. No model is asked."""
     ready = ready_judge(judge, options, prompt)
     settings = RunSettings(format=format, mapping=mapping or {}, split=split or {})
     with inputs_of(source) as inputs:
         return Running(ready, ready.name, labeller_from(labeller), inputs, settings).estimate()
 
 
-# --- a run on its way ------------------------------------------------------------------------------
+# --- a run in progress ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """Where a run goes and how its cases are read."""
+    """Where a run is written and how its cases are read."""
 
     into: Path | None = None
     base: Path | None = None
@@ -160,31 +171,31 @@ class RunSettings:
     split: Mapping[str, str] = field(default_factory=dict)
     fresh: bool = False
     again: bool = False
-    """Judge every case again, yet only in a folder that is this run's own: no other run is ever overwritten."""
+    """Judge every case again, but only in this run's own folder: no other run is overwritten."""
     case_seconds: float = CASE_SECONDS
-    """What the judge's code may take for a case; 0: no limit."""
+    """Seconds that the judge's code may take for a case; 0: no limit."""
     may_kill: bool = False
-    """Whether a case may kill its process: none is tried in this one. For engines that have others."""
+    """May a case kill its process? Then none is tried in this one. For engines with other processes."""
 
 
 @dataclass(slots=True)
 class Running:
-    """A judge, a labeller and inputs on their way to being a run. The labeller belongs to the caller."""
+    """A run in progress: judge, labeller, inputs and settings. The caller closes the labeller."""
 
     judge: AnyJudge
     address: str
     labeller: Labeller
     inputs: Inputs
     settings: RunSettings = field(default_factory=RunSettings)
-    tell: Tell | None = None
-    on_progress: Callable[[Tally], None] | None = None
+    notify: Notify | None = None
+    on_progress: Callable[[SessionProgress], None] | None = None
     make_engine: Callable[[], Engine] = LocalPool
     cores: int = 1
-    """That finishing may use. Only a command is sure to be a program that can be started a second time."""
+    """Cores that finishing may use. Only a command can safely start its program a second time."""
     stopped: RunStopped | None = None
-    """What ended the run before its cases did, if that was no interruption."""
-    _lines: Contents | None = None
-    """Where the lines of the journal begin, from the session that wrote them."""
+    """Why the run stopped before the end of the cases, if it was not interrupted."""
+    _index: JournalIndex | None = None
+    """Of the journal, from the session that wrote it."""
 
     def plan(self) -> Plan:
         plan = Plan(
@@ -198,16 +209,17 @@ class Running:
         return in_part(plan, heads) if (heads := heads_of(self.inputs.paths, self.inputs.files)) else plan
 
     def estimate(self) -> Estimate:
-        """What asking about the cases would take. Studies every case; asks nobody, and refuses what a run would refuse
-        for having nobody to ask."""
+        """Estimates calls and cost. Studies every case but asks no model; refuses a missing labeller as a run would."""
         found = Estimate()
-        for item in self._watched(self.cases()):
-            self._add_outlook(item, found)
+        for item in self._watch_fields(self.cases()):
+            self._add_forecast(item, found)
         return found
 
     async def estimate_safely(self, engine: Engine) -> Estimate:
-        """The same where a case may kill whoever studies it: workers try each case first, and one that kills them
-        cannot be judged. It is studied twice then, so this is for judges that are not known to be safe."""
+        """Estimates for a judge that is not known to be safe: workers study each case first.
+
+        A case that kills its worker cannot be judged. Every case is studied twice.
+        """
         found = Estimate()
 
         async def receive(cases: Sequence[tuple[Returned, Finished | None]]) -> None:
@@ -215,29 +227,29 @@ class Running:
                 if isinstance(judgement, Judgement) and judgement.error == DIED:
                     found.add("cannot_be_judged", Forecast())
                 else:
-                    self._add_outlook(case.item, found)
+                    self._add_forecast(case.item, found)
 
-        cases = opened(self._watched(self.cases()), lambda item, digest: True, self.judge)
+        cases = opened(self._watch_fields(self.cases()), lambda item, digest: True, self.judge)
         await engine.run(
             Assignment(self.judge, Unasked(), case_seconds=self.settings.case_seconds, may_kill=True), cases, receive
         )
         return found
 
-    def _add_outlook(self, item: CaseItem, found: Estimate) -> None:
-        kind, forecast = _outlook(self.judge, self.labeller, item, self.settings.case_seconds)
+    def _add_forecast(self, item: CaseItem, found: Estimate) -> None:
+        kind, forecast = _forecast_case(self.judge, self.labeller, item, self.settings.case_seconds)
         if kind == "asked" and lacks_labeller(self.judge, self.labeller):
-            self.judge.label_locally([])  # which says that there is none
+            self.judge.label_locally([])  # raises the error that says so
         found.add(kind, forecast)
 
     async def carry_out(self, conduct: Conduct = Session.run) -> Run:
-        """Judge what is open. Whatever is wrong with the call is found out before a folder is claimed."""
+        """Judges the cases without a verdict. Wrong arguments are refused before a folder is made."""
         plan = self.plan()
         location = find_location(plan, named=self.settings.into, base=self.settings.base, fresh=self.settings.fresh)
-        begun: Iterator[CaseItem] | None = self._first_look(location.folder)
+        begun: Iterator[CaseItem] | None = self._begin(location.folder)
         self._announce(location)
 
         def cases() -> Iterator[CaseItem]:
-            """The stream that was begun is used first; the second time nothing is said about the cases."""
+            """Uses the stream that was started first; a second stream gives no messages about the cases."""
             nonlocal begun
             first, begun = begun, None
             if first is None:
@@ -245,7 +257,7 @@ class Running:
             if self.inputs.has_copies:  # they are moved into the folder only now that it is this run's own
                 self.inputs.keep_in(location.folder)
                 first = self.cases()
-            return self._watched(first)
+            return self._watch_fields(first)
 
         fresh, engine = self.settings.fresh or self.settings.again, self.make_engine
         where, wary = location.folder, self.settings.may_kill
@@ -254,46 +266,44 @@ class Running:
         try:
             manifest = await conduct(session, cases)
         except UsageProblem:
-            if self.tell is not None and not location.folder.exists():
-                self.tell(f"nothing was judged, and {location.folder} was not kept")
+            if self.notify is not None and not location.folder.exists():
+                self.notify(f"nothing was judged, and {location.folder} was not kept")
             raise
-        self.stopped, self._lines = session.stopped, session.lines
+        self.stopped, self._index = session.stopped, session.index
         return Run(location.folder, manifest)
 
     def finish(self, run: Run) -> Summary:
-        """Sum up what there is; of a finished run, write the report and the table too, from one reading."""
-        lines, self._lines = self._lines, None
+        """Sums up the run; of a finished one, also writes the report and the table, from one pass."""
+        index, self._index = self._index, None
         if run.manifest.state != "finished" or (run.manifest.plan.part is not None and not run.manifest.cases):
-            return collect(run.found(lines).records(), schema=run.manifest.about.fields_schema).summary
+            return collect(run.judged(index).records(), schema=run.manifest.about.fields_schema).summary
         if not run.manifest.cases:
             raise UsageProblem(f"{', '.join(run.manifest.plan.inputs)}: there are no cases in it")
         try:
-            return self._write_results(run, lines)
+            return self._write_results(run, index)
         except OSError as error:
             if not is_full(error):
                 raise
-            # It was a helping file, which has no name of its own.
+            # The error names a temporary file, which would mean nothing to the user.
             raise unwritten(run.folder / REPORT, error) from None
 
-    def _write_results(self, run: Run, lines: Contents | None) -> Summary:
+    def _write_results(self, run: Run, index: JournalIndex | None) -> Summary:
         with ExitStack() as stack:
             large = self.cores > 1 and (run.manifest.cases or 0) >= LARGE_RUN
-            beside = SummedBeside.started(run.folder) if large else None
+            beside = SummaryProcess.start(run.folder) if large else None
             if beside is not None:
                 stack.enter_context(beside)
-            found = run.found(lines)
-            del lines  # it grows with the run, and is not held while results are
+            judged = run.judged(index)
             case_of = CasesBeside(self.cases, identify_by(self.judge, None)).case_of
             report = stack.enter_context(
                 Report(run.folder, run.manifest, self.judge, case_of, self.settings.case_seconds)
             )
             if beside is None:
-                result = sum_up(run, found.records, report)
+                result = sum_up(run, judged.records, report)
             else:
-                beside.begin(found)
-                for record in found.records():
+                for record in judged.records():
                     report.add(record)
-                result = beside.result() or sum_up(run, found.records)
+                result = beside.result() or sum_up(run, judged.records)
             report.write(result)
         return result.summary
 
@@ -303,26 +313,28 @@ class Running:
         reading: Any = {"format": how.format, "mapping": how.mapping, "split": how.split}
         return read_cases(self.inputs.paths, **reading, judge=self.judge, files=self.inputs.files)
 
-    def _first_look(self, folder: Path) -> Iterator[CaseItem]:
-        """The cases, the first of which is there; a judge that breaks on them is told before anything is claimed. Where
-        the last command was killed, perhaps by one of the cases, they are left to workers unseen."""
+    def _begin(self, folder: Path) -> Iterator[CaseItem]:
+        """Starts reading the cases and tries the first ones, so that a broken judge is refused before a folder is made.
+
+        If the last command was killed, perhaps by a case, none is tried in this process.
+        """
         killed = self.settings.may_kill or was_killed(folder)
-        items = _Begun(self.cases())
-        # A pipe may hand over one case now and the next in an hour: nothing waits for more of it than the first case.
+        items = _Lookahead(self.cases())
+        # A pipe may give one case now and the next in an hour: do not wait for more than the first.
         if not killed and all(Path(name).is_file() or Path(name).is_dir() for name in self.inputs.paths):
             with trying(folder):
                 self._rehearse(items)
         if next(items.start(), None) is not None:
             unseen = killed or self._goes_to_workers()
             return items.rest() if unseen else rehearsed(items.rest(), self.judge, self.settings.case_seconds)
-        if heads_of(self.inputs.paths, self.inputs.files):  # some of many shards have no cases, and are runs as well
+        if heads_of(self.inputs.paths, self.inputs.files):  # a shard may have no cases, and is a run as well
             return items.rest()
         raise UsageProblem(f"{', '.join(self.inputs.given)}: there are no cases in it")
 
     def _goes_to_workers(self) -> bool:
         return goes_to_workers(self.make_engine(), self.judge, self.settings.case_seconds)
 
-    def _rehearse(self, items: _Begun) -> None:
+    def _rehearse(self, items: _Lookahead) -> None:
         seconds = self.settings.case_seconds
         if self._goes_to_workers():
             rehearse_apart(self.judge, self.labeller, items.start(), seconds)
@@ -330,41 +342,41 @@ class Running:
         rehearse_first(self.judge, items.start(), seconds)
         refuse_without_labeller(self.judge, self.labeller, items.start(), seconds)
 
-    def _watched(self, items: Iterator[CaseItem]) -> Iterator[CaseItem]:
-        """The cases, with what is odd about their fields told on the way."""
-        if self.tell is None:
+    def _watch_fields(self, items: Iterator[CaseItem]) -> Iterator[CaseItem]:
+        """The cases; messages about suspicious fields are given on the way."""
+        if self.notify is None:
             return items
-        return watched(items, self.judge, self.tell, self.settings.mapping)
+        return note_odd_fields(items, self.judge, self.notify, self.settings.mapping)
 
     def _announce(self, location: RunLocation) -> None:
-        """Say where the run goes and, when an earlier one cannot be continued, why not."""
-        if self.tell is None:
+        """Says where the run is written, and why an earlier one cannot be continued."""
+        if self.notify is None:
             return
         if location.because and location.instead_of is not None:
-            self.tell(f"{location.instead_of} was made with other settings, so this is a new run:")
+            self.notify(f"{location.instead_of} was made with other settings, so this is a new run:")
             for line in location.because:
-                self.tell(f"  {line}")
-        for line in left_unread(self.inputs.paths):
-            self.tell(line)
-        self.tell(f"{'continuing' if location.continued else 'run folder'} {location.folder}")
+                self.notify(f"  {line}")
+        for line in list_ignored_files(self.inputs.paths):
+            self.notify(line)
+        self.notify(f"{'continuing' if location.continued else 'run folder'} {location.folder}")
 
 
-class _Begun:
-    """Cases whose start is looked at, as often as need be, before all of them are used; it is kept until then."""
+class _Lookahead:
+    """Cases whose first ones can be read several times before all of them are used once."""
 
     def __init__(self, items: Iterator[CaseItem]) -> None:
         self._items = items
         self._read: deque[CaseItem] = deque()
 
     def start(self) -> Iterator[CaseItem]:
-        """From the first case on. Each that is looked at stays in memory: only a few may be asked for."""
+        """Yields from the first case on. What was read stays in memory, so only read a few."""
         yield from tuple(self._read)
         for item in self._items:
             self._read.append(item)
             yield item
 
     def rest(self) -> Iterator[CaseItem]:
-        """All of them, once."""
+        """Yields all cases, once."""
         while self._read:
             yield self._read.popleft()
         yield from self._items
@@ -375,7 +387,7 @@ class _Begun:
 
 @dataclass(slots=True)
 class Estimate:
-    """What would become of the cases, and what asking about them would take."""
+    """How many cases would be judged how, and the calls, tokens and cost."""
 
     cases: int = 0
     cannot_be_judged: int = 0
@@ -385,13 +397,13 @@ class Estimate:
     calls: int = 0
     input_tokens: int = 0
     input_cost: float | None = None
-    """Null where no price is known; where some calls have one, what those take."""
+    """The cost of the calls with a known price; null if none has one."""
     unpriced: int = 0
     """Calls without a price."""
     repeated_tokens: int = 0
     """Part of `input_tokens` that a provider with a prompt cache should read from it."""
     repeated_saving: float | None = None
-    """What that should save, at the stated prices of cached input."""
+    """The expected saving, at the stated prices of cached input."""
 
     def add(self, kind: str, forecast: Forecast) -> None:
         if self.calls:  # the first call finds nothing in the cache
@@ -407,8 +419,8 @@ class Estimate:
             self.input_cost = (self.input_cost or 0.0) + forecast.input_cost
 
 
-def _outlook(judge: AnyJudge, labeller: Labeller, item: CaseItem, seconds: float) -> tuple[str, Forecast]:
-    """What would become of a case, and what asking about it would take."""
+def _forecast_case(judge: AnyJudge, labeller: Labeller, item: CaseItem, seconds: float) -> tuple[str, Forecast]:
+    """Forecasts how a case would be judged, with calls and tokens."""
     if item.record is None:
         return "cannot_be_judged", Forecast()
     try:
@@ -418,7 +430,7 @@ def _outlook(judge: AnyJudge, labeller: Labeller, item: CaseItem, seconds: float
             questions = open_questions(judge, labeller, case, facts)
     except (RunStopped, UsageProblem):
         raise
-    except Exception:  # also where the judge's code breaks on it: a run would record an error, and ask nobody
+    except Exception:  # also if the judge's code fails: a run would record an error and ask no model
         return "cannot_be_judged", Forecast()
     if questions is None:
         return "decided_by_rules", Forecast()
@@ -430,7 +442,7 @@ def _outlook(judge: AnyJudge, labeller: Labeller, item: CaseItem, seconds: float
 
 
 @contextlib.contextmanager
-def resettling(
+def prepare_resettling(
     run: Run,
     source: Source | None,
     *,
@@ -438,16 +450,16 @@ def resettling(
     options: Mapping[str, Any] | None = None,
     judge: AnyKindOfJudge | None = None,
     trust: bool = False,
-    tell: Tell | None = None,
+    notify: Notify | None = None,
     make_engine: Callable[[], Engine] | None = None,
 ) -> Iterator[Running]:
-    """A run whose labels are those of another one. `trust`: load whatever judge the other run names.
+    """Prepares a run that uses the labels of another one. `trust`: load whatever judge the other run names.
 
     `make_engine`: makes one with other processes than this; they are used from the start where the other run was killed
     or has errors, so that a case that kills whoever settles it is an error and no more."""
     plan = run.manifest.plan
     command = shlex.join(["krino", "resettle", str(run.folder), *(source if isinstance(source, list) else [])])
-    named = judge if judge is not None else _judge_of(run, trust, command)
+    named = judge if judge is not None else judge_of_run(run, trust, command)
     stored = plan.judge.get("options")
     ready = ready_judge(named, {**(stored if isinstance(stored, Mapping) else {}), **(options or {})}, None)
     if not run.journal.exists():
@@ -459,16 +471,16 @@ def resettling(
     wary = make_engine is not None and (run.manifest.counts.error > 0 or was_killed(run.folder))
     how = RunSettings(into, run.folder.parent, plan.format, plan.mapping, plan.split, again=True, may_kill=wary)  # type: ignore[arg-type]
     try:
-        with _kept(run, command) if source is None else inputs_of(source) as inputs:
-            yield Running(ready, address, labeller, inputs, how, tell, make_engine=make_engine or LocalPool)
+        with kept_or_refused(run, command) if source is None else inputs_of(source) as inputs:
+            yield Running(ready, address, labeller, inputs, how, notify, make_engine=make_engine or LocalPool)
     finally:
         recorded.close()
 
 
-def _judge_of(run: Run, trust: bool, command: str) -> str:
+def judge_of_run(run: Run, trust: bool, command: str) -> str:
     """The judge that a run names, where that is safe: its name comes from a file that anybody may have written."""
     stored = clean_line(str(run.manifest.plan.judge.get("address") or run.manifest.plan.judge.get("name") or ""))
-    if stored in OURS or (trust and stored):
+    if is_ours(stored) or (trust and stored):
         return stored
     raise UsageProblem(
         f"{run.folder} was made with the judge {stored or '(not named)'}, which is no judge of Krino's own: to load it "
@@ -477,7 +489,7 @@ def _judge_of(run: Run, trust: bool, command: str) -> str:
     )
 
 
-def _kept(run: Run, command: str) -> contextlib.AbstractContextManager[Inputs]:
+def kept_or_refused(run: Run, command: str) -> contextlib.AbstractContextManager[Inputs]:
     """The inputs that lie in the folder of a run."""
     if (inputs := kept_inputs(run.folder, run.manifest.plan.inputs)) is not None:
         return opened_once(inputs)

@@ -1,4 +1,4 @@
-"""Cut an input into shards that are judged anywhere, and merge the runs: for Slurm, Airflow and other schedulers."""
+"""Cuts an input into shards that are judged anywhere, and merges the runs: for Slurm, Airflow and other schedulers."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from typing import Any
 from krino.api.judging import AnyKindOfJudge, ready_judge
 from krino.api.recorded_run import Run
 from krino.cases import read_cases
+from krino.cases.formats.shard import Cutter, Whole
 from krino.cases.item import as_text
 from krino.cases.origin import Format
-from krino.cases.shard import Cutter, Whole
 from krino.engine.case import input_hash
 from krino.errors import UsageProblem
 from krino.runs.inputs import Source, inputs_of
@@ -30,7 +30,7 @@ def shard(
     split: Mapping[str, str] | None = None,
     format: Format = "auto",  # noqa: A002
 ) -> list[Path]:
-    """Cut the cases of `source` into `shards` files in the folder `into`, and give their paths.
+    """Cuts the cases of `source` into `shards` files in the folder `into`, and returns their paths.
 
     Each is judged by `krino judge JUDGE FILE` (or `krino.run`) in a run of its own, anywhere and in any order; then
     `merge` makes one run of them. The judge says what a case is (one record may hold several), so it must be the one
@@ -46,9 +46,9 @@ def shard(
 
 
 def merge(runs: Iterable[str | PathLike[str] | Run], into: str | PathLike[str]) -> Run:
-    """One run of several, in the folder `into`: what a run over all their cases would have been, but for times.
+    """Merges runs into one in the folder `into`, as a run over all their cases would be, except for times.
 
-    Order, overlap and repetition change nothing. Where `into` is a run already, it is one of them. Runs of another
+    Order, overlap and repetition change nothing. If `into` is a run already, it is merged too. Runs of another
     judge, labeller or option are refused (`UsageProblem`). Shards that are missing leave the merged run unfinished.
     """
     folders = [run.folder if isinstance(run, Run) else Path(run) for run in runs]

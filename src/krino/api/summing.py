@@ -1,9 +1,8 @@
-"""Sums a run up and writes its table; of a large run in a process of its own, while this one makes the report."""
+"""Sums up a run and writes its table; for a large run in a second process, while this one writes the report."""
 
 from __future__ import annotations
 
 import gc
-import multiprocessing
 import signal
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -12,42 +11,37 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Self
 
-from krino.engine.started import follow_the_starter
+from krino.engine.child_process import ChildProcess
 from krino.exports.parquet_file import ParquetBeside
 from krino.results.summary import Collected, JudgementSink, collect
-from krino.runs.reading import Found, StoredRun, load_run
+from krino.runs.reading import StoredRun, load_run
 
 LARGE_RUN = 5_000
-"""Cases from which on a second process saves more than it takes to start one."""
+"""Number of cases above which a second process saves more time than its start takes."""
 
 Records = Callable[[], Iterable[Mapping[str, Any]]]
 
 
 def sum_up(run: StoredRun, records: Records, *takers: JudgementSink) -> Collected:
-    """What the run comes to, from one reading, of which others may take what they need too."""
+    """Sums up a run and writes its table in one pass over its records, which `takers` receive as well."""
     with ParquetBeside(run.folder, records) as table:
         found = collect(records(), *takers, table, schema=run.manifest.about.fields_schema)
         table.write()
     return found
 
 
-class SummedBeside:
-    """The same in another process: `begin` it, and ask for its `result`. It ends with this one, however this one ends.
+class SummaryProcess:
+    """Sums up a run in another process, which starts at once and ends with this one.
 
-    All it says is what the run comes to. Where anything is wrong it says nothing, and the work is done here: then
-    whoever started it finds the same fault for itself, and tells it as ever.
+    It reports no errors: after one there is no `result`, and the caller sums up the run itself, which raises the error.
     """
 
     def __init__(self, folder: Path) -> None:
-        context = multiprocessing.get_context("spawn")  # as workers are started
-        self._pipe, theirs = context.Pipe()
-        self._process = context.Process(target=_work, args=(theirs, folder), name="krino-summing", daemon=True)
-        self._process.start()
-        theirs.close()
+        self._child = ChildProcess(_sum_up_and_send, folder, name="krino-summing")
 
     @classmethod
-    def started(cls, folder: Path) -> Self | None:
-        """None where no further process may be started."""
+    def start(cls, folder: Path) -> Self | None:
+        """Starts the process; None if no further process can be started."""
         try:
             return cls(folder)
         except OSError:
@@ -57,30 +51,21 @@ class SummedBeside:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.terminate()  # it may be writing, and puts away what is not whole
-        self._process.join()
-        self._pipe.close()
-
-    def begin(self, found: Found) -> None:
-        """Tell it where the lines of the journal are, which took this process the whole run to learn."""
-        with suppress(OSError):  # it has died, and has no result
-            self._pipe.send(found.places)
+        self._child.terminate()  # if it is writing, it removes the partial file
+        self._child.join()
 
     def result(self) -> Collected | None:
-        """None where the process died."""
+        """Waits for the result; None if the process died."""
         try:
-            found: Collected = self._pipe.recv()
+            found: Collected = self._child.pipe.recv()
         except (EOFError, OSError):
             return None
         return found
 
 
-def _work(pipe: Connection[Collected, Any], folder: Path) -> None:
-    follow_the_starter()
+def _sum_up_and_send(pipe: Connection[Collected, Any], folder: Path) -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     gc.disable()  # judgements are trees, and this process ends soon
     with suppress(Exception):
         run = load_run(folder)
-        found = Found(run)
-        found.places = pipe.recv()
-        pipe.send(sum_up(run, found.records))
+        pipe.send(sum_up(run, run.judged().records))

@@ -14,13 +14,12 @@ from krino.contract import Judgement
 from krino.contract.judgement import as_word
 from krino.render.summary import TONES, score_tone, status_mark
 from krino.results.explanations import describe_rule, explain_value
-from krino.results.field_kinds import comparison_key, is_text, names_explanation
+from krino.results.field_kinds import ROLL_UP, comparison_key, fields_of, is_text, names_explanation
 from krino.results.formatting import format_usage, labeller_name
 from krino.results.stability import LABELLER
 from krino.results.table import Record
 from krino.results.verdict_schema import Scales
 from krino.results.worst_cases import WorstCases
-from krino.runs.fields import ROLL_UP, fields_of
 from krino.text.clean import clean_line
 
 _LONGEST_INPUT = 200

@@ -1,9 +1,8 @@
-"""Puts judgements into a web page as data: one JSON value a line, safe inside a script element, bounded in size.
+"""Embeds judgements in a web page as data: one JSON value a line, safe inside a script element, limited in size.
 
-The table gets one short row a case, and the first words of what the case is about. Full details are kept for every
-case of a small run; of a large one only for the cases that are not ok and the first ones. What a labeller was asked
-about a case takes the room that is left.
-All of it is collected on disk, so memory does not grow with the run.
+The table has one short row for each case and the first words of its inputs. A small run has full details of every case;
+a large one only of cases that are not ok, and of the first ones. Requests to labellers fill the remaining space.
+Everything is collected on disk, so memory does not grow with the run.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ import orjson
 
 from krino.blocks import as_data, from_data
 from krino.engine.views import CaseView, bounded, bounded_blocks, broke_unlabelled
-from krino.render.at_hand import AtHand
 from krino.render.case import votes_table
+from krino.render.live_views import LiveJudge
+from krino.results.field_kinds import fields_of
 from krino.results.number_summary import NumberField
 from krino.results.opening_words import OpeningWords
 from krino.results.summary import CodeField, Summary
 from krino.results.verdict_schema import Scales
-from krino.runs.fields import fields_of
 from krino.runs.views import StoredViews
 from krino.text.clean import cut, sound
 
@@ -35,11 +34,11 @@ STATUS_CODES = {"ok": 0, "failed": 1, "error": 2}
 CaseOf = Callable[[Mapping[str, Any]], Mapping[str, Any] | None]
 
 _MB = 1_000_000
-_DATA = 19 * _MB  # of all data together: the page stays under 20 MB
-_DETAILS = 17 * _MB  # of rows, texts and details: what is left is for the requests
-# Rows of cases that are not ok have room of their own, so that a long run of good ones cannot crowd them out.
+_DATA = 19 * _MB  # all data: the page stays under 20 MB
+_DETAILS = 17 * _MB  # rows, texts and details; the rest is for requests
+# Rows of cases that are not ok have their own share, so that many ok cases cannot displace them.
 _ROWS_OK, _ROWS_ALL = 9 * _MB, 10 * _MB
-_TEXTS = 5 * _MB  # of what the cases are about: all of it in a small run, the first words in a large one
+_TEXTS = 5 * _MB  # inputs: whole texts in a small run, the first words in a large one
 _LONGEST_ID = 200
 _LONGEST_NOTE = 140
 _LONGEST_FINDING = 100
@@ -48,7 +47,7 @@ _LONGEST_CELL = 60
 _LONGEST_LIST = 1_000
 _MOST_COLUMNS = 8
 _MOST_EXTRA = 24
-_AROUND = 8  # bytes of a number, or of what stands around a text
+_AROUND = 8  # bytes of a number, or around a text
 _NUMBERS = frozenset({int, float})
 _DETAIL_KEYS = (
     "input_hash",
@@ -73,7 +72,7 @@ _UNSAFE_BYTES = tuple((char.encode(), escaped.encode()) for char, escaped in _UN
 
 
 def script_json(value: Any) -> bytes:
-    """JSON on one line that no HTML parser can take for markup."""
+    """JSON on one line without characters that HTML parsers read as markup."""
     try:
         data = orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS, default=str)
     except TypeError:  # a lone surrogate: valid in Python and in JSON, not in UTF-8
@@ -97,12 +96,12 @@ class Kept:
     texts: int = 0
     texts_made: int = 0
     cut_texts_at: int | None = None
-    """How much of each text the table has, where it has not all of them whole."""
+    """The length to which texts are cut; None if all are complete."""
 
 
 @dataclass(slots=True)
 class _Extra:
-    """A column of metadata: how many bytes its values take, and whether all of them are numbers."""
+    """A column of metadata: the size of its values in bytes, and whether all are numbers."""
 
     size: int = 0
     numbers: bool = True
@@ -114,11 +113,10 @@ class _Extra:
 
 @dataclass(slots=True)
 class Collector:
-    """Takes judgements one at a time; then `rows`, `texts`, `details` and `requests`, in this order, give the lines.
+    """Takes judgements one at a time. Then `rows`, `texts`, `details` and `requests` give the lines, in this order.
 
-    The files are scratch space that the caller opens and closes: rows, what cases are about, details of cases that are
-    not ok, details of the first ok ones, and of later ok ones, which are left out once the run turns out to be large;
-    then requests, no more of them than any page has room for.
+    The caller opens and closes the scratch files: rows; inputs; details of cases that are not ok, of the first ok cases
+    and of later ok cases (left out of a large run); requests.
     """
 
     rows_file: IO[bytes]
@@ -127,13 +125,12 @@ class Collector:
     first_file: IO[bytes]
     later_file: IO[bytes]
     requests_file: IO[bytes]
-    hand: AtHand | None = None
+    judge: LiveJudge | None = None
     expected: int = 0
-    """How many cases are said to come: of a large run nothing is made that would be left out."""
+    """The expected number of cases, so that nothing is made that a large run would leave out."""
     case_of: CaseOf = lambda judgement: judgement.get("case")
     stored: StoredViews | None = None
-    """The views that were made when the cases were judged. One that is not there is made of the case, if that is at
-    hand."""
+    """The views made when the cases were judged. A missing view is made from the case, if the case is available."""
     kept: Kept = field(default_factory=Kept)
     words: OpeningWords = field(default_factory=OpeningWords)
     _extra: dict[str, _Extra] = field(default_factory=dict)
@@ -141,10 +138,10 @@ class Collector:
     _ok_bytes: int = 0
     _ok_details: int = 0
     _shown: set[int] = field(default_factory=set)
-    """Of a sample, the cases that have a row: at most as many as the page has room for."""
+    """The cases that have a row, if the table is a sample."""
     _spooled: int = 0
     _promised: int = 0
-    """Bytes of details and requests so far: once they are more than a page holds, no further request is made."""
+    """Bytes of details and requests so far. No more requests are made when they exceed a page."""
     _written: int = 0
 
     def add(self, judgement: Mapping[str, Any]) -> None:
@@ -178,7 +175,7 @@ class Collector:
         self._spool_request(index, view, case)
 
     def extra_columns(self) -> list[dict[str, Any]]:
-        """What is known of the cases beside the verdict (their metadata), as much as the table has room for."""
+        """Columns of metadata, as many as fit into the table."""
         room = _ROWS_OK - self._row_bytes + sum(item.size for item in self._extra.values())
         columns = []
         for name, item in islice(self._extra.items(), _MOST_EXTRA):
@@ -188,10 +185,9 @@ class Collector:
         return columns
 
     def rows(self, columns: Sequence[Mapping[str, Any]]) -> Iterator[bytes]:
-        """One line a case: index, id, status, note, then the columns' values.
+        """One line for each case: index, id, status, note, then the values of the columns.
 
-        Of a run too large for the page an even sample of the ok cases, from its first to its last, and those first
-        ones whose details the page has.
+        If the run is too large for the page: an even sample of the ok cases, and the first ones, which have details.
         """
         wanted = [(4 + bool(column.get("extra")), column["name"]) for column in columns]
         self.rows_file.seek(0)
@@ -212,11 +208,11 @@ class Collector:
             yield line
 
     def _sampled(self) -> float:
-        """The share of the ok cases that the table has room for."""
+        """The share of the ok cases that fits into the table."""
         return min(1.0, _ROWS_OK / max(self._ok_bytes, 1))
 
     def texts(self) -> Iterator[bytes]:
-        """One line a case: its index, and what it is about, as much as there is room for."""
+        """One line for each case: its index and the first words of its inputs, as much as fits."""
         count, longest = self.words.fitting(int(_TEXTS / self._sampled()))
         self.kept.texts_made, self.kept.cut_texts_at = self.words.cases, self.words.cut_at(longest)
         self.texts_file.seek(0)
@@ -226,7 +222,7 @@ class Collector:
             if self._sampled() < 1.0 and index not in self._shown:
                 continue
             line = script_json([index, *self.words.shown(texts, count, longest)]) + b"\n"
-            if used + len(line) > _TEXTS:  # signs that must be escaped take more room than they were counted for
+            if used + len(line) > _TEXTS:  # escaped characters take more space than was counted
                 continue
             used += len(line)
             self._written += len(line)
@@ -234,7 +230,7 @@ class Collector:
             yield line
 
     def details(self) -> Iterator[bytes]:
-        """One line a case, as many as the rows leave room for; those that are not ok come first."""
+        """One line for each case, as many as fit; cases that are not ok come first."""
         ok_files = [self.first_file] if self.kept.cases > LARGE_RUN else [self.first_file, self.later_file]
         for file in (self.not_ok_file, *ok_files):
             file.seek(0)
@@ -246,7 +242,7 @@ class Collector:
                 yield line
 
     def requests(self) -> Iterator[bytes]:
-        """One line a case, as many as there is room for: its index and its request, null where nothing was asked."""
+        """One line for each case, as many as fit: its index and its request, null if nothing was asked."""
         self.requests_file.seek(0)
         for line in self.requests_file:
             if not self._fits(line, _DATA):
@@ -255,50 +251,50 @@ class Collector:
             yield line
 
     def _fits(self, line: bytes, room: int) -> bool:
-        """Whether a line still has room on the page, and then it is counted."""
+        """Whether a line still fits on the page; if so, it is counted."""
         fits = self._written + len(line) <= room
         self._written += len(line) if fits else 0
         return fits
 
     def _spool_not_ok(self, line: bytes) -> None:
-        """More than the page can hold need not be kept on disk either."""
+        """Keep no more on disk than a page can hold."""
         if self._spooled <= _DATA:
             self._spooled += len(line)
             self.not_ok_file.write(line)
 
     def _view_of(self, judgement: Mapping[str, Any]) -> tuple[CaseView | None, Mapping[str, Any] | None]:
-        """The view that is kept, or one that is made now of the case, which comes with it; None where neither is there.
+        """The stored view, or a view made now, together with the case it was made from; None if there is neither.
 
-        A case that is read again here is not asked about yet: there may be no room for that.
+        A view made now has no request yet: there may be no space for it.
         """
         kept = None if self.stored is None else self.stored.of(judgement["input_hash"])
         if kept is not None:
             return CaseView(as_data(from_data(kept.blocks)), kept.request), None
-        if self.hand is None or broke_unlabelled(judgement["status"], judgement.get("labeller")):
+        if self.judge is None or broke_unlabelled(judgement["status"], judgement.get("labeller")):
             return None, None
         if not (case := self.case_of(judgement)):
             return None, None
-        return CaseView(bounded_blocks(self.hand.view(judgement, case)), None), case
+        return CaseView(bounded_blocks(self.judge.view(judgement, case)), None), case
 
     def _spool_request(self, index: int, view: CaseView | None, case: Mapping[str, Any] | None) -> None:
-        """Right after the view of the same case: should it have to be read again, it is studied once for both."""
-        if view is None or self.hand is None:
+        """Called right after `_view_of` for the same case, so that a case is studied once for both."""
+        if view is None or self.judge is None:
             return
         self.kept.requests_made += 1
         if self._promised <= _DATA:
-            request = view.request if case is None else self.hand.request(case)
+            request = view.request if case is None else self.judge.request(case)
             line = script_json([index, request]) + b"\n"
             self._promised += len(line)
             self.requests_file.write(line)
 
 
 def _is_drawn(number: int, share: float) -> bool:
-    """Whether this one, counted from 1, is in an even sample."""
+    """Whether this item, counted from 1, is in an even sample."""
     return int(number * share) > int((number - 1) * share)
 
 
 def columns_of(summary: Summary, scales: Scales) -> list[dict[str, Any]]:
-    """What the table shows beside the id: the one word, scores (with their scale), then categories that vary."""
+    """The columns of the table after the id: roll-up, scores (with their scales), then categories that vary."""
     varied = [item for item in summary.codes if len(item.counts) > 1 or item.nulls]
     shown: list[NumberField | CodeField] = [*summary.numbers, *varied]
     ordered = sorted(shown, key=lambda item: item.name != "roll_up")
@@ -310,12 +306,12 @@ def columns_of(summary: Summary, scales: Scales) -> list[dict[str, Any]]:
 
 
 def detail_of(judgement: Mapping[str, Any], own: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
-    """All that the page shows of a case; what is empty is left out, what is endless is cut.
+    """Everything that the page shows of a case, without empty fields, and with long texts cut.
 
-    `own`: the judge's own view of it, as data that is cut already.
+    `own`: the judge's view of the case as data that is cut already.
     """
     detail = {key: judgement[key] for key in _DETAIL_KEYS if judgement.get(key) not in (None, {}, [])}
-    if not own and judgement.get("inputs"):  # a view of the judge's own shows the case better
+    if not own and judgement.get("inputs"):  # the judge's view shows the case better
         detail["inputs"] = judgement["inputs"]
     shown: dict[str, Any] = bounded(detail)
     votes = votes_table(judgement)
@@ -345,14 +341,14 @@ def _cells(verdict: Mapping[str, Any]) -> dict[str, Any]:
         elif isinstance(value, int):
             cells[key] = value
         elif isinstance(value, list) and all(isinstance(item, str) and len(item) <= _LONGEST_CELL for item in value):
-            cells[key] = sound(cut(", ".join(value), _LONGEST_LIST))  # all of them: they are searched for
+            cells[key] = sound(cut(", ".join(value), _LONGEST_LIST))  # the whole list, because it is searched
     return cells
 
 
 def note_of(judgement: Mapping[str, Any], large: bool) -> str:
-    """Why a case was not judged; of a judged one, what its first findings say, each with its rule.
+    """Why a case was not judged; for a judged case its first findings, each with its rule.
 
-    In a large run the rules alone: the page puts their words in their place, and they take little room.
+    In a large run only the rules, which take little space: the page adds their texts.
     """
     if judgement["status"] != "ok":
         return cut(" ".join(str(judgement.get("reason") or judgement.get("error") or "").split()), _LONGEST_NOTE)
@@ -361,9 +357,9 @@ def note_of(judgement: Mapping[str, Any], large: bool) -> str:
         return ""
     if large:
         return cut(", ".join(dict.fromkeys(str(finding["rule"]) for finding in findings)), _LONGEST_NOTE)
-    told = [_finding_note(finding) for finding in findings[:_MOST_FINDINGS]]
-    more = len(findings) - len(told)
-    return "; ".join([*told, f"and {more} more"] if more else told)
+    notes = [_finding_note(finding) for finding in findings[:_MOST_FINDINGS]]
+    more = len(findings) - len(notes)
+    return "; ".join([*notes, f"and {more} more"] if more else notes)
 
 
 def _finding_note(finding: Mapping[str, Any]) -> str:

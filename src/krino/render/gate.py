@@ -8,11 +8,11 @@ from xml.etree import ElementTree as Tree
 
 from krino.blocks import Block, Cell, DataTable, Heading, Paragraph, Tone, Value
 from krino.render.text_form import SIGNS
-from krino.results.formatting import format_outcomes
+from krino.results.formatting import format_count, format_outcomes
 from krino.results.gates.result import Check, GateResult
 from krino.text.clean import clean
 
-_TONES: dict[str, Tone] = {"holds": "good", "broken": "bad", "too few": "warn"}
+_TONES: dict[str, Tone] = {"holds": "good", "broken": "bad", "warns": "warn", "too few": "warn"}
 _SHOWN = 50
 _SHOWN_LISTS = 12  # lists of worst cases: comments on pull requests have a maximum length
 
@@ -38,11 +38,14 @@ def gate_blocks(result: GateResult, *, known: bool = False) -> Iterator[Block]:
 
 
 def _broken_with_cases(result: GateResult) -> list[Check]:
-    return [check for check in result.broken if check.worst][:_SHOWN_LISTS]
+    return [check for check in (*result.broken, *result.warnings) if check.worst][:_SHOWN_LISTS]
 
 
 def _headline(result: GateResult) -> str:
     checked = sum(check.outcome != "too few" for check in result.checks)
+    warned = len(result.warnings)
+    if result.passed and warned:
+        return f"Gate passed with {format_count(warned, 'warning')}: {checked - warned:,} of {checked:,} checks hold."
     if result.passed:
         return f"Gate passed: all {checked:,} checks hold."
     return f"Gate failed: {len(result.broken):,} of {checked:,} checks broken."
@@ -53,17 +56,20 @@ def _describe_run(result: GateResult) -> str:
 
 
 def _select_shown(result: GateResult) -> list[Check]:
-    """Every broken check, and some of the others."""
-    room = max(_SHOWN - len(result.broken), 0)
-    others = [id(check) for check in result.checks if check.outcome != "broken"][:room]
-    return [check for check in result.checks if check.outcome == "broken" or id(check) in others]
+    """Every broken check and every warning, and some of the others."""
+    kept = {id(check) for check in (*result.broken, *result.warnings)}
+    others = [id(check) for check in result.checks if id(check) not in kept]
+    kept |= {*others[: max(_SHOWN - len(kept), 0)]}
+    return [check for check in result.checks if id(check) in kept]
 
 
 def _notes(result: GateResult) -> Iterator[str]:
     yield from result.notes
     if hidden := len(result.checks) - len(_select_shown(result)):
         yield f"{hidden:,} more checks that are not broken are not shown here; --json and --junit have all."
-    if hidden := sum(bool(check.worst) for check in result.broken) - len(_broken_with_cases(result)):
+    if hidden := sum(bool(check.worst) for check in (*result.broken, *result.warnings)) - len(
+        _broken_with_cases(result)
+    ):
         yield f"The cases of {hidden:,} more broken checks are not shown here; --json and --junit have them."
 
 
@@ -75,7 +81,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def to_junit(result: GateResult) -> bytes:
     """The result as JUnit XML, which build servers read: one test case for each rule and slice.
 
-    `failure` is a broken rule, `skipped` a slice with too few cases.
+    `failure` is a broken rule, `skipped` a slice with too few cases; a rule that only warns says so in `system-out`.
     """
     skipped = sum(check.outcome == "too few" for check in result.checks)
     suite = Tree.Element(
@@ -93,6 +99,9 @@ def to_junit(result: GateResult) -> bytes:
         if check.outcome == "broken":
             failure = Tree.SubElement(case, "failure", type="gate", message=_xml_text(check.message))
             failure.text = _xml_text("\n".join(_failure_lines(check)))
+        elif check.outcome == "warns":
+            lines = "\n".join(_failure_lines(check))
+            Tree.SubElement(case, "system-out").text = _xml_text(f"warning: {lines}")
         elif check.outcome == "too few":
             Tree.SubElement(case, "skipped", message=_xml_text(check.message))
         else:

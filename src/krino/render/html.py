@@ -297,8 +297,8 @@ def _verdict_panels(fields: Sequence[b.Field]) -> Iterator[Markup]:
         if field.name not in explained and field not in bare:
             explanations = [other for other in fields if explained.get(other.name) == field.name and other not in bare]
             yield _verdict_panel(field, explanations)
-    if spoken := [field for field in bare if field.name not in explained]:
-        yield _panel(tag("dl", *_fields([replace(field, by="") for field in spoken]), class_="small"))
+    if empty := [field for field in bare if field.name not in explained]:
+        yield _panel(tag("dl", *_fields([replace(field, by="") for field in empty]), class_="small"))
 
 
 def _explained_by(field: b.Field, fields: Sequence[b.Field]) -> str | None:

@@ -16,9 +16,9 @@ import orjson
 from krino.blocks import Block
 from krino.contract import AnyJudge
 from krino.contract.code_limit import CASE_SECONDS
-from krino.render.at_hand import AtHand, RunOverview
 from krino.render.embed import CaseOf, Collector, Kept, columns_of, script_json
 from krino.render.html import fold, page_file, to_html
+from krino.render.live_views import LiveJudge, RunOverview
 from krino.render.markup import Markup, join, tag
 from krino.render.summary import page_blocks
 from krino.results.formatting import format_start, judge_name, run_labeller_name
@@ -37,13 +37,13 @@ _PLACE = re.compile(r"\{\{(\w+)\}\}")
 def write_report(
     folder: Path, manifest: Manifest, judgements: Iterable[Mapping[str, Any]], judge: AnyJudge | None = None
 ) -> Path:
-    """The report of judgements that are read for nothing else; each may have its record under `case`."""
+    """Write the report of some judgements; each may have its record under `case`."""
     with Report(folder, manifest, judge) as report:
         return report.write(collect(judgements, report, schema=manifest.about.fields_schema))
 
 
 class Report(ExitStack):
-    """Takes judgements one at a time, then writes the page; leaving it closes its scratch files."""
+    """Takes judgements one at a time, then writes the page. Leaving the context closes its scratch files."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class Report(ExitStack):
         case_of: CaseOf | None = None,
         seconds: float = CASE_SECONDS,
     ) -> None:
-        """`judge`: the one that judged, if it is at hand. Its prompt is shown, and it makes views that are missing.
+        """`judge`: the judge of the run, if it is loaded. Its prompt is shown, and it makes missing views.
 
         `case_of` finds the case of a judgement for that; without it, the case is expected in the judgement under
         `case`. `seconds` limits the judge's code for each case.
@@ -64,10 +64,10 @@ class Report(ExitStack):
             self.enter_context(tempfile.TemporaryFile(dir=folder))  # noqa: SIM115 - closed with the rest
             for _ in range(6)
         )
-        hand = None if judge is None else AtHand(judge, seconds)
+        live = None if judge is None else LiveJudge(judge, seconds)
         stored = self.enter_context(StoredViews(folder))
         expected = manifest.counts.total
-        self._collector = Collector(rows, texts, not_ok, first, later, requests, hand, expected, stored=stored)
+        self._collector = Collector(rows, texts, not_ok, first, later, requests, live, expected, stored=stored)
         if case_of is not None:
             self._collector.case_of = case_of
 
@@ -76,7 +76,7 @@ class Report(ExitStack):
         self._own.add(judgement)
 
     def write(self, found: Collected) -> Path:
-        """The old report stays until the new one is whole."""
+        """Write the page. The old report stays until the new one is complete."""
         with replacing(self._target) as page:
             _write_page(page, found, self._own.blocks(), self._collector, self._manifest)
         return self._target
@@ -85,7 +85,7 @@ class Report(ExitStack):
 def _write_page(
     page: IO[bytes], found: Collected, own: Sequence[Block], collector: Collector, manifest: Manifest
 ) -> None:
-    """The template's places are filled in their order: the data stands before the note that says how much it is."""
+    """Fill the places of the template in their order: the data comes before the note about its size."""
     scales = declared_scales(manifest.about.fields_schema)
     info: dict[str, Any] = {
         "columns": columns_of(found.summary, scales) + collector.extra_columns(),
@@ -101,7 +101,7 @@ def _write_page(
         "style": lambda: [style.encode()],
         "header": lambda: _text(_header(manifest)),
         "overview": lambda: _text(to_html(page_blocks(found.summary, manifest, found.slices, own))),
-        "prompt": lambda: _text(_prompt(collector.hand, manifest)),
+        "prompt": lambda: _text(_prompt(collector.judge, manifest)),
         "settings": lambda: _text(_settings(manifest)),
         "info": lambda: [script_json(info)],
         "rows": lambda: collector.rows(info["columns"]),
@@ -128,7 +128,7 @@ def _text(markup: str) -> list[bytes]:
 
 
 def _policy(style: str, script: str) -> str:
-    """Nothing may be fetched or sent; only the two texts that we wrote may run or style."""
+    """Nothing may be fetched or sent; only our own script and style sheet are allowed."""
     rules = [
         "default-src 'none'",
         f"style-src '{_digest(style)}'",
@@ -161,26 +161,26 @@ def _header(manifest: Manifest) -> Markup:
 
 
 def _settings(manifest: Manifest) -> Markup:
-    """How the run was made, folded away at the end."""
+    """The settings of the run, collapsed, at the end."""
     settings = {**manifest.plan.model_dump(mode="json"), "inputs": _names(manifest)}
     plan = orjson.dumps(settings, option=orjson.OPT_INDENT_2).decode()
     note = tag("p", f"Krino {manifest.krino_version}, plan {manifest.plan.digest()}", class_="note")
     return fold("How this run was made", tag("pre", plan, class_="code"), note)
 
 
-def _prompt(hand: AtHand | None, manifest: Manifest) -> Markup:
-    """What a model is told in every case; the page shows it beside each case's own request."""
-    if hand is None:
+def _prompt(judge: LiveJudge | None, manifest: Manifest) -> Markup:
+    """The judge's instructions to a model; the page shows them with the request of each case."""
+    if judge is None:
         return join()
     note = None
     if manifest.plan.labeller.get("kind") in _READS_NO_PROMPT:
-        told = "No model read it in this run: the embedded labeller and recorded labels need no prompt."
-        note = tag("p", told, class_="note")
-    return fold("The judge's prompt", note, tag("pre", hand.prompt(), class_="code", id="prompt"))
+        text = "No model read it in this run: the embedded labeller and recorded labels need no prompt."
+        note = tag("p", text, class_="note")
+    return fold("The judge's prompt", note, tag("pre", judge.prompt(), class_="code", id="prompt"))
 
 
 def _kept_notes(kept: Kept) -> Markup:
-    """Says so where the page does not hold everything."""
+    """Notes about what the page leaves out."""
     lines = []
     if kept.rows < kept.cases:
         lines.append(
@@ -212,5 +212,5 @@ def _state(manifest: Manifest) -> str:
 
 
 def _names(manifest: Manifest) -> list[str]:
-    """File names alone: a report is passed on, and where its maker keeps files is nobody's business."""
+    """File names without folders: reports are passed on, and paths are private."""
     return [PurePath(name).name or name for name in manifest.plan.inputs]

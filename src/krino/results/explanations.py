@@ -10,9 +10,8 @@ from pydantic import Field
 
 from krino.contract import Status
 from krino.results import FrozenModel
-from krino.results.field_kinds import as_codes
+from krino.results.field_kinds import as_codes, fields_of
 from krino.results.formatting import format_number
-from krino.runs.fields import fields_of
 from krino.text.clean import clean_line
 
 DEFAULT_WORST = 10

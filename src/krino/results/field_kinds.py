@@ -1,4 +1,4 @@
-"""Classifies verdict values and fields: numbers, short codes (labels), free text.
+"""The fields of judgements, and their kinds: numbers, short codes (labels), free text.
 
 Summary, slices, stability, comparison, gates, agreement and exports all use these functions, so that a field that is a
 category in one of them is a category in all.
@@ -6,10 +6,12 @@ category in one of them is a category in all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal, get_args
 
 import orjson
+
+from krino.contract import RollUp
 
 ValueKind = Literal["null", "flag", "whole", "number", "text", "list", "object"]
 ColumnKind = Literal["number", "codes", "other", "empty"]
@@ -17,6 +19,9 @@ ColumnKind = Literal["number", "codes", "other", "empty"]
 StorageKind = Literal["bool", "int", "float", "text"]
 """The type of a table or data frame column."""
 
+ROLL_UP = "roll_up"
+ROLL_UPS: tuple[RollUp, ...] = get_args(RollUp)
+"""From the best to the worst."""
 MOST_VALUES = 30
 """A field with more distinct codes is not a category."""
 EMPTY_LIST = "(empty list)"
@@ -26,6 +31,22 @@ _LONGEST_CODE, _MOST_WORDS = 40, 4
 _LONGEST_LABEL, _MOST_SPACES = 120, 7
 _FEW_VALUES = 5
 _EXPLANATIONS = ("explanation", "rationale", "reasoning", "comment", "comments", "notes")
+
+
+# --- the fields of a judgement --------------------------------------------------------------------
+
+
+def fields_of(holder: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a judgement or ballot that results use. The roll-up is one if the judge gives it."""
+    fields = dict(own_fields(holder))
+    return {ROLL_UP: holder[ROLL_UP], **fields} if holder.get(ROLL_UP) else fields
+
+
+def own_fields(holder: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The judge's own fields: those of the verdict, then the figures, which never replace a field of the verdict."""
+    verdict: Mapping[str, Any] = holder.get("verdict") or {}
+    figures: Mapping[str, Any] = holder.get("figures") or {}
+    return {**verdict, **{name: figures[name] for name in figures if name not in verdict}} if figures else verdict
 
 
 # --- one value -------------------------------------------------------------------------------------

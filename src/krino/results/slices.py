@@ -18,10 +18,10 @@ from krino.cases.metadata import as_text, column_value
 from krino.errors import UsageProblem
 from krino.results import FrozenModel
 from krino.results.compact_columns import NULL
+from krino.results.field_kinds import ROLL_UP, ROLL_UPS
 from krino.results.table import Part, TableReader, slice_name, unknown_column
 from krino.results.verdict_schema import Schema, declared_bounds
-from krino.runs.fields import ROLL_UP, ROLL_UPS
-from krino.runs.journal import CODES
+from krino.runs.index import CODES
 from krino.stats.confidence_intervals import FEW, Bounds, MomentsByGroup, mean_interval
 
 OTHERS = "(other values)"

@@ -14,8 +14,7 @@ from typing import Any
 
 from krino.labellers.panel import TIE
 from krino.results import FrozenModel
-from krino.results.field_kinds import as_number, comparison_key, is_text, names_explanation
-from krino.runs.fields import fields_of
+from krino.results.field_kinds import as_number, comparison_key, fields_of, is_text, names_explanation
 
 LABELLER = "labeller"
 """In `decided_by`: the field depends on labels, not on facts alone."""

@@ -23,7 +23,7 @@ from krino.results.slices import AutoSlicer, SliceTable
 from krino.results.stability import LABELLER, Stability, StabilityCounter
 from krino.results.table import FieldEncoder, Part, TableReader, Values
 from krino.results.verdict_schema import Schema, closed_labels, declared_bounds
-from krino.runs.journal import CODES
+from krino.runs.index import CODES
 from krino.runs.manifest import Counts, Manifest
 from krino.text.clean import clean_line, cut
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from math import nan
@@ -24,13 +23,11 @@ from numpy.typing import NDArray
 from krino.cases.metadata import column_value
 from krino.errors import UsageProblem
 from krino.results.compact_columns import NO_CODE, NULL, GrowingColumn, Texts, constant_column
-from krino.results.field_kinds import MOST_VALUES, ColumnKind, as_codes, as_number, column_kind
+from krino.results.field_kinds import MOST_VALUES, ROLL_UP, ColumnKind, as_codes, as_number, column_kind, own_fields
 from krino.results.verdict_schema import closed_labels
-from krino.runs.fields import ROLL_UP, own_fields
-from krino.runs.files import inside
-from krino.runs.journal import CODES
+from krino.runs.index import CODES
 from krino.runs.manifest import Counts, Manifest
-from krino.runs.reading import Found, StoredRun, load_run
+from krino.runs.reading import JudgedCases, LineReader, StoredRun, load_run
 from krino.runs.roll import Entry
 from krino.stats.arrays import Floats
 from krino.text.clean import clean_line
@@ -276,19 +273,11 @@ class Table:
         return Counts(**{status: int((self.statuses == code).sum()) for status, code in CODES.items()})
 
     def records(self, places: Iterable[int]) -> Iterator[tuple[int, dict[str, Any]]]:
-        """The judgements of a few cases in their order, read again from the journal."""
-        with inside(self.run.journal).open("rb") as journal:
+        """The judgements of a few cases in the order of the table, read again from the journal."""
+        with LineReader(self.run) as lines:
             for place in sorted(places):
-                journal.seek(int(self.offsets[place]))
-                yield place, self._parse_unchanged(journal.readline(), place)
-
-    def _parse_unchanged(self, line: bytes, place: int) -> dict[str, Any]:
-        """Parse a line that was validated on first reading; since then, the journal may have been replaced."""
-        with suppress(orjson.JSONDecodeError, KeyError, TypeError):
-            record: dict[str, Any] = orjson.loads(line)
-            if int(record["input_hash"][:16], 16) == self.digests[place]:
-                return {**record, "id": self.ids[place]}
-        raise self.run.begun_anew()
+                record = lines.read(int(self.offsets[place]), f"{self.digests[place]:016x}")
+                yield place, {**record, "id": self.ids[place]}
 
 
 def read_table(
@@ -297,11 +286,16 @@ def read_table(
     """Read the table of a run. `fields`: only these; `by`: combinations of metadata columns to slice or cluster by."""
     run = load_run(folder)
     builder = _TableBuilder(run, TableReader(fields), [tuple(columns) for columns in by], spending)
-    found = Found(run, builder.cases())
-    for line in run.lines():  # in the order of the journal: reading in input order takes twice as long
-        if found.note(line.data["input_hash"], line.data["status"], len(builder)):
-            builder.add(line.data, line.offset)
-    return builder.result(found)
+    index = run.index()
+    judged, places, again = JudgedCases(run, index, builder.note_cases()).columns()
+    digests = np.frombuffer(builder.digests, np.uint64)[judged]
+    offsets, first, rows = np.unique(places, return_index=True, return_inverse=True)
+    with LineReader(
+        run, index
+    ) as lines:  # in the order of the journal: in the order of the input it takes twice as long
+        for offset, case_number in zip(offsets.tolist(), first.tolist(), strict=True):
+            builder.add_line(lines.read(offset, f"{digests[case_number]:016x}"))
+    return builder.result(judged, places, again, rows)
 
 
 def slice_name(columns: Sequence[str]) -> str:
@@ -319,11 +313,11 @@ class _TableBuilder:
     reader: TableReader
     by: list[tuple[str, ...]]
     with_spending: bool
+    # One value for each case:
     ids: Texts = field(default_factory=Texts)
-    """One id for each case of the roll; the attributes below have one value for each line."""
     positional: bytearray = field(default_factory=bytearray)
-    offsets: array[int] = field(default_factory=lambda: array("q"))
     digests: array[int] = field(default_factory=lambda: array("Q"))
+    # One value for each line that counts, which cases with the same content share:
     spending: array[float] = field(default_factory=lambda: array("f"))
     statuses: bytearray = field(default_factory=bytearray)
     columns: dict[str, GrowingColumn] = field(default_factory=dict)
@@ -332,19 +326,15 @@ class _TableBuilder:
     metadata: set[str] = field(default_factory=set)
     waiting: list[Record] = field(default_factory=list)
 
-    def __len__(self) -> int:
-        return len(self.offsets)
-
-    def cases(self) -> Iterator[Entry]:
-        """The roll; ids are stored in passing."""
-        for index, entry in enumerate(self.run.roll()):
+    def note_cases(self) -> Iterator[Entry]:
+        """The roll; what the table needs of it is stored in passing."""
+        for place, entry in enumerate(self.run.roll()):
             self.ids.append(entry.id)
-            self.positional.append(_is_positional(index, entry))
+            self.positional.append(_is_positional(place, entry))
+            self.digests.append(int(entry.input_hash[:16], 16))
             yield entry
 
-    def add(self, judgement: Record, offset: int) -> None:
-        self.offsets.append(offset)
-        self.digests.append(int(judgement["input_hash"][:16], 16))
+    def add_line(self, judgement: Record) -> None:
         if self.with_spending:
             spent = (*_SPENT(usage := judgement["usage"]), usage.get("unpriced", 0))  # older lines lack it
             self.spending.extend(spent if None not in spent else [nan if part is None else part for part in spent])
@@ -365,22 +355,21 @@ class _TableBuilder:
             column.add(before, len(self.waiting), *values)
         self.waiting = []
 
-    def result(self, found: Found) -> Table:
-        """The current rows in the order of the input; cases with the same content share a row."""
+    def result(self, judged: Mask, offsets: NDArray[np.int64], again: Mask, rows: NDArray[np.int64]) -> Table:
+        """The table. `judged`: which cases of the roll; then for each of them its offset, and which line is its own."""
         self._add_waiting()
-        judged, rows, again = found.at_once()
         return Table(
             run=self.run,
             ids=self.ids if judged.all() else self.ids.at(np.flatnonzero(judged)),
             positional=np.frombuffer(self.positional, np.bool_)[judged],
             statuses=np.frombuffer(self.statuses, np.uint8)[rows],
-            digests=_in_order(self.digests, np.uint64, rows),
+            digests=np.frombuffer(self.digests, np.uint64)[judged],
             spending=self._spending(rows, again),
             fields={name: self._field(name, rows) for name in self.reader.names if name in self.columns},
             field_names=tuple(self.reader.names),
             slices={name: self._slicing(name, rows) for name in map(slice_name, self.by)},
             metadata=frozenset(self.metadata),
-            offsets=_in_order(self.offsets, np.int64, rows),
+            offsets=offsets,
         )
 
     def _spending(self, rows: NDArray[np.int64], again: Mask) -> NDArray[np.float32]:
@@ -397,7 +386,7 @@ class _TableBuilder:
     def _field(self, name: str, rows: NDArray[np.int64]) -> Column:
         """`rows`: the current rows in order."""
         encoder, column = self.reader.encoders[name], self.columns.pop(name)
-        column.fill(len(self))
+        column.fill(len(self.statuses))
         codes = _in_order(column.codes, np.int32, rows)
         numbers = constant_column(np.nan, len(rows))
         if column.numbers is not None:

@@ -10,15 +10,14 @@ from operator import itemgetter
 from typing import Any, Generic, TypeVar
 
 from krino.errors import UsageProblem
-from krino.results.field_kinds import as_codes, as_number
+from krino.results.field_kinds import ROLL_UP, ROLL_UPS, as_codes, as_number, fields_of
 from krino.results.table import Record
 from krino.results.verdict_schema import Schema, declared_scales, lower_is_better, scale_position
-from krino.runs.fields import ROLL_UP, ROLL_UPS, fields_of
 from krino.text.clean import clean_line
 from krino.text.guessing import guessed
 
 T = TypeVar("T")
-_SAMPLE = 1_000  # so many judged cases show which fields are numbers
+_SAMPLE = 1_000  # judged cases, which show which fields are numbers
 _MOST_LABELS = 12
 _BADNESS: Mapping[Any, float] = {word: float(place) for place, word in enumerate(reversed(ROLL_UPS))}
 

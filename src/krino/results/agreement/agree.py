@@ -95,7 +95,7 @@ def _open_judgements(
     """A function that reads the judgements, any number of times, and what is known about their judge."""
     if isinstance(judgements, str | os.PathLike):
         run = load_run(judgements)
-        return run.found().records, run.manifest.about
+        return run.judged().records, run.manifest.about
     again = list(judgements) if isinstance(judgements, Iterator) else judgements
     return lambda _: again, JudgeCard()
 

@@ -13,10 +13,9 @@ import orjson
 
 from krino.errors import UsageProblem
 from krino.results.agreement.labels import LabelColumn, Pool
-from krino.results.field_kinds import kind_of
+from krino.results.field_kinds import ROLL_UP, ROLL_UPS, kind_of
 from krino.results.formatting import join_quoted, quote
 from krino.results.verdict_schema import Scale
-from krino.runs.fields import ROLL_UP, ROLL_UPS
 from krino.stats.arrays import MISSING, Codes, Floats
 from krino.text.guessing import guessed
 

@@ -30,7 +30,7 @@ from krino.results.agreement.statistics import (
     with_wilson_interval,
 )
 from krino.results.verdict_schema import Scale
-from krino.runs.journal import CODES
+from krino.runs.index import CODES
 from krino.stats.arrays import MISSING, Codes
 from krino.stats.bootstrap import Resampler
 from krino.stats.classification import class_scores, confusion_counts

@@ -11,9 +11,9 @@ from typing import Any
 from krino.contract import Judgement
 from krino.errors import UsageProblem
 from krino.results.agreement.labels import Labels, Pool
+from krino.results.field_kinds import fields_of
 from krino.results.formatting import quote
-from krino.runs.fields import fields_of
-from krino.runs.journal import CODES
+from krino.runs.index import CODES
 from krino.text.clean import clean_name
 
 ABSENT = 0

@@ -13,7 +13,7 @@ from krino.results.comparison.matching import Pairs, match_cases
 from krino.results.comparison.result import Comparison, Flip, Matching, Side, Spending
 from krino.results.formatting import format_count, format_start, judge_name, run_labeller_name
 from krino.results.table import SPENDING, Places, Table, read_table, slice_name, unknown_column
-from krino.runs.journal import NAMES
+from krino.runs.index import NAMES
 from krino.runs.manifest import HASHES, Plan, differing
 from krino.stats.bootstrap import Resampler
 from krino.text.clean import clean_line

@@ -21,9 +21,8 @@ from krino.results.comparison.result import (
     OtherChange,
     direction_of,
 )
-from krino.results.field_kinds import ColumnKind
+from krino.results.field_kinds import ROLL_UP, ColumnKind
 from krino.results.table import Column, Places, Table
-from krino.runs.fields import ROLL_UP
 from krino.stats.bootstrap import Resampler
 from krino.stats.confidence_intervals import FEW
 from krino.stats.paired_tests import (

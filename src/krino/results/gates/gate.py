@@ -8,11 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
+from krino.errors import UsageProblem
+from krino.results.agreement.labels import Labels
 from krino.results.comparison.compare import differing_settings
 from krino.results.comparison.matching import Pairs, match_cases
 from krino.results.explanations import DEFAULT_WORST
 from krino.results.formatting import format_count, format_start, join_first, judge_name, run_labeller_name
-from krino.results.gates.measures import check_measure, measure, measure_change, pair_field
+from krino.results.gates.decision import decide_rule
+from krino.results.gates.measures import measure, measure_change, pair_field
 from krino.results.gates.result import Check, GateResult
 from krino.results.gates.rules import NULL, Limit, Rule, Target
 from krino.results.gates.validate import Validator
@@ -25,7 +28,9 @@ from krino.results.gates.violations import (
     find_violations,
 )
 from krino.results.table import Mask, Places, Table, read_table, slice_name
+from krino.results.true_rate import TrueRate, true_rate
 from krino.runs.manifest import Manifest
+from krino.runs.reading import load_run
 from krino.stats.confidence_intervals import FEW
 from krino.text.clean import clean_line
 
@@ -126,19 +131,25 @@ class Gate:
     """The run that `may_fall` and `may_rise` compare with."""
     worst: int = DEFAULT_WORST
     """How many cases to name for each broken rule."""
+    labels: Labels | None = None
+    """Labels of people: rules are checked against the true rates and means that follow from them and the verdicts."""
 
     def with_limit_on_failed(self) -> Gate:
         """The gate with its limit on failed cases first, by default none: all other rules depend on it."""
-        failed = [rule for rule in self.rules if rule.target.field is None] or [NONE_FAILED]
+        failed = [rule for rule in self.rules if rule.target.field is None]
+        if all(rule.warns for rule in failed):
+            failed = [NONE_FAILED, *failed]
         return replace(self, rules=[*failed, *(rule for rule in self.rules if rule.target.field is not None)])
 
     def allows_nulls(self, field: str | None) -> bool:
         """Whether another rule limits the nulls of this field, and is checked itself."""
-        return any(rule.target == Target(field, NULL) for rule in self.rules)
+        return any(rule.target == Target(field, NULL) and not rule.warns for rule in self.rules)
 
 
 def check_run(folder: Path, gate: Gate) -> GateResult:
     """Check the run in `folder`. Raises `UsageProblem` for a rule about a field or label that the run does not have."""
+    if gate.labels is not None and gate.by:
+        raise UsageProblem("rules of slices (--by) are not checked against labels; `krino true-rate --by` shows them")
     given, gate = gate, gate.with_limit_on_failed()
     fields = {rule.target.field for rule in gate.rules if rule.target.field is not None}
     run = read_table(folder, fields=fields, by=gate.by)
@@ -199,8 +210,8 @@ class _RuleChecks:
 
     def _check_failed_in_base(self, base: Table) -> Iterator[CheckedRule]:
         """A case without a verdict in the base run cannot be seen to get worse, so its failed cases are limited too."""
-        for rule in (rule for rule in self.gate.rules if rule.target.field is None):
-            holds, message = check_measure(rule, measure(base, rule, _all_cases(base)), point=True, nulls_allowed=False)
+        for rule in (rule for rule in self.gate.rules if rule.target.field is None and not rule.warns):
+            holds, message = decide_rule(rule, measure(base, rule, _all_cases(base)), point=True, nulls_allowed=False)
             violations = find_unjudged(base, _all_cases(base))
             yield _make_check(f"other run: {rule}", holds, f"{base.folder}: {message}", len(base), violations)
 
@@ -232,8 +243,14 @@ class _RuleChecks:
         if rule.compares_runs and self.base is not None and pairs is not None:
             both = pair_field(self.base, self.run, pairs, rule, cases)
         found = measure_change(both, rule) if rule.compares_runs else measure(self.run, rule, cases)
+        truth = None
+        if self.gate.labels is not None and not rule.compares_runs and not rule.is_exact:
+            truth = self._true_rate(rule, self.gate.labels)
+            found = replace(found, value=truth.best.value, interval=truth.best.interval)
         allowed = self.gate.allows_nulls(rule.target.field)
-        holds, message = check_measure(rule, found, point=self.gate.point, nulls_allowed=allowed)
+        holds, message = decide_rule(rule, found, point=self.gate.point, nulls_allowed=allowed)
+        if truth is not None:
+            message += f": the true value, from {format_count(truth.labels, 'label')} and all verdicts"
         violations = None
         if not holds and rule.compares_runs:
             violations = find_changes_for_worse(both, rule, nulls_allowed=allowed)
@@ -243,7 +260,7 @@ class _RuleChecks:
         check = Check(
             rule=str(rule),
             slice=where,
-            outcome="holds" if holds else "broken",
+            outcome="holds" if holds else "warns" if rule.warns else "broken",
             message="; ".join([message, *([_NO_SINGLE_CASE] if alone else []), *self.validator.explain_doubts(rule)]),
             cases=int(cases.sum()),
             nulls=found.nulls,
@@ -251,6 +268,10 @@ class _RuleChecks:
             interval=found.interval,
         )
         return CheckedRule(check, violations)
+
+    def _true_rate(self, rule: Rule, labels: Labels) -> TrueRate:
+        schema = self.run.manifest.about.fields_schema
+        return true_rate(load_run(self.run.folder).records(), labels, str(rule.target), schema=schema)
 
 
 def _all_cases(run: Table) -> Mask:
@@ -260,7 +281,7 @@ def _all_cases(run: Table) -> Mask:
 def _reading_notes(gate: Gate) -> Iterator[str]:
     if not gate.rules:
         yield "No rule was given: only an unfinished or empty run and cases without a verdict break this gate."
-    if any(not rule.target.is_count for rule in gate.rules) and not gate.point:
+    if any(not rule.is_exact for rule in gate.rules) and not gate.point:
         yield "A rule must hold at the end of the 95 % interval of what it limits, not only for the value itself."
     if gate.by:
         yield f"Slices with fewer than {gate.few:,} cases are shown and not gated; the whole run counts them."

@@ -11,8 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from krino.results.comparison.matching import Pairs
-from krino.results.formatting import format_count, format_number
-from krino.results.gates.rules import NULL, Limit, Rule
+from krino.results.gates.rules import NULL, Rule
 from krino.results.table import Column, Mask, Places, Table
 from krino.results.verdict_schema import declared_bounds
 from krino.stats.arrays import Floats
@@ -47,6 +46,9 @@ def measure(run: Table, rule: Rule, cases: Mask) -> Measure:
     nulls = ok - int(valued.sum())
     if target.label == NULL:
         return Measure(nulls / ok if ok else None, ok)
+    if target.beyond is not None:
+        part = int((target.beyond.includes(column.numbers) & valued).sum())
+        return _counted(rule, part, total if rule.is_minimum else ok - nulls, nulls, ok)
     if target.label is None:
         found = _field_moments(column, valued)
         ends = declared_bounds(run.manifest.about.fields_schema, target.field)
@@ -54,6 +56,13 @@ def measure(run: Table, rule: Rule, cases: Mask) -> Measure:
     part = int((column.having(target.label) & valued).sum())
     whole = total if rule.is_minimum else ok - nulls
     return Measure(part / whole if whole else None, whole, wilson_interval(part, whole), nulls, ok)
+
+
+def _counted(rule: Rule, part: int, whole: int, nulls: int, judged: int) -> Measure:
+    """Cases that a rule names: their number where it limits that, or else their share."""
+    if not rule.limit.is_share:
+        return Measure(float(part) if whole else None, whole, None, nulls, judged)
+    return Measure(part / whole if whole else None, whole, wilson_interval(part, whole), nulls, judged)
 
 
 @dataclass(frozen=True)
@@ -79,6 +88,10 @@ class PairedField:
         """Which cases have the label in the base run, and which in the run."""
         return self.old.having(label)[self.in_base], self.new.having(label)[self.in_run]
 
+    def changed(self, label: str, to: str) -> Mask:
+        """Which cases had one label in the base run and have the other one now."""
+        return self.known_before & self.having(label)[0] & self.known_now & self.having(to)[1]
+
 
 def pair_field(base: Table, run: Table, pairs: Pairs, rule: Rule, cases: Mask) -> PairedField | None:
     """None if one of the runs has no such field."""
@@ -98,6 +111,9 @@ def measure_change(both: PairedField | None, rule: Rule) -> Measure:
     known_before, known_now = both.known_before, both.known_now
     judged = known_before & both.judged
     nulls, ok = int((judged & ~known_now).sum()), int(judged.sum())
+    if rule.target.to is not None and rule.target.label is not None:
+        changed = int(both.changed(rule.target.label, rule.target.to).sum())
+        return _counted(rule, changed, int((known_before & known_now).sum()), nulls, ok)
     if rule.target.label is None:
         change = both.change()[known_before & known_now]
         return Measure(float(change.mean()) if change.size else None, change.size, _change_interval(change), nulls, ok)
@@ -127,70 +143,3 @@ def _change_interval(change: Floats) -> tuple[float, float] | None:
     if change.size < FEW:
         return None
     return bootstrap_mean_intervals(change[:, np.newaxis], Resampler.create(change.size))[0]
-
-
-def check_measure(rule: Rule, found: Measure, *, point: bool, nulls_allowed: bool) -> tuple[bool, str]:
-    """Whether the rule holds, and the reason in words. `point`: compare the value itself with the limit, instead of the
-    worse end of its interval."""
-    if found.value is None:
-        of = "" if rule.target.field is None else f" of `{rule.target.field}`"
-        return False, f"no case has a value{of}"
-    counted = point or rule.target.is_count
-    worse_end = None if found.interval is None else found.interval[0 if rule.is_minimum else 1]
-    decisive = found.value if counted else worse_end
-    outcome = _describe_outcome(rule, found.value, decisive, counted=counted)
-    parts = [f"{_describe_measure(rule, found, found.value)}{outcome}"]
-    if found.nulls:
-        field = rule.target.field
-        nulls = f"{found.nulls:,} of {found.judged:,} judged cases have no {field} (null)"
-        parts.append(nulls if nulls_allowed else f"{nulls}: allow them with --max {field}:{NULL}=SHARE%")
-    within = decisive is not None and rule.allows(decisive)
-    return within and (nulls_allowed or not found.nulls), "; ".join(parts)
-
-
-# --- the measured value in words ---------------------------------------------------------------------------
-
-
-def _describe_measure(rule: Rule, found: Measure, value: float) -> str:
-    target, limit = rule.target, rule.limit
-    of = format_count(found.n)
-    if target.field is None:
-        part = _format_value(value, limit) if limit.is_share else f"{value:,.0f}"
-        return f"{part} of {of} {'has' if found.n == 1 else 'have'} no verdict"
-    what = f"mean {target}" if target.label is None else f"share of {target}"
-    interval = _describe_interval(rule, found)
-    if not rule.compares_runs:
-        return f"{what} {_format_value(value, limit)} of {of}{interval}"
-    change = f"{'fell' if value < 0 else 'rose'} by {_format_value(abs(value), limit)}" if value else "did not change"
-    return f"{what} {change} over {of}{interval}"
-
-
-def _describe_interval(rule: Rule, found: Measure) -> str:
-    if found.interval is None:
-        return ""
-    low, high = (_format_value(edge, rule.limit, signed=rule.compares_runs) for edge in found.interval)
-    return f" (95 % interval {low} to {high})"
-
-
-def _format_value(value: float, limit: Limit, *, signed: bool = False) -> str:
-    sign = "−" if value < 0 else "+" if signed else ""
-    return sign + (f"{100 * abs(value):.1f} %" if limit.is_share else format_number(abs(value)))
-
-
-# --- the outcome in words ------------------------------------------------------------
-
-
-def _describe_outcome(rule: Rule, value: float, decisive: float | None, *, counted: bool) -> str:
-    """The part of the message that follows the measured value."""
-    beyond, within, end = ("below", "at least", "lower") if rule.is_minimum else ("above", "at most", "upper")
-    limit = str(rule.limit).replace("%", " %")
-    margin = rule.compares_runs or rule.target.field is None
-    if not rule.allows(value):
-        return f", more than the {limit} allowed" if margin else f" is {beyond} {limit}"
-    kept = f", at most {limit} allowed" if margin else f" is {within} {limit}"
-    if decisive is None:
-        return f"{kept}, but there are too few cases for an interval ({FEW} are needed; --point gates the value itself)"
-    if not rule.allows(decisive):
-        where = "beyond that" if rule.compares_runs else f"{beyond} {limit}"
-        return f"{kept}, but the {end} end of the interval is {where}"
-    return kept if counted else f"{kept}, at the {end} end of the interval too"

@@ -8,11 +8,12 @@ from pydantic import computed_field
 
 from krino.results import FrozenModel
 from krino.results.explanations import NamedCase
+from krino.results.formatting import format_count
 from krino.runs.manifest import Counts
 from krino.text.clean import clean_line
 
-Outcome = Literal["holds", "broken", "too few"]
-"""`too few`: a slice with too few cases to be gated, which is shown only."""
+Outcome = Literal["holds", "broken", "warns", "too few"]
+"""`warns`: broken, but the rule only warns. `too few`: a slice with too few cases to be gated, which is shown only."""
 
 
 class Check(FrozenModel):
@@ -25,7 +26,7 @@ class Check(FrozenModel):
     value: float | None = None
     interval: tuple[float, float] | None = None
     against: int = 0
-    """How many cases break the rule of a broken check."""
+    """How many cases break the rule."""
     against_words: str = ""
     """Those cases in words: `4 cases below 0.9, 1 case with null`."""
     worst: tuple[NamedCase, ...] = ()
@@ -55,6 +56,10 @@ class GateResult(FrozenModel):
     def broken(self) -> tuple[Check, ...]:
         return tuple(check for check in self.checks if check.outcome == "broken")
 
+    @property
+    def warnings(self) -> tuple[Check, ...]:
+        return tuple(check for check in self.checks if check.outcome == "warns")
+
     @computed_field  # type: ignore[prop-decorator]
     @property
     def passed(self) -> bool:
@@ -62,5 +67,8 @@ class GateResult(FrozenModel):
 
     def __str__(self) -> str:
         """One line for each rule, and the worst cases of broken ones."""
-        outcome = "passed" if self.passed else f"failed, {len(self.broken):,} of {len(self.checks):,} rules broken"
+        warned = f", {format_count(len(self.warnings), 'warning')}" if self.warnings else ""
+        outcome = (
+            f"passed{warned}" if self.passed else f"failed, {len(self.broken):,} of {len(self.checks):,} rules broken"
+        )
         return "\n".join([f"{clean_line(self.run)}: gate {outcome}", *(str(check) for check in self.checks)])

@@ -12,10 +12,10 @@ from krino.contract import AnyJudge, Judge
 from krino.contract.fingerprint import joined_schema
 from krino.errors import UsageProblem
 from krino.results.compact_columns import NO_CODE
-from krino.results.gates.rules import NULL, Rule
+from krino.results.field_kinds import ROLL_UP, ROLL_UPS
+from krino.results.gates.rules import NULL, Beyond, Rule
 from krino.results.table import Table, unknown_column
 from krino.results.verdict_schema import Scale, Schema, closed_labels, declared_scale
-from krino.runs.fields import ROLL_UP, ROLL_UPS
 from krino.text.clean import clean_line
 from krino.text.guessing import guessed
 
@@ -39,15 +39,19 @@ class Validator:
             if field is None:
                 continue
             self._refuse_field(rule, field)
-            if label is None:
+            if rule.target.beyond is not None:
+                refuse_number(rule, field, rule.target.beyond, declared_scale(self._schema, field))
+            elif label is None:
                 refuse_limit(rule, field, declared_scale(self._schema, field))
             elif self._is_unseen(field, label):
                 refuse_label(rule, field, label, self._known_labels(field))
+            if rule.target.to is not None and self._is_unseen(field, rule.target.to):
+                refuse_label(rule, field, rule.target.to, self._known_labels(field))
 
     def explain_doubts(self, rule: Rule) -> Iterator[str]:
         """Reasons to doubt a rule that cannot be refused for certain."""
         field, label = rule.target.field, rule.target.label
-        if field is None or field not in self.run.fields:
+        if field is None or field not in self.run.fields or rule.target.beyond is not None:
             return
         if label is None:
             open_scale = declared_scale(self._schema, field) is None
@@ -98,6 +102,13 @@ def refuse_label(rule: Rule, field: str, label: str, known: set[str] | None) -> 
         raise UsageProblem(f"{rule}: `{field}` has no label `{label}`{guess}; it has {', '.join(sorted(known))}")
 
 
+def refuse_number(rule: Rule, field: str, beyond: Beyond, scale: Scale | None) -> None:
+    """Refuse a number that no case can be beyond."""
+    if scale is not None and not (beyond.number > scale[0] if beyond.side == "below" else beyond.number < scale[1]):
+        least, most = scale
+        raise UsageProblem(f"{rule}: `{field}` lies in {least:g} to {most:g}, so no case is {beyond.side} that")
+
+
 def refuse_limit(rule: Rule, field: str, scale: Scale | None) -> None:
     """Only for a scale that the judge declares: seconds that lie in 0 to 1 in this run may not in the next."""
     if scale is not None and _always_holds(rule, scale):
@@ -134,6 +145,8 @@ def _refuse_roll_up(rule: Rule, judge: str, *, rolls_up: bool, fields: Iterable[
         raise UsageProblem(f"{rule}: `{ROLL_UP}` is not a number; name a label of it, as {ROLL_UPS[0]}=90%")
     if rule.target.label != NULL:
         refuse_label(rule, ROLL_UP, rule.target.label, set(ROLL_UPS))
+        if rule.target.to is not None:
+            refuse_label(rule, ROLL_UP, rule.target.to, set(ROLL_UPS))
 
 
 def _refuse(rule: Rule, field: str, judge: str, schema: Schema) -> None:
@@ -146,7 +159,11 @@ def _refuse(rule: Rule, field: str, judge: str, schema: Schema) -> None:
             f"they have {', '.join(fields)}"
         )
     scale, labels = declared_scale(schema, field), closed_labels(schema, field)
-    if label is None:
+    if rule.target.beyond is not None:
+        if labels:
+            raise UsageProblem(f"{rule}: `{field}` is not a number; name a label of it, as {field}:LABEL=90%")
+        refuse_number(rule, field, rule.target.beyond, scale)
+    elif label is None:
         if labels:
             raise UsageProblem(f"{rule}: `{field}` is not a number; name a label of it, as {field}:LABEL=90%")
         refuse_limit(rule, field, scale)
@@ -154,3 +171,5 @@ def _refuse(rule: Rule, field: str, judge: str, schema: Schema) -> None:
         if scale is not None:
             raise UsageProblem(f"{rule}: `{field}` is a number and has no labels; write {field}=NUMBER")
         refuse_label(rule, field, label, labels)
+        if rule.target.to is not None:
+            refuse_label(rule, field, rule.target.to, labels)

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 from krino.results.explanations import make_named_case
+from krino.results.field_kinds import ROLL_UP, ROLL_UPS, fields_of
 from krino.results.formatting import format_count
 from krino.results.gates.measures import PairedField, has_value
 from krino.results.gates.result import Check
 from krino.results.gates.rules import NULL, TOLERANCE, Rule
 from krino.results.table import Mask, Places, Table
-from krino.runs.fields import ROLL_UP, ROLL_UPS, fields_of
 from krino.stats.arrays import Floats
 
 
@@ -87,6 +87,12 @@ def find_violations(run: Table, rule: Rule, cases: Mask, *, nulls_allowed: bool)
     if target.label == NULL:
         return Violations(run, nulls=np.flatnonzero(nulls), field_name=target.field)
     unwanted = _no_places() if nulls_allowed else np.flatnonzero(nulls)
+    if target.beyond is not None:
+        excess = target.beyond.excess(column.numbers)
+        sought = target.beyond.includes(column.numbers) != rule.is_minimum
+        description = f"{'not ' * rule.is_minimum}{target.beyond.side} {target.beyond.number:.10g}"
+        badness = -excess if rule.is_minimum else excess
+        return Violations(run, description, _rank(judged & has_value(column) & sought, badness), unwanted, target.field)
     if target.label is None:
         excess = rule.threshold - column.numbers if rule.is_minimum else column.numbers - rule.threshold
         description = f"{'below' if rule.is_minimum else 'above'} {rule.limit}"
@@ -105,7 +111,10 @@ def find_changes_for_worse(both: PairedField | None, rule: Rule, *, nulls_allowe
     if both is None:
         return None
     known_before, known_now = both.known_before, both.known_now
-    if rule.target.label is None:
+    if rule.target.to is not None and rule.target.label is not None:
+        description = f"that went from {rule.target.label} to {rule.target.to}"
+        places = np.flatnonzero(both.changed(rule.target.label, rule.target.to))
+    elif rule.target.label is None:
         loss = -both.change() if rule.is_minimum else both.change()
         description = "that fell" if rule.is_minimum else "that rose"
         places = _rank(known_before & known_now & (loss > TOLERANCE), loss)
@@ -132,7 +141,7 @@ def _rank(which: Mask, badness: Floats) -> Places:
 def add_worst_cases(found: CheckedRule, most: int) -> Check:
     """The check; if it is broken, with at most `most` of the cases that break it."""
     check, violations = found.check, found.violations
-    if check.outcome != "broken" or violations is None or not violations.count:
+    if check.outcome not in ("broken", "warns") or violations is None or not violations.count:
         return check
     places = violations.select_worst(most)
     rules = violations.run.manifest.about.rules

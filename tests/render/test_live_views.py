@@ -13,14 +13,14 @@ from typer.testing import CliRunner
 from krino import Questions
 from krino.cli import app
 from krino.labellers.llm.prompt import GUARD
-from krino.render.at_hand import AtHand
+from krino.render.live_views import LiveJudge
 from krino.render.report import write_report
 from krino.runs.manifest import Manifest
 from made_judgements import HOSTILE, error, failed, manifest, ok
 from report_page import Page
 from toy_judge import ToyCase, ToyJudge
 
-HAND = AtHand(ToyJudge())
+HAND = LiveJudge(ToyJudge())
 
 
 def with_case(judgement: dict[str, Any], text: str) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def test_a_case_asked_in_parts_shows_every_call() -> None:
         def ask(self, case: ToyCase, facts: int) -> Questions:
             return Questions((), "", parts=tuple(Questions((), f"Is {word} good?") for word in case.text.split()))
 
-    request = AtHand(InParts()).request({"text": "this that"})
+    request = LiveJudge(InParts()).request({"text": "this that"})
     assert request is not None
     calls = request.split("[call ")
     assert [call[:6] for call in calls] == ["", "1 of 2", "2 of 2"]

@@ -1,7 +1,7 @@
-"""What only a judge at hand can say: its prompt, its overview of a run, and how it shows a case that has no view yet.
+"""What needs a loaded judge: its prompt, its overview of a run, and views of cases that have none yet.
 
-A case gets its view when it is judged (`krino.engine.views`). Here views are made of cases that were judged before
-there were any, or that nobody keeps a run of: they are read and studied again for it.
+A case gets its view when it is judged (`krino.engine.views`). Here views are made for cases of older runs, and for
+cases that are judged without a run. Such cases are read and studied again.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from krino.results.table import Record
 
 
 @dataclass(slots=True)
-class AtHand:
-    """A judge, for those who show its judgements. What it does wrong costs its own blocks, never the report."""
+class LiveJudge:
+    """A loaded judge that shows its judgements. An error in its code costs its own blocks, never the report."""
 
     judge: AnyJudge
     seconds: float = CASE_SECONDS
-    """What the judge's code may take to show a case; one that took longer is not asked to show any other."""
+    """Time limit for showing a case. A judge that exceeds it shows no more cases."""
     _is_too_slow: bool = False
     _studied_last: tuple[Record, StudiedCase] | None = None
-    """A record with its case and facts: whoever shows a case asks for its request next."""
+    """The last record with its case and facts, because the view and the request of a case are asked for in turn."""
 
     def prompt(self) -> str:
-        """The part that is the same for every case, in the form that goes with a JSON schema."""
+        """The instructions, which are the same for every case, in the form for JSON schemas."""
         return system_text(self.judge.prompt, "json_schema", {})
 
     def request(self, record: Record) -> str | None:
-        """The case's own part, `TAG` in the place of the random word; None where the facts leave nothing to ask."""
+        """The part of a prompt about the case, with `TAG` for the random tag; None if nothing is left to ask."""
         studied = self._study_in_time(record)
         return None if studied is None else request_of(self.judge, studied, CodeLimit(self.seconds))
 
     def view(self, judgement: Record, record: Record) -> list[Block]:
-        """How the judge shows a case; nothing for one that it could not read or study."""
+        """The blocks that show a case; empty if it cannot be read or studied."""
         if broke_unlabelled(judgement["status"], judgement.get("labeller")):
             return []
         if (studied := self._study_in_time(record)) is None:
@@ -51,7 +51,7 @@ class AtHand:
         return blocks
 
     def _study_in_time(self, record: Record) -> StudiedCase | None:
-        """None for a case that cannot be judged: it was never asked about."""
+        """None for a case that cannot be read or studied in time."""
         if self._is_too_slow:
             return None
         try:
@@ -70,7 +70,7 @@ class AtHand:
 
 @dataclass(slots=True)
 class RunOverview:
-    """What a judge says of all cases together, in one pass over them."""
+    """The judge's overview of all cases, made in one pass."""
 
     judge: AnyJudge | None
     _overview: Overview | None = None
@@ -99,7 +99,7 @@ class RunOverview:
         try:
             with CodeLimit():
                 found = from_data(as_data(self._overview.blocks()))
-            to_html(found)  # what cannot be drawn must not cost the report
+            to_html(found)  # blocks that cannot be drawn must not fail the report
         except Exception as fault:
             self._give_up(fault)
         return self._problems or found
