@@ -23,7 +23,7 @@ from endpoints.labelling import labels_for
 from fake_llm import FakeServer, Faults, ReceivedRequest
 from fake_llm.replies import what_is_asked
 from krino.cli import app
-from krino.cli.demo import EXAMPLES
+from krino.cli.commands.demo import EXAMPLES
 from krino.judges.registry import OURS
 from toy_judge import ToyJudge
 from waiting import ended, until

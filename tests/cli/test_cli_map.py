@@ -133,6 +133,15 @@ def nested_answer(case: Record) -> Record:
     return {"logId": int(case["id"]), "turn": turn, "retrieval": {"chunks": chunks, "ms": 3}, "eval": gold}
 
 
+def answer_below_a_known_name(case: Record) -> Record:
+    """The reply is called after its markup, and `gold`, a name that the judge knows, holds an object."""
+    hits = [{"chunkText": text, "cosine": 0.9} for text in case["context"]]
+    reply = {"markdownBody": case["answer"], "tokensOut": 7}
+    gold = {"gold": {"modelAnswer": case["reference"]}} if "reference" in case else {}
+    exchange = {"userUtterance": case["question"], "botReply": reply}
+    return {"turnId": case["id"], "exchange": exchange, "retrieval": {"engine": "bm25", "topHits": hits}, **gold}
+
+
 def french_answer(case: Record) -> Record:
     data = {"question_utilisateur": case["question"], "extraits": case["context"]}
     expected = {"réponse attendue": case["reference"]} if "reference" in case else {}
@@ -161,6 +170,7 @@ def nested_trace(case: Record) -> Record:
         ("citation", citations, camel_citation),
         ("rag", answers, nested_answer),
         ("rag", answers, french_answer),
+        ("rag", answers, answer_below_a_known_name),
         ("efficiency", traces, nested_trace),
     ],
 )

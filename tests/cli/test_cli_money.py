@@ -348,7 +348,7 @@ def test_a_found_file_shows_the_model_no_file_from_elsewhere(tmp_path: Path, in_
     work.mkdir()
     below = project(work, FOREIGN, f'prompt = "{tmp_path / "private.txt"}"\n')
     code, said = in_process(*COMMANDS["judge"], cwd=below)
-    assert (code, "lies outside its folder" in said) == (2, True), said
+    assert (code, "is outside its folder" in said) == (2, True), said
     (work / "prompt.md").write_text("Label the text.")
     (work / "krino.toml").write_text('[judge]\nprompt = "../prompt.md"\n')
     assert in_process(*COMMANDS["judge"], "--dry-run", cwd=below)[0] == 0

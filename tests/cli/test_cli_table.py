@@ -62,7 +62,7 @@ def test_the_worst_cases_as_json_are_judgements_worst_first(judged: Path) -> Non
 
 
 def test_worst_does_not_go_with_an_id_and_by_still_means_slices_without_it(judged: Path) -> None:
-    assert "give one of the two" in str(call("show", judged, "good", "--worst", 1).exception)
+    assert "give only one" in str(call("show", judged, "good", "--worst", 1).exception)
     assert "passages" in call("show", judged, "--by", "passages").stdout
     assert call("show", judged, "--worst", 0).exit_code == 2
 
@@ -138,7 +138,7 @@ def test_a_case_of_a_finished_run_is_shown_as_its_judge_shows_it(tmp_path: Path)
     shown = " ".join(call("show", tmp_path / "r", "ranked-second").stdout.split())
     for part in ("Citation as written read as", "Candidates decision court date number", "The matcher chose"):
         assert part in shown
-    assert "The case number matches 2012/AH/0171. [CASE_NUMBER_FALSE_MATCH]" in shown
+    assert "The case number matches 2012/AH/0171 [CASE_NUMBER_FALSE_MATCH]." in shown
     (tmp_path / "r" / "views.jsonl").unlink()
     plain = " ".join(call("show", tmp_path / "r", "ranked-second").stdout.split())
     assert "citation Arbeidshof Antwerpen, afd. Hasselt" in plain and "Candidates" not in plain

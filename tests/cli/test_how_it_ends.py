@@ -250,7 +250,7 @@ def test_a_pipe_in_a_folder_of_cases_is_a_failed_case_that_says_so(tmp_path: Pat
     os.mkfifo(tmp_path / "cases" / "b.json")
     done = krino("judge", TOY, "cases", "--run", "r", cwd=tmp_path)
     assert done.returncode == 3, done.stderr
-    assert "cases/b.json: no plain file but a pipe" in " ".join(done.stdout.split())
+    assert "cases/b.json: not a regular file but a pipe" in " ".join(done.stdout.split())
 
 
 # --- names -----------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ import pytest
 import krino as package
 from command_here import Done, krino, own_folder
 from fake_llm import FakeServer, Faults
-from krino.cli import demo
+from krino.cli.commands import demo
 
 TOY = Path(__file__).parents[1] / "toy_judge.py"
 
@@ -144,7 +144,7 @@ def test_another_judge_or_labeller_is_refused_and_changes_nothing(change: tuple[
     assert refused.code == 2
     assert "r was judged otherwise, so this command cannot go on there:\n" in refused.err
     assert f"\n  {told}" in refused.err
-    assert "name another folder with --run, or judge everything anew in this one with --fresh" in refused.err
+    assert "name another folder with --run, or judge everything again in this one with --fresh" in refused.err
     assert snapshot() == before
 
 

@@ -1,4 +1,4 @@
-"""The command `krino`: thin modules, one a command, over the package."""
+"""The command `krino`; each of its commands is a thin module in `cli.commands`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,34 @@ import sys
 
 import typer
 
-from krino.cli import agree, compare, demo, doctor, explain, export, gate, judge, judges, resettle, serve, shard, show
-from krino.cli import map as mapping
+from krino.cli.commands import (
+    agree,
+    attack,
+    compare,
+    demo,
+    doctor,
+    explain,
+    export,
+    gate,
+    judge,
+    judges,
+    own,
+    rank,
+    resettle,
+    serve,
+    shard,
+    show,
+    trend,
+    true_rate,
+    verify,
+)
+from krino.cli.commands import map as mapping
 from krino.cli.exits import Commands, end_on_signals, end_with, exit_code_of
 from krino.cli.settings import load_settings
 
-EXIT_CODES = """Exit codes: 0 done · 1 a gate failed · 2 wrong usage or input · 3 some cases failed or were not
-reached · 70 a fault in Krino or in a judge · 130 interrupted · 141 the reader of its output has gone."""
+EXIT_CODES = """Exit codes: 0 done · 1 a gate failed, or a verdict does not follow · 2 wrong usage or input ·
+3 some cases failed or were not reached · 70 a fault in Krino or in a judge · 130 interrupted · 141 the reader of its
+output has gone."""
 
 app = typer.Typer(
     name="krino",
@@ -26,17 +47,25 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("judge")(judge.judge)
+app.command("new")(own.new)
+app.command("check")(own.check)
+app.command("import")(own.import_prompt)
+app.command("attack")(attack.attack)
 app.command("map")(mapping.map_fields)
 app.command("judges")(judges.judges)
 app.command("show")(show.show)
 app.command("agree")(agree.agree)
+app.command("trend")(trend.trend)
+app.command("true-rate")(true_rate.true_rate)
 app.command("compare", help=compare.HELP)(compare.compare)
+app.command("rank")(rank.rank)
 app.command("gate", help=gate.HELP)(gate.gate)
 app.command("export", help=export.HELP)(export.export)
 app.command("schema")(judges.schema)
 app.command("doctor")(doctor.doctor)
 app.command("demo")(demo.demo)
 app.command("resettle")(resettle.resettle)
+app.command("verify")(verify.verify)
 app.command("shard")(shard.shard)
 app.command("merge")(shard.merge)
 app.command("serve")(serve.serve)

@@ -1,6 +1,6 @@
 """How the command ends: the exit codes, each with one meaning, and every way out that has one.
 
-1 is a gate that failed and nothing else.
+1 is a gate that failed, or a verdict that does not follow (`krino verify`), and nothing else.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ FAULT = 70
 """A fault in Krino or in a judge (EX_SOFTWARE of sysexits.h), with a traceback."""
 INTERRUPTED = 130
 READER_GONE = 141
-"""Whoever read our output has closed it (`krino show RUN | head`): what `cat` and the like end with, too."""
+"""The reader closed the pipe (`krino show RUN | head`); `cat` and similar commands end with this code too."""
 
 
 class CutShort(Exception):
@@ -48,7 +48,7 @@ def end_on_signals() -> None:
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where it is ignored (nohup)
         signal.signal(signal.SIGINT, _interrupt)
     if os.name == "posix":
-        _nudge_after_signals()
+        _wake_main_thread_after_signals()
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
@@ -57,29 +57,31 @@ def _interrupt(number: int, frame: FrameType | None) -> None:
     raise UserInterrupt
 
 
-_NUDGES = (0.05, 0.2, 1.0, 5.0)
-"""Seconds between a signal and the nudges that follow it, each counted from the one before."""
+_WAKE_UP_PAUSES = (0.05, 0.2, 1.0, 5.0)
+"""Seconds before each wake-up that follows a signal, counted from the one before."""
 
 
-def _nudge_after_signals() -> None:
-    """A signal that comes in the instant before a read begins to wait would be heard only when that read ends, which on
-    a pipe may be never: Python has taken note of it, but acts on it between two steps of its own. So a thread hears of
-    every signal at once and sends the main thread a few harmless ones (SIGURG), which break off any wait.
+def _wake_main_thread_after_signals() -> None:
+    """Starts a thread that interrupts a blocked read of the main thread after every signal.
+
+    Python runs signal handlers between two bytecodes of the main thread. A signal that arrives just before a read
+    blocks is handled only when that read returns, which on a pipe may be never. So the thread learns of every signal
+    from Python's wake-up pipe and sends the main thread a few harmless signals (SIGURG), which interrupt the read.
     """
-    heard, told = os.pipe()
-    os.set_blocking(told, False)
-    signal.set_wakeup_fd(told, warn_on_full_buffer=False)
+    read_end, write_end = os.pipe()
+    os.set_blocking(write_end, False)
+    signal.set_wakeup_fd(write_end, warn_on_full_buffer=False)
     signal.signal(signal.SIGURG, lambda number, frame: None)
 
-    def nudge() -> None:
-        while numbers := os.read(heard, 64):
+    def send_wake_ups() -> None:
+        while numbers := os.read(read_end, 64):
             if set(numbers) == {signal.SIGURG}:
                 continue
-            for pause in _NUDGES:
+            for pause in _WAKE_UP_PAUSES:
                 time.sleep(pause)
                 signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGURG)
 
-    threading.Thread(target=nudge, name="nudge", daemon=True).start()
+    threading.Thread(target=send_wake_ups, name="krino-wake-up", daemon=True).start()
 
 
 _LONGEST_END = 10.0

@@ -1,5 +1,8 @@
-"""Which keys may be sent where: a `krino.toml` found in a folder may come from anybody, and must not send a key of the
-user's to an address of its own choice."""
+"""Decides which API keys may be sent where.
+
+A `krino.toml` that was found in a folder may come from anybody: it must not send the user's key to an address of its
+choice.
+"""
 
 from __future__ import annotations
 
@@ -19,21 +22,21 @@ from krino.labellers.llm.endpoint import address_problem, is_loopback, key_varia
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """The key that was named, and the environment in which each provider's own is looked up."""
+    """The key named by the user, and the environment in which the providers' own keys are looked up."""
 
     named: str | None
     env: Mapping[str, str]
 
 
 def keys_for(ctx: typer.Context, names: Sequence[str], base_url: str | None, api_key_env: str | None) -> Keys:
-    """The keys that may be sent to `base_url`; refuses, or leaves one out and says so, where the user has not agreed.
+    """The keys that may be sent to `base_url`. Without the user's consent it refuses, or drops a key with a message.
 
-    What a flag or a `KRINO_*` variable says is the user's word, and so is the file that `$KRINO_CONFIG` names. A found
-    file sets no headers either: they can name another receiver to a gateway, or take the place of the key.
+    Flags, `KRINO_*` variables and the file named by `$KRINO_CONFIG` count as consent. A found file may not set headers
+    either: they can redirect a gateway or replace the key.
     """
     if _from_found_file(ctx, "extra_headers", ctx.params.get("extra_headers") or None):
         raise UsageProblem(
-            f"{load_settings().path} sets extra_headers, which a file that was found in a folder may not; give them "
+            f"{load_settings().path} sets extra_headers, which a file found in a folder may not do; give them "
             "with --extra-header NAME=VALUE, or name the file with KRINO_CONFIG if you trust it"
         )
     if not _from_found_file(ctx, "base_url", base_url) or base_url is None or address_problem(base_url):
@@ -48,11 +51,12 @@ def keys_for(ctx: typer.Context, names: Sequence[str], base_url: str | None, api
         if not is_loopback(base_url):
             say(f"the cases are sent to {shown}: {where} names that address")
         return Keys(key_from(api_key_env), os.environ)
-    if is_loopback(base_url):  # servers on this machine seldom want a key; who listens there is not known either
-        say(f"{at_stake[0]} is not sent to {shown}: {where} names that address. {_ways_out(base_url)}")
+    if is_loopback(base_url):  # local servers seldom need a key, and anybody may listen there
+        say(f"{at_stake[0]} is not sent to {shown}: {where} names that address. {_explain_trust(base_url)}")
         return Keys(None, {name: value for name, value in os.environ.items() if name not in of_providers})
     raise UsageProblem(
-        f"{where} names the address {shown}, and the key in {at_stake[0]} would be sent there. {_ways_out(base_url)}"
+        f"{where} names the address {shown}, and the key in {at_stake[0]} would be sent there. "
+        f"{_explain_trust(base_url)}"
     )
 
 
@@ -64,57 +68,57 @@ def key_from(variable: str | None) -> str | None:
     return value
 
 
-def within_its_folder(ctx: typer.Context, name: str, path: Path | None) -> Path | None:
-    """A file that a found `krino.toml` names is read, and shown to the model, only if it lies beside it or below."""
+def refuse_outside_folder(ctx: typer.Context, name: str, path: Path | None) -> Path | None:
+    """Refuses a file outside the folder of a found `krino.toml` that names it: its text would be sent to the model."""
     settings = load_settings()
     if path is None or settings.path is None or not _from_found_file(ctx, name, path):
         return path
     if not path.resolve().is_relative_to(settings.path.resolve().parent):
         raise UsageProblem(
-            f"{settings.path}: {name} = {str(path)!r} lies outside its folder; name it with --{name} if you mean it"
+            f"{settings.path}: {name} = {str(path)!r} is outside its folder; name it with --{name} if you want it"
         )
     return path
 
 
-def own_settings() -> Path:
-    """The file that only the user writes."""
+def user_settings_path() -> Path:
+    """The path of the settings that only the user can write."""
     base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     return Path(base) / "krino" / "config.toml"
 
 
 def _from_found_file(ctx: typer.Context, name: str, value: object) -> bool:
-    """Whether a value stands in a `krino.toml` that was found in a folder."""
+    """Does a value come from a `krino.toml` that was found in a folder?"""
     source = ctx.get_parameter_source(name)
     return value is not None and load_settings().found and source is not None and source.name == "DEFAULT_MAP"
 
 
-def _ways_out(base_url: str) -> str:
+def _explain_trust(base_url: str) -> str:
     address = masked(base_url).partition("?")[0]
     return (
-        f"If you trust it, add it to {own_settings()}:\n"
+        f"If you trust it, add it to {user_settings_path()}:\n"
         f'  [trust]\n  addresses = ["{address}"]\n'
         "or give --base-url (or --api-key-env VARIABLE) on the command line"
     )
 
 
 def _is_trusted(base_url: str) -> bool:
-    wanted = _place(base_url)
+    wanted = _split_address(base_url)
     for listed in _trusted_addresses():
-        origin, path = _place(listed)
+        origin, path = _split_address(listed)
         if wanted[0] == origin and (wanted[1] == path or wanted[1].startswith(f"{path}/")):
             return True
     return False
 
 
-def _place(url: str) -> tuple[tuple[str, str, int | None], str]:
-    """Scheme, host and port, and below them the path."""
+def _split_address(url: str) -> tuple[tuple[str, str, int | None], str]:
+    """Splits an address into origin (scheme, host, port) and path."""
     parts = urlsplit(url)
     port = parts.port or {"http": 80, "https": 443}.get(parts.scheme)
     return (parts.scheme, parts.hostname or "", port), parts.path.rstrip("/")
 
 
 def _trusted_addresses() -> list[str]:
-    path = own_settings()
+    path = user_settings_path()
     if not path.is_file():
         return []
     data = read_toml(path)

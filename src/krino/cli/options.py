@@ -1,4 +1,4 @@
-"""Flags that more than one command takes; those for asking a model are made from `LlmSettings`."""
+"""Flags that several commands share; those for asking a model are made from `LlmSettings`."""
 
 from __future__ import annotations
 
@@ -22,123 +22,74 @@ if TYPE_CHECKING:
 
 CaseFormat = Literal["auto", "jsonl", "json", "csv", "parquet", "folder"]
 EngineName = Literal["local", "ray", "batch"]
-"""What carries the cases of a run through the judge."""
+"""What judges the cases of a run."""
 MODEL = "Asking a model"
-PACE = "Pace and money"
 INPUT = "Input"
-OUTPUT = "Output"
+OUTPUT = "Run and output"
 GATE = "Gate"
+RARE = "Rarely needed"
+SEVERAL = "<str> …"
+"""Shown as the value of flags that may be given several times."""
 
 
 def flag(text: str, *names: str, panel: str | None = None, env: str | None = None, **more: Any) -> Any:
-    """A flag whose default goes without saying."""
-    return typer.Option(*names, help=text, rich_help_panel=panel, envvar=env, show_default=False, **more)
+    """A flag whose help omits its default and variable; one sentence in the command's help mentions them."""
+    return typer.Option(
+        *names, help=text, rich_help_panel=panel, envvar=env, show_envvar=False, show_default=False, **more
+    )
 
 
 Texts = list[str] | None
-Labeller = Annotated[
-    str,
-    flag(
-        "`local` (embedded, the default) or a model: gpt-…, claude-…, ollama:NAME, openrouter:NAME, …; "
-        "several with commas (a,b,c) are a jury.",
-        *("--labeller", "-l"),
-        panel=MODEL,
-        env="KRINO_LABELLER",
-    ),
-]
-Repeat = Annotated[
-    int,
-    flag(
-        "Ask each model N times per case and join the votes: shows how stable it is. Parts whose order must not "
-        "matter are shuffled from the second time on.",
-        panel=MODEL,
-        env="KRINO_REPEAT",
-    ),
-]
-Workers = Annotated[
-    int | None,
-    flag(
-        "Processes that judge, each on one core (KRINO_THREADS sets more); by default one a core for the embedded "
-        "labeller, and one where a model is asked. "
-        "Rate, concurrency and budget hold for all of them together.",
-        panel=PACE,
-        env="KRINO_WORKERS",
-        min=1,
-    ),
-]
-EngineFlag = Annotated[
-    EngineName,
-    flag(
-        "Where cases are judged: `local`; `ray` for a cluster; `batch` sends files to the provider, at "
-        "half the price and within a day: stop it and run the same command whenever you like.",
-        panel=PACE,
-        env="KRINO_ENGINE",
-    ),
-]
-RayAddress = Annotated[
-    str | None,
-    flag(
-        "With --engine ray: a cluster that is there (`auto`, HOST:PORT); by default one is started on this machine.",
-        panel=PACE,
-        env="KRINO_RAY_ADDRESS",
-    ),
-]
-CaseTimeout = Annotated[
-    float | None,
-    flag(
-        "Seconds that the judge's own code may take for a case (300), the wait for a model not counted; a case that "
-        "takes longer is an error. 0: no limit.",
-        panel=PACE,
-        env="KRINO_CASE_TIMEOUT",
-    ),
-]
-_KEY = "Environment variable that holds the key, if not the provider's usual one."
+_RUBRIC = 'A judge in one sentence: "Is {text} polite? polite=1 rude=0".'
+Rubric = Annotated[str | None, flag(_RUBRIC, "--rubric", panel=INPUT)]
+_LABELLER = "`local` (the default) or a model: gpt-…, claude-…, ollama:NAME, …; several (a,b,c) are a jury."
+Labeller = Annotated[str, flag(_LABELLER, "--labeller", "-l", panel=MODEL, env="KRINO_LABELLER")]
+_REPEAT = "Ask each model N times per case and join the votes."
+Repeat = Annotated[int, flag(_REPEAT, panel=MODEL, env="KRINO_REPEAT")]
+_WORKERS = "Processes that judge (all cores; one if a model is asked)."
+Workers = Annotated[int | None, flag(_WORKERS, panel=OUTPUT, env="KRINO_WORKERS", min=1, metavar="<int>")]
+_ENGINE = "`local`, `ray` (a cluster) or `batch` (half the price, up to a day)."
+EngineFlag = Annotated[EngineName, flag(_ENGINE, panel=OUTPUT, env="KRINO_ENGINE", metavar="<str>")]
+_RAY = "Ray cluster to use: `auto` or HOST:PORT."
+RayAddress = Annotated[str | None, flag(_RAY, panel=RARE, env="KRINO_RAY_ADDRESS")]
+_CASE_TIMEOUT = "Seconds that the judge's code may take for a case (300)."
+CaseTimeout = Annotated[float | None, flag(_CASE_TIMEOUT, panel=RARE, env="KRINO_CASE_TIMEOUT")]
+_KEY = "Variable that holds the key, if not the provider's usual one."
 ApiKey = Annotated[str | None, flag(_KEY, panel=MODEL, env="KRINO_API_KEY_ENV")]
 _PROMPT = "File with a prompt to use instead of the judge's."
 Prompt = Annotated[Path | None, flag(_PROMPT, panel=MODEL, env="KRINO_PROMPT")]
-_RUN = "Folder of the run (default runs/<judge>-<date>-<hash>)."
+_RUN = "Folder of the run (by default runs/JUDGE-DATE-HASH)."
 RunFolder = Annotated[Path | None, flag(_RUN, panel=OUTPUT, env="KRINO_RUN")]
-_FRESH = "Judge anew whatever the run's folder holds; replies in the cache are still used (--cache off)."
+_FRESH = "Judge every case again; replies in the cache are still used."
 Fresh = Annotated[bool, flag(_FRESH, "--fresh", panel=OUTPUT)]
-AsJson = Annotated[bool, flag("Print JSON for machines.", "--json", panel=OUTPUT)]
-Junit = Annotated[Path | None, flag("Write what the gate found to this file, as JUnit XML.", panel=GATE)]
-GateMarkdown = Annotated[Path | None, flag("Write what the gate found to this file, for a pull request.", panel=GATE)]
-DryRun = Annotated[bool, flag("Count calls, tokens and cost; spend nothing.", "--dry-run", panel=OUTPUT)]
-MapFields = Annotated[
-    Texts,
-    flag(
-        "A field under another name: question=query (dots reach inside, * every element of a list: "
-        "candidates.*.court=hits.*.tribunal); metadata.court=court: to slice by.",
-        panel=INPUT,
-    ),
+AsJson = Annotated[bool, flag("Print JSON.", "--json", panel=OUTPUT)]
+Junit = Annotated[Path | None, flag("Write the gate's result to this file as JUnit XML.", panel=GATE)]
+GateMarkdown = Annotated[Path | None, flag("Write it to this file as Markdown, for a pull request.", panel=GATE)]
+DryRun = Annotated[bool, flag("Count calls, tokens and cost without spending anything.", "--dry-run", panel=OUTPUT)]
+_MAP = "A field with another name, as question=query; see `krino map`."
+MapFields = Annotated[Texts, flag(_MAP, panel=INPUT, metavar=SEVERAL)]
+_SPLIT = "Split a field into several texts, as 'context=|||'."
+Split = Annotated[Texts, flag(_SPLIT, panel=RARE, metavar=SEVERAL)]
+_FORMAT = "jsonl, json, csv, parquet or folder (by the file's name)."
+Format = Annotated[CaseFormat, flag(_FORMAT, panel=INPUT, env="KRINO_FORMAT", metavar="<str>")]
+Options = Annotated[
+    Texts, flag("An option of the judge, as goal=legal.", "--option", "-o", panel=INPUT, metavar=SEVERAL)
 ]
-_SPLIT = "A field whose text is several, and what stands between them: 'context=|||' (\\n: a line break); after --map."
-Split = Annotated[Texts, flag(_SPLIT, panel=INPUT)]
-_FORMAT = "How the cases are written; by default what the name says."
-Format = Annotated[CaseFormat, flag(_FORMAT, panel=INPUT, env="KRINO_FORMAT")]
-Options = Annotated[Texts, flag("An option of the judge, as goal=legal.", "--option", "-o", panel=INPUT)]
-GateToo = Annotated[
-    bool,
-    flag(
-        "Hold the run against the rules of krino.toml's section gate, as `krino gate` does: exit code 0 when all "
-        "hold, 1 when not; 3 and 130, as without it, when the run did not come to its end.",
-        "--gate",
-        panel=GATE,
-    ),
-]
-GateMin = Annotated[Texts, flag("With --gate, or instead of it: at least, as faithfulness=0.8.", panel=GATE)]
-GateMax = Annotated[Texts, flag("With --gate, or instead of it: at most, as failed=1%.", panel=GATE)]
-POINT = "Hold the value against the limit, not the end of its 95 % interval."
-GatePoint = Annotated[bool | None, flag(f"With --gate, --min or --max. {POINT}", "--point/--bound", panel=GATE)]
+_GATE = "Check the run against krino.toml, as `krino gate` does."
+GateToo = Annotated[bool, flag(_GATE, "--gate", panel=GATE)]
+GateMin = Annotated[Texts, flag("A rule: at least, as faithfulness=0.8 (implies --gate).", panel=GATE, metavar=SEVERAL)]
+GateMax = Annotated[Texts, flag("A rule: at most, as failed=1% (implies --gate).", panel=GATE, metavar=SEVERAL)]
+POINT = "Compare the value with the limit, not the end of its interval."
+GatePoint = Annotated[bool | None, flag(POINT, "--point/--bound", panel=GATE)]
 
 
 # --- asking a model --------------------------------------------------------------------------------
 
 LlmFlags = LlmSettings
 NOTHING_SET = LlmSettings()
-"""Type and default of the parameter `llm` of a command under `llm_flags`: what was set about asking a model."""
+"""Type and default of the parameter `llm` of a command with `llm_flags`: the settings of a model that were given."""
 NEVER_SENT = "dry-run"
-"""Stands in for the key of a model that is not asked."""
+"""The key of a model in a dry run, which asks nothing."""
 FOR_MODELS_ONLY = ("base_url", "channel", "api_version", "extra_body", "extra_headers")
 
 
@@ -147,7 +98,7 @@ def read_object(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise UsageProblem(f"--extra-body is no JSON: {error}") from None
+        raise UsageProblem(f"--extra-body is not JSON: {error}") from None
     if not isinstance(value, dict):
         raise UsageProblem("""--extra-body must be a JSON object, as '{"service_tier": "flex"}'""")
     return value
@@ -167,13 +118,13 @@ def read_headers(pairs: list[str]) -> dict[str, str]:
 
 
 READERS: dict[str, Callable[[Any], Any]] = {"extra_body": read_object, "extra_headers": read_headers}
-"""How settings are read whose flag is a text and whose value is not."""
+"""Parsers of settings whose flag is a text and whose value is not."""
 
 
 def llm_flags(*names: str, **defaults: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Replaces the parameter `llm` of a command by a flag for each setting of a model (or for the named ones only).
+    """Replace the parameter `llm` of a command by a flag for each setting of a model, or for those in `names`.
 
-    The command gets the settings that were given by flag, variable or krino.toml. `defaults` are its own for some.
+    The command gets the settings that were given by flag, variable or krino.toml. `defaults` override some defaults.
     """
     settings = {name: known for name, known in known_settings().items() if known.flag and (not names or name in names)}
 
@@ -188,22 +139,29 @@ def llm_flags(*names: str, **defaults: Any) -> Callable[[Callable[..., None]], C
         parameters: list[inspect.Parameter] = []
         for parameter in signature.parameters.values():
             if parameter.name == "llm":
-                flags = (_parameter(name, known, defaults.get(name)) for name, known in settings.items())
+                flags = (_make_parameter(name, known, defaults.get(name)) for name, known in settings.items())
                 parameters += flags
             else:
                 parameters.append(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY))
+        parameters.sort(key=_is_rare)  # help lists groups in the order of their first flag
         with_settings.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
         return with_settings
 
     return decorate
 
 
-def _parameter(name: str, setting: Setting, default: Any) -> inspect.Parameter:
+def _is_rare(parameter: inspect.Parameter) -> bool:
+    described = getattr(parameter.annotation, "__metadata__", ())
+    return any(getattr(item, "rich_help_panel", None) == RARE for item in described)
+
+
+def _make_parameter(name: str, setting: Setting, default: Any) -> inspect.Parameter:
     usual = setting.default if default is None else default
     shown = f" ({usual:g})" if isinstance(usual, int | float) else ""
-    panel = MODEL if setting.panel == "model" else PACE
+    panel = RARE if setting.rare else MODEL
     names = [setting.option] if setting.option else []
-    option = flag(f"{setting.help[:-1]}{shown}.", *names, panel=panel, env=f"KRINO_{name.upper()}")
+    more = {"metavar": SEVERAL} if setting.flag == list[str] else {}
+    option = flag(f"{setting.help[:-1]}{shown}.", *names, panel=panel, env=f"KRINO_{name.upper()}", **more)
     annotation: Any = Annotated[(setting.flag | None, option)]
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
@@ -211,7 +169,7 @@ def _parameter(name: str, setting: Setting, default: Any) -> inspect.Parameter:
 def labeller_of(
     name: str, repeat: int, llm: LlmSettings, keys: Keys, *, prices: Prices, dry_run: bool = False
 ) -> LabellerObject:
-    """The labeller that the flags of a command mean; refuses flags that would be passed over without a word."""
+    """Makes the labeller from the flags of a command. Refuses flags that it would ignore."""
     from krino.labellers.factory import labeller_from, names_in
 
     names = names_in(name)
@@ -227,7 +185,7 @@ def labeller_of(
 
 
 def _refuse_for_juries(llm: Mapping[str, Any], keys: Keys) -> None:
-    """One price, or one key, cannot be that of every model."""
+    """Refuses one price or one key for several models."""
     if "price_in" in llm or "price_out" in llm:
         raise UsageProblem(
             '--price-in and --price-out: the models of a jury have their own; put [prices."MODEL"] '

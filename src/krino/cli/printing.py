@@ -1,4 +1,4 @@
-"""What commands print: blocks on the screen or in a file, JSON for machines. What draws is loaded when it draws."""
+"""Prints results: blocks on the screen or to a Markdown file, or JSON. Renderers are imported when they are used."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ if TYPE_CHECKING:
 
 
 def say(text: str) -> None:
-    """A line on stderr, harmless whatever names it holds."""
+    """Prints a line on stderr, without control characters that a name in it may contain."""
     from krino.text.clean import clean
 
     typer.echo(clean(text), err=True)
 
 
-def on_screen(blocks: Iterable[Block]) -> None:
+def print_blocks(blocks: Iterable[Block]) -> None:
     from krino.render.terminal import screen, show
 
     show(screen(), blocks)
 
 
-def as_markdown(file: Path | None, blocks: Iterable[Block]) -> None:
-    """Into a file, if the user names one."""
+def write_markdown(file: Path | None, blocks: Iterable[Block]) -> None:
+    """Writes blocks to a file, if the user named one."""
     from krino.render.markdown import to_markdown
     from krino.writing import write_text
 
@@ -35,6 +35,6 @@ def as_markdown(file: Path | None, blocks: Iterable[Block]) -> None:
         write_text(file, to_markdown(blocks))
 
 
-def as_json(value: Any) -> None:
-    """On one line."""
+def print_json(value: Any) -> None:
+    """Prints a value as JSON on one line."""
     typer.echo(orjson.dumps(value).decode())

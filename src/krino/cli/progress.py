@@ -1,4 +1,4 @@
-"""Shows how a run is coming along: a live bar on a terminal, a line now and then elsewhere. Always on stderr."""
+"""Shows the progress of a run on stderr: a live bar on a terminal, otherwise a line every few seconds."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from krino.contract import Labeller
-from krino.runs.session import Tally
+from krino.runs.session import SessionProgress
 
 LIVE_SECONDS = 0.2
 PLAIN_SECONDS = 10.0
-FIRST_LOOK = 1.0  # seconds after which it is said for the first time what is waited for
+FIRST_LINE = 1.0  # seconds after which a line first says what the run is waiting for
 
 
 @contextlib.contextmanager
-def shown(
-    tally: Tally, total: int | None, console: Console, labeller: Labeller, every: float | None = None
+def show_progress(
+    progress: SessionProgress, total: int | None, console: Console, labeller: Labeller, every: float | None = None
 ) -> Iterator[None]:
-    """While the block runs, in a running event loop."""
-    display = Display(tally, total, console, labeller, every or PLAIN_SECONDS)
-    task = asyncio.create_task(display.live() if console.is_terminal else display.plain())
+    """Shows progress while the block runs, in a running event loop."""
+    display = Display(progress, total, console, labeller, every or PLAIN_SECONDS)
+    task = asyncio.create_task(display.update_bar() if console.is_terminal else display.print_lines())
     try:
         yield
     finally:
@@ -35,17 +35,17 @@ def shown(
 
 @dataclass(slots=True)
 class Display:
-    """What is known of a run while it goes on: of finished cases from the tally, of the others from the labeller."""
+    """What is known of a run while it goes on: of finished cases from the progress, of the others from the labeller."""
 
-    tally: Tally
+    progress: SessionProgress
     total: int | None
     console: Console
     labeller: Labeller
     every: float = PLAIN_SECONDS
-    """Seconds between two lines where there is no terminal."""
+    """Seconds between two lines if there is no terminal."""
     started: float = field(default_factory=time.monotonic)
 
-    async def live(self) -> None:
+    async def update_bar(self) -> None:
         columns = (
             TextColumn("judging"),
             BarColumn(),
@@ -56,29 +56,31 @@ class Display:
             TimeRemainingColumn(),
         )
         with Progress(*columns, console=self.console, transient=True) as bar:
-            task = bar.add_task("judging", total=self.total, note="")
+            task = bar.add_task("judging", total=self.total, describe_progress="")
             while True:
                 # Records may hold more than one case, so the total can turn out too small.
-                goal = None if self.total is None else max(self.total, self.tally.seen)
-                bar.update(task, total=goal, completed=self.tally.seen, note=escape(self.note()))
+                goal = None if self.total is None else max(self.total, self.progress.seen)
+                bar.update(
+                    task, total=goal, completed=self.progress.seen, describe_progress=escape(self.describe_progress())
+                )
                 await asyncio.sleep(LIVE_SECONDS)
 
-    async def plain(self) -> None:
+    async def print_lines(self) -> None:
         while time.monotonic() - self.started < self.every:  # workers may take a while to ask anything
-            await asyncio.sleep(FIRST_LOOK)
+            await asyncio.sleep(FIRST_LINE)
             if self.labeller.waiting_for() is not None:
-                self._tell()
+                self._print_line()
                 break
         while True:
             await asyncio.sleep(self.every)
-            self._tell()
+            self._print_line()
 
-    def note(self) -> str:
-        """One line: pace, failures, spend, retries, time-outs, and what is waited for."""
-        rate = self.tally.counts.total / max(time.monotonic() - self.started, 1e-9)
-        parts = [f"{rate:,.1f}/s", f"{self.tally.counts.failed + self.tally.counts.error} failed"]
+    def describe_progress(self) -> str:
+        """One line: pace, failures, cost, retries, time-outs, and what the run is waiting for."""
+        rate = self.progress.counts.total / max(time.monotonic() - self.started, 1e-9)
+        parts = [f"{rate:,.1f}/s", f"{self.progress.counts.failed + self.progress.counts.error} failed"]
         so_far = self.labeller.so_far()
-        usage = self.tally.usage if so_far is None else so_far.usage
+        usage = self.progress.usage if so_far is None else so_far.usage
         if usage.calls:
             parts.append(f"{usage.tokens:,} tokens")
         if usage.cost is not None:
@@ -92,8 +94,8 @@ class Display:
             parts.append(waiting)
         return " · ".join(parts)
 
-    def _tell(self) -> None:
-        of = f" of {self.total:,}" if self.total and self.total >= self.tally.seen else ""
-        word = "case" if self.tally.seen == 1 and not of else "cases"
-        told = f"{self.tally.seen:,}{of} {word}, {self.note()}"
-        self.console.print(told, highlight=False, markup=False, soft_wrap=True)
+    def _print_line(self) -> None:
+        of = f" of {self.total:,}" if self.total and self.total >= self.progress.seen else ""
+        word = "case" if self.progress.seen == 1 and not of else "cases"
+        line = f"{self.progress.seen:,}{of} {word}, {self.describe_progress()}"
+        self.console.print(line, highlight=False, markup=False, soft_wrap=True)

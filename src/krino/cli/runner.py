@@ -1,7 +1,7 @@
-"""Carries a run out on behalf of a command: shows progress, minds Ctrl-C, tells how it went, gives the exit code.
+"""Runs a judge for a command: shows progress, handles Ctrl-C, prints the results and gives the exit code.
 
-Cases are read on the thread that also runs the event loop. A signal handler of the loop would never be called while a
-read waits for a pipe that gives nothing; an ordinary one is, and may raise: it does so only in the middle of a read.
+Cases are read on the thread that also runs the event loop. While a read waits for a silent pipe, the loop cannot call a
+signal handler of its own; Python calls an ordinary one, which may raise. It does so only in the middle of a read.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from krino.api.running import Running
 from krino.cases import CaseItem, count_hint
 from krino.cli import exits, printing
-from krino.cli.progress import shown
+from krino.cli.progress import show_progress
 from krino.errors import UsageProblem
 from krino.labellers.llm.endpoint import masked
 from krino.render.gate import gate_blocks
@@ -33,32 +33,32 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from krino.api.recorded_run import Run
-    from krino.cli.gate import Gating
+    from krino.cli.commands.gate import Gating
     from krino.errors import Limit
     from krino.results.gates.result import GateResult
     from krino.runs.manifest import Manifest
 
-MANY = 20_000  # from so many cases on, summing up takes long enough to be announced
-ENDED = "the judge's code ended this process before the run was done: nothing is decided; it must not call exit"
-FROM_NOTHING = {"max_tokens": 100_000.0, "max_cost": 1.0}
-"""What to suggest instead of a limit of 0."""
+MANY = 20_000  # above this number of cases, summing up takes long enough to be announced
+JUDGE_EXITED = "the judge's code ended this process before the run was done: no result; it must not call exit"
+FIRST_LIMITS = {"max_tokens": 100_000.0, "max_cost": 1.0}
+"""Limits to suggest instead of 0."""
 
 
 def tune_memory() -> None:
-    """A run makes many short-lived objects and no cycles: to look for cycles seldom saves a tenth of the time."""
+    """Makes garbage collection rarer: a run makes no cycles, and looking for them costs a tenth of its time."""
     gc.freeze()
     gc.set_threshold(100_000, 50, 50)
 
 
-def tell(text: str) -> None:
-    """A word to the user, on stderr."""
+def notify(text: str) -> None:
+    """Prints a message on stderr, above the progress bar if there is one."""
     screen(stderr=True).print(clean(text), highlight=False, markup=False, soft_wrap=True)
 
 
 def carry_out(running: Running, as_json: bool, gating: Gating | None = None, every: float | None = None) -> int:
-    """Judge, sum up, show; then hold the run against the rules of a gate, if there is one. Gives the exit code.
+    """Judges, prints the results, checks the gate if there is one, and returns the exit code.
 
-    `every`: seconds between two lines of progress where there is no terminal.
+    `every`: seconds between two lines of progress if there is no terminal.
     """
     tune_memory()
     console = screen(stderr=True)
@@ -66,33 +66,36 @@ def carry_out(running: Running, as_json: bool, gating: Gating | None = None, eve
     async def conduct(session: Session, cases: CaseSource) -> Manifest:
         total = count_hint(running.inputs.paths, running.inputs.files)
         try:
-            with shown(session.tally, total, console, running.labeller, every):
+            with show_progress(session.progress, total, console, running.labeller, every):
                 return await Interruptible(session, console).run(cases)
         finally:
             await running.labeller.aclose()
 
-    with _no_quiet_end():
+    with _forbid_silent_exit():
         run = asyncio.run(running.carry_out(conduct))
     if run.manifest.counts.total > MANY:
-        tell(f"summing up {run.manifest.counts.total:,} judgements")
-    with _no_quiet_end():  # the report has the judge show its cases
-        gated = _shown(run, running, gating, as_json)
+        notify(f"summing up {run.manifest.counts.total:,} judgements")
+    with _forbid_silent_exit():  # the report has the judge show its cases
+        gated = _show_results(run, running, gating, as_json)
     if run.manifest.state != "finished":
-        tell(f"{run.manifest.state} before the end of the input: {run.manifest.stop_reason}")
+        notify(f"{run.manifest.state} before the end of the input: {run.manifest.stop_reason}")
         limit = running.stopped.limit if running.stopped is not None else None
-        tell(f"continue with: {command_to_continue(sys.argv[1:], limit)}")
+        notify(f"continue with: {command_to_continue(sys.argv[1:], limit)}")
     return exit_code(run.manifest, gated)
 
 
 @contextlib.contextmanager
-def _no_quiet_end() -> Iterator[None]:
-    """Code of a judge that runs in this process (batch files, `--case-timeout 0`, splitting records, the report) may
-    end it with the exit code of a success, and a gate would pass that nobody checked. So it ends as a fault does."""
+def _forbid_silent_exit() -> Iterator[None]:
+    """Turns an exit with code 0 inside the block into a failure.
+
+    The code of a judge may run in this process (batch files, `--case-timeout 0`, splitting records, the report). If it
+    ended the process with success, a gate would pass that was never checked.
+    """
     own, end = os.getpid(), os._exit
 
     def end_loudly(status: int) -> NoReturn:
         if os.getpid() == own and status == exits.DONE:
-            os.write(2, f"krino: {ENDED}\n".encode())
+            os.write(2, f"krino: {JUDGE_EXITED}\n".encode())
             status = exits.CASES_FAILED
         end(status)
 
@@ -100,29 +103,29 @@ def _no_quiet_end() -> Iterator[None]:
     try:
         yield
     except SystemExit:
-        raise UsageProblem(ENDED) from None
+        raise UsageProblem(JUDGE_EXITED) from None
     finally:
         os._exit = end
 
 
-def _shown(run: Run, running: Running, gating: Gating | None, as_json: bool) -> GateResult | None:
+def _show_results(run: Run, running: Running, gating: Gating | None, as_json: bool) -> GateResult | None:
     summed = running.finish(run)
-    if not as_json:  # before the gate: a rule about what is not there must not keep it from being shown
-        printing.on_screen(summary_blocks(summed, run.manifest, run.folder))
+    if not as_json:  # before the gate, so that a rule about a missing field does not hide the summary
+        printing.print_blocks(summary_blocks(summed, run.manifest, run.folder))
     gated = gating.check(run.folder) if gating is not None else None
     if as_json:
         found = {} if gated is None else {"gate": gated.model_dump(mode="json")}
         result = {"run": str(run.folder), **run.manifest.model_dump(mode="json")}
-        printing.as_json({**result, "summary": summed.model_dump(mode="json"), **found})
+        printing.print_json({**result, "summary": summed.model_dump(mode="json"), **found})
     elif gated is not None:
-        printing.on_screen(gate_blocks(gated, known=True))
+        printing.print_blocks(gate_blocks(gated, known=True))
     return gated
 
 
 def exit_code(manifest: Manifest, gated: GateResult | None = None) -> int:
-    """Nothing but a finished run in which every case is ok is a success; with a gate, one that keeps its rules.
+    """The exit code of a run: 0 if it is finished and every case is ok; with a gate, if the gate passes.
 
-    A run that did not come to its end has not failed its gate: it can go on, and 1 is kept for what is decided.
+    An unfinished run has not failed its gate: it can be continued, and 1 only means a failed gate.
     """
     if manifest.state == "interrupted":
         return exits.INTERRUPTED
@@ -134,21 +137,20 @@ def exit_code(manifest: Manifest, gated: GateResult | None = None) -> int:
 
 
 def command_to_continue(arguments: Sequence[str], limit: Limit | None) -> str:
-    """The command that continues a stopped run: the same again, with a higher limit where a limit stopped it, and
-    without `--fresh`, which would forget what was judged.
+    """The command that continues a stopped run: the same one, with a higher limit if a limit stopped it.
 
-    A password in an address is not shown, and has to be put in again.
+    Without `--fresh`, which would judge everything again. Passwords in addresses are masked.
     """
     arguments = [word for word in arguments if word != "--fresh"]
     if limit is not None:
-        value = 2 * limit.value or FROM_NOTHING[limit.setting]
+        value = 2 * limit.value or FIRST_LIMITS[limit.setting]
         flag = f"--{limit.setting.replace('_', '-')}"
         arguments = _with_flag(arguments, flag, f"{value:.0f}" if limit.setting == "max_tokens" else f"{value:g}")
     return shlex.join(["krino", *(masked(word) if "://" in word else word for word in arguments)])
 
 
 def _with_flag(arguments: Sequence[str], flag: str, value: str) -> list[str]:
-    """The arguments with this value for a flag, wherever it was given before or not at all."""
+    """The arguments with a flag set to this value."""
     kept: list[str] = []
     words = iter(arguments)
     for word in words:
@@ -164,13 +166,16 @@ def _with_flag(arguments: Sequence[str], flag: str, value: str) -> list[str]:
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
-class _BrokenOff(BaseException):
-    """Leaves a read that waits. No `Exception`: readers and judges may catch those."""
+class _ReadAborted(BaseException):
+    """Aborts a waiting read. Not an `Exception`, because readers and judges may catch those."""
 
 
 @dataclass(slots=True)
 class Interruptible:
-    """Once: finish what is in flight. Twice: leave at once. Nothing finished is lost either way."""
+    """Runs a session until a signal: the first one lets calls in flight finish, the second ends it at once.
+
+    Finished judgements are kept either way.
+    """
 
     session: Session
     console: Console
@@ -179,21 +184,21 @@ class Interruptible:
     _task: asyncio.Future[Manifest] | None = None
 
     async def run(self, cases: CaseSource) -> Manifest:
-        """The session to its end, or until it is told to stop."""
-        self._task = asyncio.ensure_future(self.session.run(lambda: self._breakable(cases())))
-        with self._handling(asyncio.get_running_loop()):
+        """Runs the session to its end, or until a signal."""
+        self._task = asyncio.ensure_future(self.session.run(lambda: self._stop_on_signal(cases())))
+        with self._handle_signals(asyncio.get_running_loop()):
             return await self._task
 
-    def _breakable(self, items: Iterator[CaseItem]) -> Iterator[CaseItem]:
-        """The items, until a signal breaks off the reading of the next one."""
+    def _stop_on_signal(self, items: Iterator[CaseItem]) -> Iterator[CaseItem]:
+        """Yields items until a signal aborts the read of the next one."""
         while True:
             try:
                 try:
-                    self._reading = True  # from here on a signal raises; one that came before has been counted
+                    self._reading = True  # from here on a signal raises; an earlier one was counted
                     item = None if self._signals else next(items, None)
                 finally:
                     self._reading = False
-            except _BrokenOff:
+            except _ReadAborted:
                 self._reading = False
                 self.session.interrupt()
                 return
@@ -204,13 +209,13 @@ class Interruptible:
             yield item
 
     @contextlib.contextmanager
-    def _handling(self, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+    def _handle_signals(self, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
         def on_signal(number: int, frame: Any) -> None:
             self._signals += 1
-            loop.call_soon_threadsafe(self._stop if self._signals == 1 else self._leave)
+            loop.call_soon_threadsafe(self._finish_current if self._signals == 1 else self._cancel_now)
             if self._reading:
                 self._reading = False
-                raise _BrokenOff
+                raise _ReadAborted
 
         before = {number: signal.signal(number, on_signal) for number in SIGNALS}
         try:
@@ -219,10 +224,10 @@ class Interruptible:
             for number, handler in before.items():
                 signal.signal(number, handler or signal.SIG_DFL)  # None: not set by Python
 
-    def _stop(self) -> None:
+    def _finish_current(self) -> None:
         self.console.print("stopping: waiting for replies in flight (Ctrl-C again to leave them)")
         self.session.interrupt()
 
-    def _leave(self) -> None:
+    def _cancel_now(self) -> None:
         if self._task is not None:
             self._task.cancel()

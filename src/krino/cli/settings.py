@@ -1,4 +1,4 @@
-"""`krino.toml`: settings that need not be typed again. Flags win over `KRINO_*` variables, those over the file."""
+"""Loads `krino.toml`. Flags override `KRINO_*` variables, which override the file."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from krino.text.guessing import guessed
 PRICES_NEEDED = frozenset({"input", "output"})
 PRICES_KNOWN = PRICES_NEEDED | {"cached", "cache_write"}
 FOR_DOCTOR = ("labeller", "base_url", "api_version", "extra_body", "extra_headers")
-"""Keys of the section judge that count for `krino doctor` too."""
+"""Keys of the section judge that also apply to `krino doctor`."""
 SECTIONS = ("judge", "options", "prices", "doctor", "gate")
 
 
 @dataclass(frozen=True, slots=True)
 class FileSettings:
-    """What the file says, by section."""
+    """The settings of the file, by section."""
 
     path: Path | None = None
     found: bool = False
-    """In a folder, where anybody may have put it; `$KRINO_CONFIG` did not name it."""
+    """Was it found in a folder, where anybody may have put it, and not named by `$KRINO_CONFIG`?"""
     judge: Mapping[str, Any] = field(default_factory=dict)
     doctor: Mapping[str, Any] = field(default_factory=dict)
     options: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -39,7 +39,7 @@ class FileSettings:
     gate: Mapping[str, Any] = field(default_factory=dict)
 
     def defaults(self) -> dict[str, Any]:
-        """As the command-line library wants them: command name to flag values."""
+        """Default flag values by command, in the form that Click takes."""
         model = {key: self.judge[key] for key in FOR_DOCTOR if key in self.judge}
         return {
             "judge": self._as_flags("judge", self.judge),
@@ -47,7 +47,7 @@ class FileSettings:
         }
 
     def _as_flags(self, name: str, section: Mapping[str, Any]) -> dict[str, Any]:
-        """The section with its tables written as the flags of the same name are."""
+        """The section with its tables written like the flags of the same name."""
         written = dict(section)
         for key in ("extra_body", "extra_headers"):
             if key not in section:
@@ -70,7 +70,7 @@ class FileSettings:
 @cache
 def load_settings() -> FileSettings:
     """`$KRINO_CONFIG`, or `krino.toml` here or in a folder above; see `_is_obeyed`."""
-    path = _find()
+    path = _find_file()
     if path is None:
         return FileSettings()
     data = read_toml(path)
@@ -98,7 +98,7 @@ def load_settings() -> FileSettings:
 
 def read_toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text("utf-8-sig"))  # some editors open it with a mark
+        return tomllib.loads(path.read_text("utf-8-sig"))  # some editors add a byte-order mark
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageProblem(f"{path}: {error}") from None
 
@@ -108,11 +108,11 @@ def _is_price(value: Any) -> bool:
 
 
 def _check_keys(path: Path, name: str, section: Mapping[str, Any]) -> None:
-    """A misspelt key must not be passed over in silence."""
+    """Refuses unknown keys, so that a misspelt one is not silently ignored."""
     import inspect
 
-    from krino.cli.gate import FROM_FILE
-    from krino.cli.judge import NOT_IN_FILE, judge
+    from krino.cli.commands.gate import FROM_FILE
+    from krino.cli.commands.judge import NOT_IN_FILE, judge
 
     known = FROM_FILE if name == "gate" else inspect.signature(judge).parameters.keys() - NOT_IN_FILE
     if unknown := sorted(section.keys() - known):
@@ -120,36 +120,39 @@ def _check_keys(path: Path, name: str, section: Mapping[str, Any]) -> None:
         raise UsageProblem(f"{path}: [{name}] has no key `{unknown[0]}`{guess}; it has {', '.join(sorted(known))}")
 
 
-def _find() -> Path | None:
+def _find_file() -> Path | None:
     if named := os.environ.get("KRINO_CONFIG"):
         path = Path(named)
         if not path.is_file():
-            raise UsageProblem(f"KRINO_CONFIG names {path}, which is no file")
+            raise UsageProblem(f"KRINO_CONFIG names {path}, which is not a file")
         return path
     here = Path.cwd()
     above = (folder / "krino.toml" for folder in (here, *here.parents))
-    return next((path for path in above if path.is_file() and _is_obeyed(path, here)), None)
+    return next((path for path in above if path.is_file() and _may_be_used(path, here)), None)
 
 
-def _is_obeyed(path: Path, here: Path) -> bool:
-    """Whether a file that was found is to be used. It says where cases are sent: one that the user may not know of is
-    never used without a word, and one that a stranger has put above the user's folder is not used."""
-    if _is_strangers(path, {here.stat().st_uid}):
+def _may_be_used(path: Path, here: Path) -> bool:
+    """May a file that was found be used? It decides where cases are sent.
+
+    A file above the user's folder that belongs to another user is not used. One that the user may not know of is used
+    with a message.
+    """
+    if _belongs_to_stranger(path, {here.stat().st_uid}):
         typer.echo(
             f"{path} is not used: it belongs to another user. If you trust it, name it with KRINO_CONFIG={path}",
             err=True,
         )
         return False
-    if _is_strangers(path) or not path.parent.is_relative_to(_project_of(here)):
+    if _belongs_to_stranger(path) or not path.parent.is_relative_to(_find_project(here)):
         typer.echo(f"settings are taken from {path}", err=True)
     return True
 
 
-def _is_strangers(path: Path, known: AbstractSet[int] = frozenset()) -> bool:
-    """Whether a file belongs neither to the user, nor to the system, nor to one of the known users."""
+def _belongs_to_stranger(path: Path, known: AbstractSet[int] = frozenset()) -> bool:
+    """Does a file belong neither to the user, nor to the system, nor to one of the known users?"""
     return hasattr(os, "geteuid") and path.stat().st_uid not in {os.geteuid(), 0, *known}
 
 
-def _project_of(here: Path) -> Path:
+def _find_project(here: Path) -> Path:
     """The repository that a folder is in, else the folder itself."""
     return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)

@@ -1,7 +1,8 @@
-"""Makes text from strangers harmless for a terminal, and names comparable: no escapes, nothing that nobody sees."""
+"""Makes text from strangers harmless for a terminal, and names comparable, without escapes and invisible characters."""
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
 
@@ -36,7 +37,7 @@ def clean(text: str) -> str:
 
 
 def clean_name(text: str) -> str:
-    """A name or an id as it is kept and compared: letters composed (NFC), and no character that nobody sees."""
+    """A name or an id as it is kept and compared: composed letters (NFC), without invisible characters."""
     if text.isascii():
         return text
     name = _UNSEEN.sub("", text)
@@ -44,12 +45,12 @@ def clean_name(text: str) -> str:
 
 
 def has_unseen(name: str) -> bool:
-    """Whether it holds a character that nobody sees."""
+    """Whether it holds an invisible character."""
     return _UNSEEN.search(name) is not None
 
 
 def sound(text: str) -> str:
-    """The text with a mark for half a character, which can stand in a Python string and be written nowhere."""
+    """The text with lone surrogates replaced: a Python string may hold them, but they cannot be written."""
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
@@ -62,3 +63,19 @@ def clean_line(text: str, most: int | None = None) -> str:
     """On one line, shortened to `most` characters."""
     line = " ".join(clean(text if most is None else text[: 8 * most]).split())
     return line if most is None else cut(line, most)
+
+
+# --- HTML entities -----------------------------------------------------------------------------------
+
+_LEADING_ZEROS = re.compile(r"&#0+(?=[0-9])")
+_BEYOND_UNICODE = re.compile(r"&#[0-9]{8,};?")
+
+
+def unescape_html(text: str) -> str:
+    """The text without entities. The standard library's own function raises `ValueError` at numbers of more than 4,300
+    digits; like any other number beyond Unicode they become U+FFFD here."""
+    if "&" not in text:
+        return text
+    if "&#" in text:
+        text = _BEYOND_UNICODE.sub("\ufffd", _LEADING_ZEROS.sub("&#", text))
+    return html.unescape(text)

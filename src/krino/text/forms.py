@@ -1,9 +1,10 @@
-"""Compares texts as a reader would: what is blank, what is the same, and where a quotation stands."""
+"""Compares texts as a reader would: what is blank, what is the same, where a quotation is, which letters look alike."""
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+import unicodedata
+from functools import cache, lru_cache
 from typing import Final
 
 from krino.text.quoting import find_whole
@@ -22,7 +23,7 @@ _QUOTE_CHARS = str.maketrans(
     }
 )
 INVISIBLE: Final = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))
-"""Characters that nobody sees, as a table for `str.translate`."""
+"""Invisible characters, as a table for `str.translate`."""
 
 
 def is_blank(text: str | None) -> bool:
@@ -42,7 +43,7 @@ def canonical(text: str) -> str:
 
 
 def same_text(first: str, second: str) -> bool:
-    """Whether two texts have the same canonical form; texts that begin differently are told apart at once."""
+    """Whether two texts have the same canonical form; texts that begin differently are rejected early."""
     if min(len(first), len(second)) < _LOOK:
         return canonical(first) == canonical(second)
     openings = [
@@ -52,7 +53,7 @@ def same_text(first: str, second: str) -> bool:
 
 
 def locate(quote: str, text: str) -> tuple[int, int] | None:
-    """Where a quotation stands in a text, whatever its white space, case and quote characters; if it can, whole."""
+    """Where a quotation occurs in a text, ignoring white space, case and quote characters; whole words if possible."""
     wanted = quote.strip().strip(_EDGE_QUOTES).rstrip("….").strip()
     if not wanted:
         return None
@@ -96,3 +97,53 @@ def _fold(text: str) -> tuple[str, list[int]]:
             characters.append(folded)
             origin.append(place)
     return "".join(characters), origin
+
+
+# --- letters that look like others -------------------------------------------------------------------
+
+_STYLED = ("<font>", "<wide>", "<circle>", "<square>")
+"""Decompositions that change how a letter looks, not what it is. Superscripts stay: m² is not m2."""
+_STYLED_RANGES = ((0x2100, 0x214F), (0x2460, 0x24FF), (0xFF01, 0xFF5E), (0x1D400, 0x1D7FF), (0x1F130, 0x1F169))
+_LOOKS_LATIN = str.maketrans(
+    "асеорхуіјѕԁһԛѡАВСЕНКМОРТХУІЈЅαοικνυρτχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ",
+    "aceopxyijsdhqwABCEHKMOPTXYIJSaoikvuptxABEZHIKMNOPTYX",
+)
+_OTHER_LETTER = re.compile(r"[\u0370-\u03ff\u0400-\u052f]")
+_LATIN_LETTER = re.compile(r"[A-Za-z]")
+_SPACED = re.compile(r"(?<!\S)\w(?:[ \t]{1,3}[^\s]){5,}(?!\S)")
+_WORD_GAP = re.compile(r"[ \t]{2,}")
+
+
+def plain_letters(text: str) -> str:
+    """The text in plain letters, of the same length, so that every offset holds."""
+    if text.isascii():
+        return text
+    plain = text.translate(_plain_forms())
+    if _OTHER_LETTER.search(plain) is None:
+        return plain
+    # Real Greek or Russian has letters that look like no Latin one; a disguise has not.
+    latin = plain.translate(_LOOKS_LATIN)
+    disguised = _OTHER_LETTER.search(latin) is None and _LATIN_LETTER.search(plain) is not None
+    return latin if disguised else plain
+
+
+def readable(text: str) -> str:
+    """The text without invisible characters, and with s p a c e d words joined; its length may change."""
+    seen = text if text.isascii() else text.translate(INVISIBLE)
+    return _SPACED.sub(_join, seen)
+
+
+def _join(found: re.Match[str]) -> str:
+    words = _WORD_GAP.split(found.group())
+    if sum(map(str.isalpha, found.group())) < sum(map(str.isdecimal, found.group())):  # a row of numbers
+        return found.group()
+    if len(words) == 1 and len(found.group()) > 24:  # no gap shows where a word ends
+        return found.group()
+    return " ".join("".join(word.split()) for word in words)
+
+
+@cache
+def _plain_forms() -> dict[int, str]:
+    codes = (code for first, last in _STYLED_RANGES for code in range(first, last + 1))
+    named = ((code, unicodedata.decomposition(chr(code)).split()) for code in codes)
+    return {code: chr(int(parts[1], 16)) for code, parts in named if len(parts) == 2 and parts[0] in _STYLED}

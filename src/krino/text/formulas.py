@@ -3,7 +3,7 @@
 A spreadsheet runs a cell that begins with `=`, `+`, `-` or `@` (also in their full-width forms, or after a tab or a
 line break). Such text gets an apostrophe in front, which spreadsheets take for "this is text". Where the list separator
 is `;` or a tab, cells begin inside our text: there, and after each line break, the sign gets its apostrophe too. Text
-that has such apostrophes already gets one more, so that what stood there before can always be told.
+that has such apostrophes already gets one more, so that the original can always be restored.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ def guessed(name: str, names: Iterable[str]) -> str:
 
 
 def guessed_beside(path: Path, fits: Callable[[Path], bool]) -> str:
-    """The same for a path whose last part may be misspelt: of what lies beside it, the one that fits."""
+    """The same for a path whose last part may be misspelt: suggests a file beside it."""
     try:
         return guessed(path.name, (other.name for other in path.parent.iterdir() if fits(other)))
     except (OSError, ValueError):  # no folder, or one that cannot be read

@@ -18,7 +18,7 @@ NO_LANGUAGE = "zxx"
 
 _WORD = re.compile(r"[^\W\d_]+")
 _MEASURE = re.compile(r"\d\s?[^\W\d_]\b")
-"""A letter behind a number is a unit: "5 m" is no French."""
+"""A letter after a number is a unit: "5 m" is not French."""
 _SAMPLE = 400
 _PLAINLY_ENGLISH = " the "
 _LATIN_END = "ɏ"

@@ -9,7 +9,7 @@ from typing import Any
 
 
 class PackageData:
-    """What lies beside a judge's modules, by the name of their package."""
+    """The data files in the folder of a package."""
 
     def __init__(self, package: str) -> None:
         self._package = package

@@ -10,13 +10,13 @@ _CONTENT = re.compile(r"[^\W_]")
 # Decimals and thousands are one number; a date written with points is three.
 _NUMBER = re.compile(r"(?<![.,\d])(?:\d+[.,]\d+|\d{1,3}(?:[.,]\d{3})+)(?![.,]?\d)")
 _INSIDE = (".", ",")
-_MOST_PLACES = 1_000  # what stands in a text more often shows nothing anyway
+_MOST_PLACES = 1_000  # a text that occurs more often is no evidence anyway
 _LOOK = 30  # letters to either side in which a number that is cut must show
 TOO_LITTLE = "shows nothing by itself: quote the words that decide it"
 
 
 def is_whole(text: str, start: int, end: int) -> bool:
-    """Whether a stretch of a text cuts no word and no number: "possible" is no quotation from "impossible"."""
+    """Whether a stretch of a text cuts no word or number: "possible" is no quotation from "impossible"."""
     return not _cuts(text, start) and not _cuts(text, end)
 
 
@@ -42,7 +42,7 @@ def find_whole(wanted: str, text: str) -> int:
 
 
 def says_too_little(quote: str, text: str) -> bool:
-    """A single letter or digit stands in nearly every text; it is evidence only where the text is no longer."""
+    """Whether a text is too short to be evidence: a single letter or digit occurs in nearly every longer text."""
     if len(quote) >= _FEWEST and quote[:_FEWEST].isalnum():  # as nearly every quotation begins
         return False
     content = _content(quote)
@@ -55,7 +55,7 @@ def _content(text: str) -> int:
 
 
 def _cuts(text: str, place: int) -> bool:
-    """Whether a word or a number goes on across this place."""
+    """Whether this place is inside a word or a number."""
     before, after = text[max(0, place - 1) : place], text[place : place + 1]
     if before.isalnum() and after.isalnum():
         return _is_spaced(before) and _is_spaced(after)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from krino.text.letters import plain_letters, readable
+from krino.text.forms import plain_letters, readable
 
 
 @pytest.mark.parametrize(

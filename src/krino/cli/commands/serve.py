@@ -21,31 +21,27 @@ Port = Annotated[int, typer.Option(min=1, max=65535, help="Port to listen at.")]
 Token = Annotated[
     str | None,
     options.flag(
-        "Who knows it may enter. Better in the variable: other users see flags in the list of processes.",
+        "Access token. Better set KRINO_TOKEN: other users see flags in the list of processes.",
         env="KRINO_TOKEN",
     ),
 ]
 Database = Annotated[
     str | None,
     options.flag(
-        "Where labels are kept: a URL of SQLAlchemy, as postgresql+psycopg://…; by default a SQLite file in "
-        "RUNS_FOLDER.",
+        "Database of labels, as postgresql+psycopg://…; by default a SQLite file in RUNS_FOLDER.",
         env="KRINO_DATABASE",
     ),
 ]
-AllowHosts = Annotated[options.Texts, options.flag("A name under which browsers reach the server, as a proxy's.")]
-Judges = Annotated[options.Texts, options.flag("A further judge to offer, as file.py:Class: its code is run.")]
+AllowHosts = Annotated[options.Texts, options.flag("Another host name of the server, such as that of a proxy.")]
+Judges = Annotated[options.Texts, options.flag("Another judge to offer, as file.py:Class; its code is run.")]
 Model = Annotated[
     str | None,
     options.flag(
-        "A model that requests may ask for beside `local`, or several with commas (a jury); needs --max-cost "
-        "or --max-tokens, which hold for the server's whole life.",
+        "A model (or a,b,c: a jury) that requests may use. Needs --max-cost or --max-tokens, a limit for all of them.",
         panel=options.MODEL,
     ),
 ]
-MaxCaseBytes = Annotated[
-    int, typer.Option(min=10_000, help="Longest case that requests may bring, in bytes of JSON; a long one delays all.")
-]
+MaxCaseBytes = Annotated[int, typer.Option(min=10_000, help="Longest case of a request, in bytes of JSON.")]
 OpenPage = Annotated[bool, typer.Option("--open", help="Open the first page in a browser.")]
 
 
@@ -82,14 +78,14 @@ def serve(
         judges=tuple(judge or ()),
         max_case_bytes=max_case_bytes,
         in_processes=True,
-        labellers={} if labeller is None else {labeller: _asked(ctx, labeller, api_key_env, llm)},
+        labellers={} if labeller is None else {labeller: _make_labeller(ctx, labeller, api_key_env, llm)},
     )
     address = f"http://{'localhost' if host in ('127.0.0.1', '::1') else host}:{port}/"
 
     def listening() -> None:
         say(f"the workbench is at {address} (Ctrl-C ends it)")
         if database is None and find_runs_folder(runs) != runs:
-            kept = f"what people say of it is kept beside it, in {find_runs_folder(runs) / FOLDER}"
+            kept = f"labels are kept beside it, in {find_runs_folder(runs) / FOLDER}"
             say(f"{runs} is one run: {kept} (--database names another place)")
         if open:
             typer.launch(address)
@@ -97,15 +93,15 @@ def serve(
     serve_until_ended(settings, listening)
 
 
-def _asked(ctx: typer.Context, name: str, api_key_env: str | None, llm: options.LlmFlags) -> Labeller:
-    """The model that clients may spend money on: never without an end."""
+def _make_labeller(ctx: typer.Context, name: str, api_key_env: str | None, llm: options.LlmFlags) -> Labeller:
+    """Makes the labeller that requests may use. Clients spend money on it, so it needs a limit."""
     from krino.cli.keys import keys_for
     from krino.cli.settings import load_settings
     from krino.labellers.factory import names_in
 
     if "max_cost" not in llm and "max_tokens" not in llm:
         raise UsageProblem(
-            f"--labeller {name}: every client of the server could spend on it; say how much in all with --max-cost "
+            f"--labeller {name}: every client of the server can spend money on it; set a total limit with --max-cost "
             "(and --price-in, --price-out, or prices in krino.toml) or --max-tokens"
         )
     keys = keys_for(ctx, names_in(name), llm.get("base_url"), api_key_env)

@@ -1,4 +1,4 @@
-"""`krino doctor`: try what is configured and say what works, what does not, and what to do about it."""
+"""`krino doctor`: checks the installation and the endpoint, and says what to do about problems."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import typer
 
 from krino.cli import exits, options
-from krino.cli.printing import as_json
+from krino.cli.printing import print_json
 
 if TYPE_CHECKING:
     from krino.contract import Judgement
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 Mark = Literal["ok", "no", "note"]
 MEANING = {
-    "json_schema": "the endpoint holds replies to a JSON schema",
+    "json_schema": "the endpoint enforces a JSON schema",
     "tool": "the model answers by calling a tool",
-    "json_object": "the endpoint holds replies to JSON of any form",
+    "json_object": "the endpoint enforces JSON of any form",
     "text": "the model is asked in words to answer with JSON",
 }
 SETTINGS = (
@@ -29,14 +29,14 @@ SETTINGS = (
     *("effort", "reply_tokens", "channel", "timeout"),
 )
 SECONDS = 300.0
-"""A model that reasons may think for minutes about the first case."""
+"""A reasoning model may take minutes for the first case."""
 LONG = 32_000
-"""Characters of the long case: more than the context that local servers give a model by themselves."""
+"""Characters of the long case: more than the default context of local servers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One thing tried."""
+    """The result of one check."""
 
     mark: Mark
     what: str
@@ -58,18 +58,18 @@ def doctor(
 
     checks: list[Check] = []
 
-    def tell(check: Check) -> None:
+    def notify(check: Check) -> None:
         checks.append(check)
         if not json:
             typer.echo(f"{check.mark:>4}  {check.what}: {check.detail}")
 
     async def try_endpoint(name: str, chosen: options.LlmFlags) -> None:
         async with krino.llm(name, **chosen) as made:
-            async for check in _endpoint(made):
-                tell(check)
+            async for check in _check_endpoint(made):
+                notify(check)
 
-    for check in _installation():
-        tell(check)
+    for check in _check_installation():
+        notify(check)
     if labeller != "local":
         from krino.cli.keys import keys_for
         from krino.labellers.factory import names_in
@@ -77,16 +77,16 @@ def doctor(
         keys = keys_for(ctx, names_in(labeller), llm.get("base_url"), api_key_env)
         for name in names_in(labeller):
             if name != "local":
-                tell(Check("note", "labeller", name))
+                notify(Check("note", "labeller", name))
                 asyncio.run(
                     try_endpoint(name, {**llm, "api_key": keys.named, "env": keys.env, "retries": 0, "cache": "off"})
                 )
     if json:
-        as_json([asdict(check) for check in checks])
+        print_json([asdict(check) for check in checks])
     raise typer.Exit(exits.WRONG_USAGE if any(check.mark == "no" for check in checks) else exits.DONE)
 
 
-def _installation() -> list[Check]:
+def _check_installation() -> list[Check]:
     from importlib.util import find_spec
 
     from krino import __version__
@@ -104,44 +104,44 @@ def _installation() -> list[Check]:
     ]
 
 
-async def _endpoint(labeller: LlmLabeller) -> AsyncIterator[Check]:
-    """What `krino judge rag` would do, for a short case and for a long one; then what was found out by it."""
+async def _check_endpoint(labeller: LlmLabeller) -> AsyncIterator[Check]:
+    """Judges a short and a long case as `krino judge rag` would, and reports what that shows of the endpoint."""
     import krino
     from krino.labellers.llm.endpoint import clean_address
 
     short: Judgement[Any]
     try:
-        short = await krino.ajudge("rag", _case(), labeller=labeller)
+        short = await krino.ajudge("rag", _make_case(), labeller=labeller)
     except krino.RunStopped as reason:
         yield Check("no", clean_address(labeller.endpoint.url), str(reason))
         yield Check("no", "not usable", "check the key, the model's name and --base-url")
         return
-    yield _judged("a short case", short)
+    yield _check_judgement("a short case", short)
     if short.status != "ok":
-        yield Check("no", "not usable", _advice(short))
+        yield Check("no", "not usable", _advise(short))
         return
-    yield _channel(labeller.abilities)
-    if left_out := _left_out(labeller.abilities):
+    yield _check_channel(labeller.abilities)
+    if left_out := _list_left_out(labeller.abilities):
         yield Check("note", "left out", f"the endpoint does not take {left_out}; requests go without")
     if room := labeller.abilities.reasoning_tokens:
         yield Check("note", "reasoning", f"replies are given {room:,} tokens more, because the model reasons first")
     long: Judgement[Any]
     try:
-        long = await krino.ajudge("rag", _case(LONG), labeller=labeller)
+        long = await krino.ajudge("rag", _make_case(LONG), labeller=labeller)
     except krino.RunStopped as reason:
         yield Check("no", "a long case", str(reason))
         yield Check("no", "not usable", "it answered once and then no more: see the line above")
         return
-    yield _judged("a long case", long)
+    yield _check_judgement("a long case", long)
     model = labeller.endpoint.model
     if long.status == "ok":
         yield Check("ok", "usable", f"{model} can judge, short cases and long ones")
     else:
-        yield Check("note", "usable", f"{model} can judge, but no long cases: {_advice(long)}")
+        yield Check("note", "usable", f"{model} can judge, but no long cases: {_advise(long)}")
 
 
-def _case(length: int = 0) -> dict[str, Any]:
-    """A case of the judge `rag`, with passages of at least so many characters."""
+def _make_case(length: int = 0) -> dict[str, Any]:
+    """A case for the judge `rag`, with passages of at least `length` characters."""
     shelves: list[str] = []
     while sum(map(len, shelves)) < length:
         first = 12 * len(shelves)
@@ -156,7 +156,7 @@ def _case(length: int = 0) -> dict[str, Any]:
     }
 
 
-def _judged(what: str, judgement: Judgement[Any]) -> Check:
+def _check_judgement(what: str, judgement: Judgement[Any]) -> Check:
     usage = judgement.usage
     took = f"{usage.input_tokens:,} + {usage.output_tokens:,} tokens in {usage.calls} calls, {usage.seconds:.1f} s"
     if judgement.status == "ok":
@@ -166,28 +166,28 @@ def _judged(what: str, judgement: Judgement[Any]) -> Check:
     )
 
 
-def _channel(abilities: Abilities) -> Check:
+def _check_channel(abilities: Abilities) -> Check:
     return Check("ok", "reply channel", f"{abilities.channel}: {MEANING[abilities.channel]}")
 
 
-def _left_out(abilities: Abilities) -> str:
-    """What the endpoint refused; another name for the same limit is of no interest to anybody."""
+def _list_left_out(abilities: Abilities) -> str:
+    """The parameters that the endpoint refused, without those that were only renamed."""
     return ", ".join(name for name in abilities.dropped if not name.startswith("renamed "))
 
 
-def _advice(judgement: Judgement[Any]) -> str:
-    """What to change after a case that was not judged."""
+def _advise(judgement: Judgement[Any]) -> str:
+    """Suggests what to change after a case that was not judged."""
     if judgement.status == "failed":  # the endpoint did its part: its model found that nothing can be judged
         return "the model answers, but says that the case cannot be judged, which it can; take a stronger model"
-    told = (judgement.error or "").lower()
-    if "no valid labels" in told:
+    reason = (judgement.error or "").lower()
+    if "no valid labels" in reason:
         return "its replies are no valid labels; take a stronger model, or try --channel tool or --channel text"
-    if "no reply within" in told:
+    if "no reply within" in reason:
         return "it was too slow; raise --timeout, or lower --effort"
-    if "cut the prompt" in told or "no room for a reply" in told or "context" in told:
+    if "cut the prompt" in reason or "no room for a reply" in reason or "context" in reason:
         return "raise the context length that the server gives the model"
-    if "cut off" in told:
+    if "cut off" in reason:
         return "its replies are too long for their limit; raise --reply-tokens, or lower --effort"
-    if "declined" in told:
+    if "declined" in reason:
         return "the model declines to answer; take another"
     return "the endpoint refuses the request as it stands; --channel, --extra-body and --base-url change it"

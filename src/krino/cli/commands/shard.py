@@ -1,4 +1,4 @@
-"""`krino shard` and `krino merge`: one input judged by many processes that some other scheduler starts."""
+"""`krino shard` and `krino merge`: split an input for processes of another scheduler, and merge their runs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def shard(
     judge_name: Annotated[str, typer.Argument(metavar="JUDGE", help="The judge that will judge them.")],
     files: Annotated[list[str], typer.Argument(metavar="FILE...", help="Files or folders of cases; - is stdin.")],
     into: Annotated[Path, typer.Option("--into", help="Folder for the shards.")],
-    shards: Annotated[int, typer.Option("--shards", help="How many there shall be.")],
+    shards: Annotated[int, typer.Option("--shards", help="Number of shards.")],
     format: options.Format = "auto",  # noqa: A002 - the flag's name
     map: options.MapFields = None,  # noqa: A002 - the flag's name
     split: options.Split = None,
@@ -22,11 +22,11 @@ def shard(
 ) -> None:
     """Cut the cases of FILE... into files that are judged one by one, anywhere, each with `krino judge`.
 
-    Then `krino merge` makes one run of theirs. Cutting the same input again gives the same files.
+    Then `krino merge` makes one run of their runs. Cutting the same input again gives the same files.
     """
     from krino.api.sharing import shard as cut
     from krino.cases import parse_mapping, parse_splits
-    from krino.cli.judge import judge_options
+    from krino.cli.commands.judge import judge_options
 
     mapping, splits = parse_mapping(map or []), parse_splits(split or [])
     chosen = judge_options(judge_name, option)
@@ -58,5 +58,5 @@ def merge(
     counts = run.manifest.counts
     typer.echo(f"{into}: {counts.ok:,} ok, {counts.failed:,} failed, {counts.error:,} errors")
     if run.manifest.state != "finished":
-        runner.tell(f"{into} is unfinished: {run.manifest.stop_reason}")
+        runner.notify(f"{into} is unfinished: {run.manifest.stop_reason}")
     raise typer.Exit(runner.exit_code(run.manifest) if run.manifest.state == "finished" else exits.CASES_FAILED)

@@ -1,4 +1,4 @@
-"""`krino map`: propose how the fields of a file are mapped for a judge, and show a case as it will be read."""
+"""`krino map`: proposes how the fields of a file are mapped for a judge, and shows a case as it will be read."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def map_fields(
 ) -> None:
     """Look at the first cases of FILE... and propose the --map flags, or the lines of krino.toml, for a judge.
 
-    Each proposal says why it was made. Below it stand one case as it will be read, and every field that is not read.
+    Each proposal gives its reason. Then follow one case as it will be read, and all fields that are not read.
     """
     from krino.api.mapping import map_files
 
@@ -89,7 +89,7 @@ def toml_lines(pairs: list[str]) -> list[str]:
 
 
 def write_settings(path: Path, lines: list[str]) -> None:
-    """Add the mapping to a settings file, which keeps what else it says; one that has a mapping is left as it is."""
+    """Adds the mapping to a settings file and keeps the rest; refuses a file that has a mapping already."""
     from krino.cli.settings import read_toml
 
     text = path.read_text("utf-8-sig") if path.exists() else ""

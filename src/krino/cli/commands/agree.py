@@ -1,4 +1,4 @@
-"""`krino agree`: how far a run's verdicts agree with what people said of the same cases."""
+"""`krino agree`: measures how far a run's verdicts agree with people's labels of the same cases."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from krino.cli import exits, options
-from krino.cli.printing import as_markdown, on_screen
+from krino.cli.printing import print_blocks, write_markdown
 from krino.errors import UsageProblem
 
 if TYPE_CHECKING:
@@ -35,19 +35,20 @@ FromWorkbench = Annotated[
 LabelDepth = Annotated[
     str,
     typer.Option(
-        help="With --labels: what people say of the `fields`, their `labels` as the rules settle them, or both."
+        help="With --labels: people's values of the `fields`, their `labels` as settled by the rules, or both."
     ),
 ]
 Fields = Annotated[options.Texts, options.flag("Compare this field only; may be repeated.")]
 Confidence = Annotated[
-    options.Texts, options.flag("What a confidence is about, as certainty=match (if names do not tell).")
+    options.Texts,
+    options.flag("Field that a confidence is about, as certainty=match (if names do not show it)."),
 ]
 Cluster = Annotated[str | None, options.flag("Column of the labels or metadata: cases that belong together.")]
 Values = Annotated[
     options.Texts,
     options.flag(
-        "What words of the labels stand for: good=1,bad=0, or in one field faithfulness:good=1,bad=0; may be repeated. "
-        "Capitals do not matter.",
+        "Values for words of the labels: good=1,bad=0, or for one field faithfulness:good=1,bad=0; may be repeated. "
+        "Case does not matter.",
     ),
 ]
 Markdown = Annotated[Path | None, options.flag("Write it to this file too.", panel=options.OUTPUT)]
@@ -62,14 +63,14 @@ def agree(
     confidence: Confidence = None,
     cluster: Cluster = None,
     values: Values = None,
-    worst: Annotated[int, typer.Option(min=0, help="Cases to list that disagree most, a field.")] = 10,
+    worst: Annotated[int, typer.Option(min=0, help="Cases to list per field that disagree most.")] = 10,
     draws: Annotated[int, typer.Option(min=1, help="Draws of the bootstrap behind the intervals.")] = 1_000,
     map: options.MapFields = None,  # noqa: A002 - the flag's name
     format: options.Format = "auto",  # noqa: A002 - the flag's name
     markdown: Markdown = None,
     json: options.AsJson = False,
 ) -> None:
-    """Hold RUN against the labels of people.
+    """Compare RUN with the labels of people.
 
     First a sentence: does the judge agree with people as they agree with each other? Then where it disagrees most,
     with its reasons; then kappa, alpha, F1, rank correlation and calibration, with intervals.
@@ -79,7 +80,7 @@ def agree(
     from krino.api.recorded_run import Rows, labels_from
     from krino.cases import parse_mapping
     from krino.render.agreement import agreement_blocks
-    from krino.results.agreement.agree import agree as hold_against
+    from krino.results.agreement.agree import agree as compare_with_labels
     from krino.results.agreement.labels import Labels, parse_values, read_labels
     from krino.results.formatting import judge_name, run_labeller_name
     from krino.runs.manifest import Manifest
@@ -92,11 +93,11 @@ def agree(
         given = read_labels(labels, format=format, mapping=parse_mapping(map or []))
     else:
         raise UsageProblem("name a file of LABELS, or a workbench with --labels WORKBENCH, one of the two")
-    found = hold_against(
+    found = compare_with_labels(
         run,
         given,
         fields=field,
-        confidence=_pairs(confidence or ()),
+        confidence=_parse_pairs(confidence or ()),
         cluster=cluster,
         worst=worst,
         values=parse_values(values or ()),
@@ -104,17 +105,17 @@ def agree(
     )
     people = Path(labels).name if labels else "the workbench"
     title = f"{judge_name(manifest)} ({run_labeller_name(manifest)}) against {people}"
-    as_markdown(markdown, agreement_blocks(found, title))
-    typer.echo(found.model_dump_json()) if json else on_screen(agreement_blocks(found, title, short=True))
+    write_markdown(markdown, agreement_blocks(found, title))
+    typer.echo(found.model_dump_json()) if json else print_blocks(agreement_blocks(found, title, short=True))
     raise typer.Exit(exit_code(found))
 
 
 def exit_code(found: Agreement) -> int:
-    """A labelled case without a verdict is never passed over, nor one that the run does not have."""
+    """3 if a labelled case has no verdict or is not in the run, so that a script notices; else 0."""
     return exits.CASES_FAILED if found.counts.without_verdict or found.counts.absent else exits.DONE
 
 
-def _pairs(given: Sequence[str]) -> dict[str, str]:
+def _parse_pairs(given: Sequence[str]) -> dict[str, str]:
     pairs = {}
     for pair in given:
         name, equals, about = (part.strip() for part in pair.partition("="))

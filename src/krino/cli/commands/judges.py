@@ -1,4 +1,4 @@
-"""`krino judges` and `krino schema`: which judges there are, what they take and what they give."""
+"""`krino judges` and `krino schema`: lists the judges with their inputs and outputs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import orjson
 import typer
 
 from krino.cli import options
-from krino.cli.printing import as_json
+from krino.cli.printing import print_json
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -23,7 +23,7 @@ def judges(json: options.AsJson = False) -> None:
     from krino.judges.registry import judge_names
 
     found = [describe(name) for name in sorted(judge_names())]
-    as_json(found) if json else typer.echo("\n\n".join(_words(entry) for entry in found))
+    print_json(found) if json else typer.echo("\n\n".join(_format_judge(entry) for entry in found))
 
 
 def describe(name: str) -> dict[str, Any]:
@@ -36,7 +36,7 @@ def describe(name: str) -> dict[str, Any]:
         "version": judge.version,
         "summary": judge.summary,
         "inputs": {
-            field: _input(judge, field, info)
+            field: _describe_input(judge, field, info)
             for field, info in judge.case_model.model_fields.items()
             if not _is_filled_by_the_judge(info)
         },
@@ -51,8 +51,8 @@ def describe(name: str) -> dict[str, Any]:
     }
 
 
-def _input(judge: AnyJudge, field: str, info: FieldInfo) -> dict[str, Any]:
-    """Needed by the whole verdict, by some of its fields (`for`), or not needed at all."""
+def _describe_input(judge: AnyJudge, field: str, info: FieldInfo) -> dict[str, Any]:
+    """Describes an input: required by the whole verdict, by some of its fields (`for`), or optional."""
     wanted_by = judge.fields.needed.get(field)
     return {
         "required": info.is_required() or (wanted_by is not None and not wanted_by),
@@ -66,10 +66,10 @@ def _is_filled_by_the_judge(info: FieldInfo) -> bool:
     return isinstance(info.json_schema_extra, dict) and bool(info.json_schema_extra.get("readOnly"))
 
 
-def _words(entry: dict[str, Any]) -> str:
+def _format_judge(entry: dict[str, Any]) -> str:
     widest = max(map(len, entry["inputs"]), default=0)
     lines = [f"{entry['name']} {entry['version']}: {entry['summary']}"]
-    lines += [f"  in:  {field:<{widest}}  {_need(info)}" for field, info in entry["inputs"].items()]
+    lines += [f"  in:  {field:<{widest}}  {_describe_need(info)}" for field, info in entry["inputs"].items()]
     lines.append(f"  out: {', '.join(entry['outputs'])}")
     if entry["figures"]:
         lines.append(f"  beside the verdict: {', '.join(entry['figures'])}")
@@ -81,7 +81,7 @@ def _words(entry: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _need(info: dict[str, Any]) -> str:
+def _describe_need(info: dict[str, Any]) -> str:
     need = "required" if info["required"] else f"for {', '.join(info['for'])}" if info["for"] else "optional"
     also = f" (or {', '.join(info['also'])})" if info["also"] else ""
     about = f": {info['about']}" if info["about"] else ""

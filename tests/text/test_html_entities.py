@@ -7,7 +7,7 @@ import html
 import pytest
 
 import krino
-from krino.text.entities import unescape_html
+from krino.text.clean import unescape_html
 
 LONG = "&#" + "1" * 5_000 + ";"
 

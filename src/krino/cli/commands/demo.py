@@ -36,10 +36,10 @@ def demo(
         typer.secho(f"\n{name}: {question}", bold=True)
         settings = RunSettings(into=folder / name, fresh=True)
         with as_file(files("krino").joinpath(f"examples/{name}.jsonl")) as cases, inputs_of(cases) as inputs:
-            running = Running(load_judge(name), name, LocalLabeller(), inputs, settings, runner.tell)
+            running = Running(load_judge(name), name, LocalLabeller(), inputs, settings, runner.notify)
             codes.append(runner.carry_out(running, as_json=False))
     typer.echo(f"\nThe reports: {folder / '*' / 'report.html'} (open them in a browser)")
-    typer.echo(f"One case in full: {_me()} show {folder / 'rag'} {EXAMPLES['rag'][0]}")
+    typer.echo(f"One case in full: {_command_name()} show {folder / 'rag'} {EXAMPLES['rag'][0]}")
     typer.echo(
         "Some examples cannot be judged, on purpose: they are recorded as failed, with a reason and without a score.\n"
         "`krino judge` would end with exit code 3 to say so."
@@ -47,6 +47,6 @@ def demo(
     raise typer.Exit(next((code for code in codes if code not in (exits.DONE, exits.CASES_FAILED)), exits.DONE))
 
 
-def _me() -> str:
-    """How this command is called here: by its name if that is on the path, else as it was called."""
+def _command_name() -> str:
+    """The name of this command: `krino` if that is on the path, else as it was called."""
     return "krino" if shutil.which("krino") else os.path.relpath(sys.argv[0])

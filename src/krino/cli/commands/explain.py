@@ -1,4 +1,4 @@
-"""`krino explain`: how a judge understands a text. Each judge says what it explains (`Judge.explainers`)."""
+"""`krino explain`: shows how a judge understands a text. `Judge.explainers` lists what a judge explains."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from krino.cli import options
-from krino.cli.printing import as_json
+from krino.cli.printing import print_json
 from krino.contract import AnyJudge, Explainer
 from krino.errors import UsageProblem
 from krino.text.guessing import guessed
@@ -42,8 +42,8 @@ def explain(
 ) -> None:
     """Show how a judge understands a text: a Belgian court name, case number or ECLI, say."""
     given = [*(option or ()), *([f"aliases={aliases}"] if aliases is not None else ())]
-    for found in _find_explainer(what, judge, given)(_given(texts, file)):
-        as_json(found) if json else typer.echo(_words(found))
+    for found in _find_explainer(what, judge, given)(_collect_texts(texts, file)):
+        print_json(found) if json else typer.echo(_format(found))
 
 
 def _find_explainer(what: str, name: str | None, given: list[str]) -> Explainer:
@@ -59,22 +59,22 @@ def _find_explainer(what: str, name: str | None, given: list[str]) -> Explainer:
 
 
 def _load(name: str, given: list[str]) -> AnyJudge:
-    from krino.cli.judge import judge_options
+    from krino.cli.commands.judge import judge_options
     from krino.judges.registry import load_judge
 
     return load_judge(name, judge_options(name, given))
 
 
-def _given(texts: list[str] | None, file: Path | None) -> list[str]:
+def _collect_texts(texts: list[str] | None, file: Path | None) -> list[str]:
     given = list(texts or ())
     if file is not None:
-        given += _lines(file)
+        given += _read_lines(file)
     if not given:
         raise UsageProblem("nothing to explain: give one or more texts, or --file with one text a line")
     return given
 
 
-def _lines(file: Path) -> list[str]:
+def _read_lines(file: Path) -> list[str]:
     try:
         content = typer.get_text_stream("stdin").read() if str(file) == "-" else file.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -82,11 +82,11 @@ def _lines(file: Path) -> list[str]:
     return [line for line in content.splitlines() if line.strip()]
 
 
-def _words(found: Mapping[str, Any]) -> str:
-    return "\n".join([str(found["input"]), *_lines_of(found)])
+def _format(found: Mapping[str, Any]) -> str:
+    return "\n".join([str(found["input"]), *_format_fields(found)])
 
 
-def _lines_of(found: Mapping[str, Any]) -> Iterator[str]:
+def _format_fields(found: Mapping[str, Any]) -> Iterator[str]:
     for name, value in found.items():
         if name == "input" or value in (None, []):
             continue

@@ -1,4 +1,4 @@
-"""`krino show`: a run's summary, its worst cases, or one judgement of it in full."""
+"""`krino show`: shows a run's summary, its worst cases, or one judgement in full."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from krino.cli import options
-from krino.cli.printing import as_json, on_screen, say
+from krino.cli.printing import print_blocks, print_json, say
 from krino.errors import UsageProblem
 from krino.text.guessing import guessed
 
@@ -25,8 +25,8 @@ def show(
     worst: Annotated[
         int | None,
         options.flag(
-            "List so many of the worst cases, each with its id, what it is about and why; those that were not "
-            "judged come first.",
+            "List this number of the worst cases, each with its id, content and reason; cases that were not judged "
+            "come first.",
             min=1,
         ),
     ] = None,
@@ -47,58 +47,56 @@ def show(
     loaded = load_run(run)
     if worst is not None:
         if case_id is not None:
-            raise UsageProblem("--worst lists cases, and an ID shows one: give one of the two")
-        _worst(loaded, worst, by, json)
+            raise UsageProblem("--worst lists cases, and an ID shows one: give only one")
+        _show_worst(loaded, worst, by, json)
         return
     if by is not None:
-        _slices(loaded.records(), loaded.manifest.about.fields_schema, by, json)
+        _show_slices(loaded.records(), loaded.manifest.about.fields_schema, by, json)
         return
     if not json and case_id is None:
-        _summary(loaded)
+        _show_summary(loaded)
         return
-    found = 0
-    for judgement in loaded.records():
-        if case_id is not None and judgement["id"] != case_id:
-            continue
-        found += 1
-        as_json(judgement) if json else _one(judgement, loaded, labels)
+    judged, found = loaded.judged(), False
+    for judgement in judged.records(ids=None if case_id is None else {case_id}):
+        found = True
+        print_json(judgement) if json else _show_judgement(judgement, loaded, labels)
     if case_id is not None and not found:
         ways = f"`krino show {run} --worst 10` lists the worst by their ids, `krino show {run} --json` all of them"
-        guess = guessed(case_id, (judgement["id"] for judgement in loaded.records()))
+        guess = guessed(case_id, (case.entry.id for case in judged))
         raise UsageProblem(f"{run} has no judgement of a case `{case_id}`{guess}; {ways}")
 
 
-def _worst(run: StoredRun, most: int, by: str | None, json: bool) -> None:
+def _show_worst(run: StoredRun, most: int, by: str | None, json: bool) -> None:
     from krino.render.case import worst_blocks
     from krino.results.verdict_schema import declared_scales
     from krino.results.worst_cases import rank_worst
 
     about = run.manifest.about
-    found = rank_worst(run.found().records, most, by, about.fields_schema)
+    found = rank_worst(run.judged().records, most, by, about.fields_schema)
     if json:
         for judgement in (*found.not_judged, *found.judged):
-            as_json(judgement)
+            print_json(judgement)
     else:
-        on_screen(worst_blocks(found, about.rules, declared_scales(about.fields_schema), run.folder))
+        print_blocks(worst_blocks(found, about.rules, declared_scales(about.fields_schema), run.folder))
 
 
-def _slices(judgements: Iterable[dict[str, Any]], schema: Mapping[str, Any], by: str, json: bool) -> None:
+def _show_slices(judgements: Iterable[dict[str, Any]], schema: Mapping[str, Any], by: str, json: bool) -> None:
     from krino.render.summary import slice_blocks
     from krino.results.slices import parse_columns, slice_by
 
     tables = slice_by(judgements, parse_columns(by), schema)
-    as_json([table.model_dump(mode="json") for table in tables]) if json else on_screen(slice_blocks(tables))
+    print_json([table.model_dump(mode="json") for table in tables]) if json else print_blocks(slice_blocks(tables))
 
 
-def _summary(run: StoredRun) -> None:
+def _show_summary(run: StoredRun) -> None:
     from krino.render.summary import summary_blocks
     from krino.results.summary import summarise
 
     found = summarise(run.records(), run.manifest.about.fields_schema)
-    on_screen(summary_blocks(found, run.manifest, run.folder))
+    print_blocks(summary_blocks(found, run.manifest, run.folder))
 
 
-def _one(judgement: dict[str, Any], run: StoredRun, labels: bool) -> None:
+def _show_judgement(judgement: dict[str, Any], run: StoredRun, labels: bool) -> None:
     from krino.contract import Judgement
     from krino.render.case import case_blocks
     from krino.render.terminal import can_be_shown
@@ -109,6 +107,6 @@ def _one(judgement: dict[str, Any], run: StoredRun, labels: bool) -> None:
     stored = StoredViews(run.folder).blocks_of(judgement["input_hash"])
     own = stored if stored is not None and can_be_shown(stored) else []
     shown = Judgement.model_validate(judgement)
-    on_screen(case_blocks(shown, about.rules, declared_scales(about.fields_schema), own, labels=labels))
+    print_blocks(case_blocks(shown, about.rules, declared_scales(about.fields_schema), own, labels=labels))
     if stored is None and (why := why_no_view(judgement)):
         say(why)

@@ -1,4 +1,4 @@
-"""`krino judge`: judge the cases of files into a run folder."""
+"""`krino judge`: judges the cases of files and writes a run folder."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from krino.cli import exits, options
-from krino.cli.printing import as_json
+from krino.cli.printing import print_json
 from krino.cli.settings import load_settings
 from krino.errors import UsageProblem
 
@@ -18,93 +18,104 @@ if TYPE_CHECKING:
     from krino.engine.protocol import Engine
 
 FILES = (
-    "Files of cases, or folders of them; - is stdin. A JSON list is a list of cases, a JSON object is one case; to the "
-    "efficiency judge a bare list of messages, spans, runs or steps is one trace, and an export with several traces "
-    "is one case for each."
+    "Files of cases, or folders of them; - is stdin. A JSON list is several cases, an object is one; for the "
+    "efficiency judge a list of steps, messages or spans is one trace."
 )
 MINUTE = 60.0
-NOT_IN_FILE = frozenset({"ctx", "judge_name", "files", "min", "max", "point", "junit", "markdown"})
-"""What krino.toml's section judge cannot set: the rules of a gate have a section of their own."""
+JUDGE = "A name (rag, …: krino judges), file.md, file.py:Class or module:Class; left out with --rubric."
+NOT_IN_FILE = frozenset({"ctx", "judge_name", "files", "rubric", "min", "max", "point", "junit", "markdown"})
+"""Parameters that krino.toml's section judge cannot set; the rules of a gate have their own section."""
 
 
 @options.llm_flags()
 def judge(
     ctx: typer.Context,
-    judge_name: Annotated[str, typer.Argument(metavar="JUDGE", help="rag, …, module:Class or file.py:Class")],
-    files: Annotated[list[str], typer.Argument(metavar="FILE...", help=FILES)],
+    judge_name: Annotated[str, typer.Argument(metavar="JUDGE", help=JUDGE)] = "",
+    files: Annotated[list[str] | None, typer.Argument(metavar="FILE...", help=FILES, show_default=False)] = None,
+    rubric: options.Rubric = None,
+    format: options.Format = "auto",  # noqa: A002 - the flag's name
+    map: options.MapFields = None,  # noqa: A002 - the flag's name
+    option: options.Options = None,
     labeller: options.Labeller = "local",
     repeat: options.Repeat = 1,
     api_key_env: options.ApiKey = None,
     llm: options.LlmFlags = options.NOTHING_SET,
     prompt: options.Prompt = None,
+    run: options.RunFolder = None,
     workers: options.Workers = None,
     engine: options.EngineFlag = "local",
-    ray_address: options.RayAddress = None,
-    case_timeout: options.CaseTimeout = None,
-    format: options.Format = "auto",  # noqa: A002 - the flag's name
-    map: options.MapFields = None,  # noqa: A002 - the flag's name
-    split: options.Split = None,
-    option: options.Options = None,
-    run: options.RunFolder = None,
+    fresh: options.Fresh = False,
+    dry_run: options.DryRun = False,
+    json: options.AsJson = False,
     gate: options.GateToo = False,
     min: options.GateMin = None,  # noqa: A002 - the flag's name
     max: options.GateMax = None,  # noqa: A002 - the flag's name
     point: options.GatePoint = None,
     junit: options.Junit = None,
     markdown: options.GateMarkdown = None,
-    fresh: options.Fresh = False,
-    dry_run: options.DryRun = False,
-    json: options.AsJson = False,
+    ray_address: options.RayAddress = None,
+    case_timeout: options.CaseTimeout = None,
+    split: options.Split = None,
 ) -> None:
-    """Judge the cases of FILE... Running the same command again continues where it stopped.
+    """Judge the cases of FILE... The same command again continues where it stopped.
 
-    The run's folder then speaks of exactly these cases. What it holds of the same content, judge, labeller and options
-    is used again; if the judge, the labeller or an option differs, the command is refused.
+    Judgements of the same content, judge, labeller and options in the run's folder are used again.
 
-    With --gate the run is held against rules when all is judged, and the exit code is the gate's: 0 when every rule
-    holds (failed cases too, where a rule allows them), 1 when not. A run that did not come to its end never passes: it
-    ends with 3, or with 130 if it was interrupted, and the same command goes on with it.
+    Flags can also be set in krino.toml, most also as variables (--max-cost as KRINO_MAX_COST).
     """
     from krino.api.running import Running, RunSettings
     from krino.cases import parse_mapping, parse_splits
     from krino.cli import runner
-    from krino.cli.gate import gating_of_judge
-    from krino.cli.keys import keys_for, within_its_folder
+    from krino.cli.commands.gate import make_gating
+    from krino.cli.keys import keys_for, refuse_outside_folder
     from krino.contract.code_limit import CASE_SECONDS, seconds_of
     from krino.judges.registry import load_judge
     from krino.labellers.factory import names_in
     from krino.runs.inputs import inputs_of
 
-    text = read_prompt(within_its_folder(ctx, "prompt", prompt))
+    judge_name, files = _split_arguments(judge_name, files or [], rubric)
+    text = read_prompt(refuse_outside_folder(ctx, "prompt", prompt))
     ready = load_judge(judge_name, judge_options(judge_name, option), text)
     keys = keys_for(ctx, names_in(labeller), llm.get("base_url"), api_key_env)
     rules, kept = {"min": min, "max": max}, {"junit": junit, "markdown": markdown}
-    gating = gating_of_judge(ready, gate, rules, point, kept, run)
+    gating = make_gating(ready, gate, rules, point, kept, run)
     chosen = options.labeller_of(labeller, repeat, llm, keys, prices=load_settings().prices, dry_run=dry_run)
     mapping, splits = parse_mapping(map or []), parse_splits(split or [])
     seconds = CASE_SECONDS if case_timeout is None else seconds_of(case_timeout)
     settings = RunSettings(run, None, format, mapping, splits, fresh, case_seconds=seconds)
     with inputs_of(files) as inputs:
-        make = _engine_for(chosen, engine, workers, ray_address, dry_run)
-        cores = _cores_for(workers)
-        running = Running(ready, judge_name, chosen, inputs, settings, runner.tell, make_engine=make, cores=cores)
+        make = _choose_engine(chosen, engine, workers, ray_address, dry_run)
+        cores = _choose_cores(workers)
+        running = Running(ready, judge_name, chosen, inputs, settings, runner.notify, make_engine=make, cores=cores)
         every = MINUTE if engine == "batch" else None
-        code = _dry_run(running, json) if dry_run else runner.carry_out(running, json, gating, every)
+        code = _print_estimate(running, json) if dry_run else runner.carry_out(running, json, gating, every)
     raise typer.Exit(code)
 
 
-def _cores_for(workers: int | None) -> int:
-    """Those that the end of a run may use: who asks for one worker wants one core to be used."""
+def _split_arguments(judge_name: str, files: list[str], rubric: str | None) -> tuple[str, list[str]]:
+    """Splits the arguments into judge and files; with `--rubric` every argument is a file."""
+    if rubric is not None:
+        judge_name, files = f"rubric:{rubric}", [judge_name, *files] if judge_name else []
+    if not judge_name:
+        raise UsageProblem("JUDGE is missing; name a judge and files: krino judge rag cases.jsonl")
+    if not files:
+        named = "--rubric ..." if rubric is not None else judge_name
+        raise UsageProblem(f"FILE is missing; name the files to judge: krino judge {named} cases.jsonl")
+    return judge_name, files
+
+
+def _choose_cores(workers: int | None) -> int:
+    """The cores that finishing a run may use: one if the user asks for one worker."""
     from krino.engine.processes import usable_cores
 
     return 1 if workers == 1 else usable_cores()
 
 
-def _engine_for(
+def _choose_engine(
     labeller: Labeller, engine: options.EngineName, workers: int | None, address: str | None, dry_run: bool
 ) -> Callable[[], Engine]:
-    """All cores where the labelling is done here; a model is asked by one process unless more are asked for."""
-    from krino.engine.desk import keep_to_one_core
+    """Chooses the engine: all cores for the embedded labeller, one process if a model is asked."""
+    from krino.engine.child_process import keep_to_one_core
     from krino.engine.processes import AllCores
     from krino.labellers.local import LocalLabeller
 
@@ -118,13 +129,13 @@ def _engine_for(
             refuse_unreachable(ray, address)
         return lambda: RayEngine(workers, address)
     if engine == "batch":
-        from krino.engine.batch import BatchFiles, at_batch_price, models_of
+        from krino.engine.batch import BatchFiles, models_of, use_batch_prices
 
         if workers not in (None, 1):
             raise UsageProblem("--workers is not for --engine batch, which one process carries out: leave it out")
         models_of(labeller)
         if dry_run:
-            at_batch_price(labeller)
+            use_batch_prices(labeller)
         return BatchFiles
     if workers is None and not isinstance(labeller, LocalLabeller):
         return lambda: AllCores(1)
@@ -133,17 +144,17 @@ def _engine_for(
     return lambda: AllCores(workers)
 
 
-def _dry_run(running: Any, json: bool) -> int:
-    """What a run would call and cost, before anything is spent."""
+def _print_estimate(running: Any, json: bool) -> int:
+    """Prints what a run would call and cost, without spending anything."""
     import asyncio
     from dataclasses import asdict
 
     from krino.engine.processes import AllCores
-    from krino.judges.registry import OURS
+    from krino.judges.registry import is_ours
 
-    found = running.estimate() if running.address in OURS else asyncio.run(running.estimate_safely(AllCores(1)))
+    found = running.estimate() if is_ours(running.address) else asyncio.run(running.estimate_safely(AllCores(1)))
     if json:
-        as_json(asdict(found))
+        print_json(asdict(found))
         return exits.DONE
     typer.echo(f"{found.cases:>9,} cases")
     typer.echo(f"{found.cannot_be_judged:>9,} cannot be judged")
@@ -162,7 +173,7 @@ def _dry_run(running: Any, json: bool) -> int:
 
 
 def judge_options(name: str, given: list[str] | None) -> dict[str, Any]:
-    """Options of a judge from krino.toml, and over them those of the command line."""
+    """The options of a judge from krino.toml, overridden by those of the command line."""
     return {**load_settings().options.get(name, {}), **parse_options(given)}
 
 

@@ -1,4 +1,4 @@
-"""`krino export`: a run as CSV, Excel, Parquet, JSON lines or OpenTelemetry events."""
+"""`krino export`: writes a run as CSV, Excel, Parquet, JSON lines or OpenTelemetry events."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def export(
     elif file is not None:
         export_run(found, Path(file), chosen, every_column=every, inputs=inputs)
     code = _send(found, endpoint, inputs) if endpoint is not None else exits.DONE
-    _tell(found, None if file in (None, "-") else file)
+    _report_completeness(found, None if file in (None, "-") else file)
     if file is not None and chosen in FOR_PEOPLE and not every:
         say("columns for machines (usage, labels, evidence, …) are left out; --all adds them")
     raise typer.Exit(code)
@@ -90,11 +90,11 @@ def _send(run: Run, endpoint: str, inputs: list[str] | None) -> int:
     return exits.DONE
 
 
-def _tell(run: Run, file: str | None) -> None:
-    """How complete the export is, on stderr: a run with failures or without its end must not pass for a whole one."""
+def _report_completeness(run: Run, file: str | None) -> None:
+    """Says on stderr how complete the export is, so that a partial run is not mistaken for a whole one."""
     from krino.results.formatting import format_outcomes
 
     counts = run.counts()
     say(f"{counts.total:,} cases{f' in {file}' if file else ''}: {format_outcomes(counts)}")
     if run.manifest.state != "finished":
-        say(f"the run is not finished ({run.manifest.state}): the export holds what is judged so far")
+        say(f"the run is not finished ({run.manifest.state}): the export contains what is judged so far")

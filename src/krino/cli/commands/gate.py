@@ -1,12 +1,9 @@
-"""`krino gate`: does a run keep its rules? Exit code 1, with the reasons, when it does not.
-
-The rules come from flags and from krino.toml; `krino judge --gate` reads them here too.
-"""
+"""`krino gate`: checks a run against rules from flags and krino.toml. Exit code 1 if one is broken."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from krino.cli import exits, options
-from krino.cli.printing import as_markdown, on_screen
+from krino.cli.printing import print_blocks, write_markdown
 from krino.errors import UsageProblem
 
 if TYPE_CHECKING:
@@ -24,47 +21,58 @@ if TYPE_CHECKING:
     from krino.results.gates.rules import Rule
 
 TABLES = ("min", "max", "may_fall", "may_rise")
-FROM_FILE = frozenset({*TABLES, "not_worse_than", "by", "few", "point", "worst"})
+FROM_FILE = frozenset({*TABLES, "warn", "not_worse_than", "by", "few", "point", "worst"})
 """Keys of [gate] in krino.toml."""
 _rule = partial(options.flag, panel="Rules")
 RuleList = list[str] | None
 _LEAST = {"few": 1, "worst": 0}
 
 HELP = """\
-Hold a run against rules: exit code 0 when all hold, 1 with the reasons when not, 2 for wrong usage.
+Check a run against rules. Exit code 0 if all hold, 1 (with the reasons) if not, 2 for wrong usage.
 
 What a rule can limit:
 
 • FIELD=NUMBER: the mean of a score.
 
-• FIELD:LABEL=SHARE%: how often a label is given (of a list: held). pass=SHARE%, review= and fail= do so for the \
-roll-up.
+• FIELD:LABEL=SHARE%: the share of cases with a label (of a list: that contain it). For the roll-up: pass=SHARE%, \
+review= and fail=.
 
-• failed=SHARE% or failed=COUNT: the cases without a verdict, failed or error. Without that rule there may be none.
+• failed=SHARE% or failed=COUNT: cases without a verdict (failed or error). Without this rule none is allowed.
 
-• FIELD:null=SHARE%: how often a field is null. Without that rule, a rule over a field with nulls is broken.
+• FIELD:below:NUMBER=SHARE% or FIELD:above:NUMBER=SHARE%: the share of cases whose score is beyond a number \
+(--max faithfulness:below:0.5=5%); with --max also their count (=0: none at all).
 
-How it is held:
+• FIELD:OLD:to:NEW=COUNT or SHARE%: the cases whose label changed from that of the other run (--max pass:to:fail=0 \
+--not-worse-than RUN: no case that passed may fail).
 
-• A value is held against the worse end of its 95 % interval (shares: Wilson; scores in 0 to 1: Agresti and Coull; \
-other numbers: normal, from 30 values on; changes: paired). Failed cases and nulls are counted, not estimated.
+• FIELD:null=SHARE%: the share of nulls. Without this rule, a rule about a field with nulls is broken.
 
-• A case without a value never helps: where a share must be high it counts as not having the label, where it must be \
-low it is left out.
+How rules are evaluated:
 
-• An unfinished run, and one without cases or verdicts, never passes. Nor does a run to compare with that is not \
-finished, has more failed cases than are allowed, another judge, cases that this one has not, or other content and \
-no id of its own to tell that a case is the same.
+• A rule must hold at the worse end of the 95 % interval (shares: Wilson; scores in 0 to 1: Agresti and Coull; other \
+numbers: normal, from 30 values; changes: paired). Failed cases and nulls are counted, not estimated.
 
-• Slices with too few cases are shown and not gated; if no slice has enough, the gate is broken.
+• Cases without a value never count in favour of a rule: in a share that must be high they count as not having the \
+label; in one that must be low they are left out.
 
-• For each broken rule the worst cases are named, with value and reason.
+• An unfinished run, or one without cases or verdicts, never passes. Nor does a comparison with a run that is not \
+finished, has more failed cases than allowed, was made by another judge, or has cases that are missing here, or whose \
+content differs and that have no id to match by.
 
-Rules in the section gate of krino.toml hold too (tables gate.min, gate.max, gate.may_fall, gate.may_rise; keys by, \
-few, point, worst, and not_worse_than, a path from the folder of that file). A flag about the same thing takes the \
-place of the rule there; two limits on the same thing in one place are wrong usage.
+• Slices with too few cases are shown, not gated; if no slice has enough, the gate fails.
 
-`krino judge ... --gate` judges and holds the run against the rules in one step."""
+• For each broken rule the worst cases are listed, with value and reason.
+
+• --warn: a rule that only warns if it is broken, as --warn "min faithfulness=0.9". The exit code stays 0.
+
+• --labels: rules must hold for the true rate or mean, estimated from all verdicts and these labels of people (see \
+`krino true-rate`), not for what the judge says.
+
+The section [gate] of krino.toml can hold rules too: tables gate.min, gate.max, gate.may_fall and gate.may_rise; keys \
+warn (a list), by, few, point, worst, and not_worse_than (a path relative to that file). A flag overrides the rule \
+there about the same thing; two limits on the same thing in one place are wrong usage.
+
+`krino judge ... --gate` judges and checks the rules in one step."""
 
 
 def gate(
@@ -74,6 +82,8 @@ def gate(
     not_worse_than: Annotated[Path | None, _rule("Another run over the same cases, to compare with.")] = None,
     may_fall: Annotated[RuleList, _rule("How much less than there: faithfulness=0.02, pass=2%.")] = None,
     may_rise: Annotated[RuleList, _rule("How much more than there: fail=2%.")] = None,
+    warn: Annotated[RuleList, _rule('A rule that only warns: "min pass=95%".')] = None,
+    labels: Annotated[str | None, _rule("Labels of people (file or workbench): check the true rates.")] = None,
     point: Annotated[bool | None, _rule(options.POINT, "--point/--bound")] = None,
     by: Annotated[str | None, _rule("Also in every slice: court,language, or court*language.")] = None,
     few: Annotated[int | None, _rule("Slices with fewer cases are shown, not gated (30).", min=1)] = None,
@@ -88,10 +98,15 @@ def gate(
     from krino.render.gate import gate_blocks
 
     tune_memory()
-    flags = {"min": min, "max": max, "may_fall": may_fall, "may_rise": may_rise}
+    flags = {"min": min, "max": max, "may_fall": may_fall, "may_rise": may_rise, "warn": warn}
     stated = read_gate(flags, base=not_worse_than, point=point, by=by, few=few, worst=worst)
+    if labels is not None:
+        from krino.api.recorded_run import load_run
+        from krino.api.true_rates import read_all_labels
+
+        stated = replace(stated, labels=read_all_labels(load_run(run), labels))
     result = Gating(stated, junit, markdown).check(run)
-    typer.echo(result.model_dump_json()) if json else on_screen(gate_blocks(result))
+    typer.echo(result.model_dump_json()) if json else print_blocks(gate_blocks(result))
     raise typer.Exit(exits.DONE if result.passed else exits.GATE_FAILED)
 
 
@@ -104,26 +119,26 @@ class Gating:
     markdown: Path | None = None
 
     def check(self, folder: Path) -> GateResult:
-        """Hold a run against the gate, and write the files."""
+        """Checks a run and writes the result files."""
         from krino.render.gate import gate_blocks, to_junit
         from krino.results.gates.gate import check_run
         from krino.writing import writing
 
-        self.refuse_itself(folder)
+        self.refuse_self_comparison(folder)
         result = check_run(folder, self.gate)
         if self.junit is not None:
             with writing(self.junit) as sink:
                 sink.write(to_junit(result))
-        as_markdown(self.markdown, gate_blocks(result))
+        write_markdown(self.markdown, gate_blocks(result))
         return result
 
-    def refuse_itself(self, folder: Path) -> None:
-        """No run is worse than itself, so that such a rule would say nothing."""
+    def refuse_self_comparison(self, folder: Path) -> None:
+        """Refuses to compare a run with itself: it is never worse, so the rule would always hold."""
         if self.gate.base is not None and self.gate.base.resolve() == folder.resolve():
             raise UsageProblem(f"--not-worse-than {self.gate.base}: that is the run itself; name an earlier one")
 
 
-def gating_of_judge(
+def make_gating(
     judge: AnyJudge,
     wanted: bool,
     flags: Mapping[str, RuleList],
@@ -131,7 +146,7 @@ def gating_of_judge(
     files: Mapping[str, Path | None],
     run: Path | None,
 ) -> Gating | None:
-    """For `krino judge --gate`: whatever is wrong with the rules is said before anything is judged or paid."""
+    """The gate of `krino judge --gate`. Wrong rules are refused before anything is judged or paid."""
     from krino.results.gates.validate import refuse_for_judge
     from krino.runs.manifest import Manifest
 
@@ -139,10 +154,10 @@ def gating_of_judge(
     if not wanted and not any(flags.values()):
         if point is not None:
             how = "--point" if point else "--bound"
-            raise UsageProblem(f"{how} says how a gate holds its rules: add --gate, or rules with --min and --max")
+            raise UsageProblem(f"{how} is about the rules of a gate: add --gate, or rules with --min and --max")
         if given:
             raise UsageProblem(
-                f"--{next(iter(given))} keeps what a gate finds: add --gate, or rules with --min and --max"
+                f"--{next(iter(given))} writes the result of a gate: add --gate, or rules with --min and --max"
             )
         return None
     gating = Gating(read_gate(flags, point=point), **files)
@@ -151,7 +166,7 @@ def gating_of_judge(
         if not path.absolute().parent.is_dir():
             raise UsageProblem(f"--{name} {path}: there is no folder {path.parent}")
     if run is not None:
-        gating.refuse_itself(run)
+        gating.refuse_self_comparison(run)
     if gating.gate.base is not None:
         Manifest.load(gating.gate.base)
     return gating
@@ -166,18 +181,18 @@ def read_gate(
     few: int | None = None,
     worst: int | None = None,
 ) -> Gate:
-    """What the flags say, and where they say nothing, krino.toml."""
-    from krino.api.recorded_run import made_gate
+    """The gate from flags; what they do not set comes from krino.toml."""
+    from krino.api.recorded_run import make_gate
     from krino.cli.settings import load_settings
     from krino.results.explanations import DEFAULT_WORST
     from krino.stats.confidence_intervals import FEW
 
     settings = load_settings()
-    stored = _checked(settings.gate, f"{settings.path}: [gate]")
-    rules = _rules(flags, stored, f"{settings.path}: [gate")
+    stored = _check_types(settings.gate, f"{settings.path}: [gate]")
+    rules = _merge_rules(flags, stored, f"{settings.path}: [gate")
     if base is None and settings.path is not None and "not_worse_than" in stored:
-        base = settings.path.parent / stored["not_worse_than"]  # the file may lie above the folder we stand in
-    return made_gate(
+        base = settings.path.parent / stored["not_worse_than"]  # relative to the file, which may be in a folder above
+    return make_gate(
         rules,
         base,
         by=by if by is not None else stored.get("by"),
@@ -187,20 +202,26 @@ def read_gate(
     )
 
 
-def _rules(flags: Mapping[str, RuleList], stored: Mapping[str, Any], where: str) -> list[Rule]:
-    from krino.results.gates.rules import KINDS, merge_rules, parse_flags, parse_table
+def _merge_rules(flags: Mapping[str, RuleList], stored: Mapping[str, Any], where: str) -> list[Rule]:
+    from krino.results.gates.rules import KINDS, merge_rules, parse_flags, parse_table, parse_warnings
 
     from_file = [rule for kind in KINDS for rule in parse_table(kind, stored.get(kind, {}), f"{where}.{kind}]")]
-    return merge_rules(from_file, [rule for kind in KINDS for rule in parse_flags(kind, flags.get(kind) or [])])
+    from_flags = [rule for kind in KINDS for rule in parse_flags(kind, flags.get(kind) or [])]
+    from_file += parse_warnings(stored.get("warn", []), f"{where}] warn:")
+    from_flags += parse_warnings(flags.get("warn") or [], "--warn")
+    return merge_rules(from_file, from_flags)
 
 
-def _checked(section: Mapping[str, Any], where: str) -> Mapping[str, Any]:
-    """What krino.toml says, each value of the kind that is meant."""
+def _check_types(section: Mapping[str, Any], where: str) -> Mapping[str, Any]:
+    """The section of krino.toml. Raises if a value has the wrong type."""
     kinds: dict[str, tuple[type, str]] = {name: (dict, f"a table, as [gate.{name}]") for name in TABLES}
     kinds |= {"not_worse_than": (str, "the folder of a run"), "by": (str, 'columns, as "court,language"')}
     kinds |= dict.fromkeys(("few", "worst"), (int, "a whole number of cases")) | {"point": (bool, "true or false")}
+    kinds["warn"] = (list, 'a list of rules, as ["min faithfulness=0.9"]')
     for name, value in section.items():
         kind, words = kinds[name]
+        if name == "warn" and not all(isinstance(rule, str) for rule in value):
+            raise UsageProblem(f"{where}: `{name}` must be {words}")
         if type(value) is not kind or (name in _LEAST and section[name] < _LEAST[name]):
             raise UsageProblem(f"{where}: `{name}` must be {words}")
     return section
