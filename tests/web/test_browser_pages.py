@@ -134,7 +134,7 @@ async def test_a_case_is_tried_and_saved(page: Tab, address: str, runs: Path) ->
     await page.run(f"{answer}.value = 'The Atomium stands 102 metres tall.'")
     await page.run("document.querySelector('#as-fields + form').requestSubmit()")
     await page.until("!!document.querySelector('#verdict')")
-    assert "supported" in await page.run("document.querySelector('.told mark').textContent")
+    assert "supported" in await page.run("document.querySelector('.judged mark').textContent")
     await page.run("document.querySelector('form[action=\"/try/save\"] [name=file]').value = 'from-the-browser'")
     await page.run("document.querySelector('form[action=\"/try/save\"]').requestSubmit()")
     await page.until("!!document.querySelector('.good-news')")
@@ -146,15 +146,15 @@ async def test_a_run_under_way_tells_how_far_it_is_until_it_is_done(page: Tab, a
     folder = make_run(runs / "going on", [row("a", score=1.0), failed_row("b")], state="running", cases=None)
     finished = Manifest.load(folder)
     await page.open(f"{address}/runs/going%20on")
-    told = "document.querySelector('[data-live] .told').textContent"
-    await page.until(f"{told}.startsWith('2 cases judged so far')")
+    state = "document.querySelector('[data-live] .state').textContent"
+    await page.until(f"{state}.startsWith('2 cases judged so far')")
     (first, second) = load_run(folder).records()
     journal = Journal(folder)
     with (folder / "roll.jsonl").open("ab") as roll:
         roll.write(orjson.dumps({"id": "c", "input_hash": "c" * 32, "source": None}) + b"\n")
     journal.append(Judgement.model_validate({**first, "id": "c", "input_hash": "c" * 32}))
     journal.close()
-    await page.until(f"{told}.startsWith('3 cases judged so far')")
+    await page.until(f"{state}.startsWith('3 cases judged so far')")
     entries = [orjson.loads(line)["input_hash"] for line in (folder / "roll.jsonl").read_bytes().splitlines()]
     from hashlib import blake2b
 

@@ -215,12 +215,12 @@ def test_a_run_under_way_shows_how_far_it_is(tmp_path: Path) -> None:
     folder = make_run(tmp_path / "live", [row("a", score=1.0), failed_row("b")], state="running", cases=None)
     with serving(tmp_path) as client:
         assert 'data-live="/runs/live/progress"' in text_of(client, "/")
-        assert "2 cases judged so far" in client.get("/runs/live/progress").json()["told"]
+        assert "2 cases judged so far" in client.get("/runs/live/progress").json()["message"]
         (first, _) = load_run(folder).records()
         journal = Journal(folder)
         journal.append(Judgement.model_validate({**first, "input_hash": "0" * 32}))  # of a case that is not on the roll
         journal.close()
-        assert "2 cases judged so far" in client.get("/runs/live/progress").json()["told"]
+        assert "2 cases judged so far" in client.get("/runs/live/progress").json()["message"]
 
 
 @pytest.mark.parametrize(

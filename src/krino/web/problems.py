@@ -80,7 +80,7 @@ def problem_response(request: Request, problem: Problem) -> Response:
     """The problem as a response."""
     if wants_html(request.url.path, request.headers.get("accept", "")):
         return render_page(
-            request, "error.html", status=problem.status_code, headers=problem.headers, told=problem.body
+            request, "error.html", status=problem.status_code, headers=problem.headers, problem=problem.body
         )
     return JSONResponse(problem.body.model_dump(), problem.status_code, problem.headers)
 

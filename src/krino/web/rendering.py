@@ -20,10 +20,9 @@ from krino.contract import Judgement
 from krino.render import markup
 from krino.render.case import case_blocks
 from krino.render.html import Links, to_html
-from krino.results.field_kinds import as_codes, as_number
+from krino.results.field_kinds import as_codes, as_number, own_fields
 from krino.results.formatting import format_number
 from krino.results.verdict_schema import Scales, Schema, declared_scales, grade_value, is_text_explanation
-from krino.runs.fields import own_fields
 from krino.runs.manifest import JudgeCard, Manifest
 from krino.text.clean import clean, clean_line
 from krino.web.index.case_filter import CaseFilter

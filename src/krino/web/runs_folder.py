@@ -19,7 +19,7 @@ from typing import Any
 from krino.blocks import Block, as_data, from_data
 from krino.errors import UsageProblem
 from krino.judges.registry import our_judge
-from krino.render.at_hand import RunOverview
+from krino.render.live_views import RunOverview
 from krino.results.comparison.compare import compare
 from krino.results.comparison.result import Comparison
 from krino.results.slices import SliceTable

@@ -10,8 +10,7 @@ from fastapi import Request, Response
 from fastapi.dependencies.models import Dependant
 from fastapi.routing import APIRoute
 
-from krino.cases.jsonl import explain
-from krino.cases.twice import KeyTwice, check_keys
+from krino.cases.strict_json import DuplicateKey, check_keys, explain
 from krino.text.clean import clean_line
 from krino.text.guessing import guessed
 from krino.web.problems import Problem
@@ -57,7 +56,7 @@ class StrictRequest(Request):
             check_keys(body, value)
         except orjson.JSONDecodeError:
             raise _invalid_body(f"the body is not valid JSON: {explain(body)}") from None
-        except KeyTwice as ambiguous:
+        except DuplicateKey as ambiguous:
             raise _invalid_body(str(ambiguous)) from None
         return value
 

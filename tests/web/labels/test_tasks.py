@@ -11,7 +11,7 @@ import pytest
 import krino
 from krino.contract import Task, hash_record
 from krino.contract.hooks import Exhibit, Exhibits
-from krino.contract.return_checks import settle_case, verdict_of
+from krino.contract.judge_checks import settle_case, verdict_of
 from krino.errors import CannotJudge, UsageProblem
 from krino.judges.registry import OURS, load_judge, recorded_judge
 from krino.people.store import DEPTHS
@@ -84,7 +84,7 @@ def test_what_the_embedded_labeller_says_can_be_said_with_the_form_and_is_scored
     form = at.form(plain)
     answer = at.read(SubmittedForm(as_sent(form, plain)))
     said = at.accept(answer)
-    without = {"probability", "similarity_score"}  # measures that no form asks for
+    without = {"probability", "similarity_score", "measured"}  # measures that no form asks for
     without |= {child.name for child in form.children if child.kind == "fixed"}  # and what is not asked in this case
     assert _stripped(said.answer, without) == _stripped(plain, without)
     try:
@@ -288,6 +288,6 @@ def test_a_long_trace_is_asked_as_a_whole() -> None:
     "options", [{"aliases": "/etc/passwd"}, {"aliases": ["/etc/passwd"]}, "x", ["x"], {"unknown": 1}]
 )
 def test_options_of_a_strange_run_open_no_file(options: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("krino.judges.citation.options._table", lambda _: pytest.fail("a file was opened"))
+    monkeypatch.setattr("krino.judges.citation.options._load_aliases", lambda _: pytest.fail("a file was opened"))
     with pytest.raises(UsageProblem, match="options of judge"):
         recorded_judge("citation", options)

@@ -11,9 +11,9 @@ from pydantic import BaseModel, Field
 from starlette.responses import Response
 
 from krino.contract import Judgement
+from krino.results.field_kinds import ROLL_UP
 from krino.results.slices import SliceTable
 from krino.results.summary import Summary
-from krino.runs.fields import ROLL_UP
 from krino.runs.manifest import Counts, Manifest, RunState
 from krino.text.clean import clean_line
 from krino.web.index.case_filter import PARTS, CaseFilter

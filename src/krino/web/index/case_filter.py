@@ -13,8 +13,8 @@ from math import isfinite
 from typing import Any
 from urllib.parse import urlencode
 
-from krino.runs.fields import ROLL_UP, ROLL_UPS
-from krino.runs.journal import CODES
+from krino.results.field_kinds import ROLL_UP, ROLL_UPS
+from krino.runs.index import CODES
 from krino.text.clean import clean_line
 from krino.web.index.columns import FIELDS, METADATA, delimit_code
 from krino.web.index.run_index import State
@@ -159,7 +159,7 @@ class FilterSql:
     """Requested fields that the run does not have."""
 
     def where(self) -> Condition:
-        found = [("entry.line IS NOT NULL", []), *self._conditions()]
+        found = [("TRUE", []), *self._conditions()]
         return " AND ".join(text for text, _ in found), [value for _, values in found for value in values]
 
     def order(self) -> str:
@@ -184,7 +184,7 @@ class FilterSql:
         if words := self.question.words:
             wanted = " ".join(f'"{word.replace(chr(34), chr(34) * 2)}"*' for word in words.split())
             inside_id = "%" + re.sub(r"([\\%_])", r"\\\1", words) + "%"
-            found = "(entry.line IN (SELECT rowid FROM words WHERE words MATCH ?) OR entry.id LIKE ? ESCAPE '\\')"
+            found = "(line.number IN (SELECT rowid FROM words WHERE words MATCH ?) OR entry.id LIKE ? ESCAPE '\\')"
             yield found, [wanted, inside_id]
         if statuses := [value for _, value in self.question.of("status")]:
             yield f"line.status IN ({', '.join('?' * len(statuses))})", statuses

@@ -17,9 +17,9 @@ from krino.cases import read_cases
 from krino.contract import AnyJudge
 from krino.errors import KrinoError
 from krino.examples import EXAMPLES
-from krino.judges.registry import OURS, our_judge, recorded_judge
-from krino.render.at_hand import AtHand
+from krino.judges.registry import is_ours, our_judge, recorded_judge
 from krino.render.html import can_be_drawn
+from krino.render.live_views import LiveJudge
 from krino.runs.inputs import CasesBeside, identify_by, is_name_of_copy, kept_inputs
 from krino.runs.manifest import Manifest
 from krino.runs.reading import StoredRun
@@ -31,12 +31,12 @@ _LONGEST_NAMES = 160
 
 
 def own_blocks(run: StoredRun, judgement: Mapping[str, Any], served: Path) -> list[Block]:
-    """Nothing where neither the view nor the case is at hand; then the judgement speaks for itself."""
+    """The blocks of the view; empty if neither the view nor the case is available."""
     stored = _stored(run.folder, stamp_file(run.folder / VIEWS)).blocks_of(judgement["input_hash"])
     if stored is not None and can_be_drawn(stored):
         return stored
     case, judge = case_of(run, judgement, served), judge_of(run.manifest)
-    return [] if case is None or judge is None else AtHand(judge).view(judgement, case)
+    return [] if case is None or judge is None else LiveJudge(judge).view(judgement, case)
 
 
 def case_of(run: StoredRun, judgement: Mapping[str, Any], served: Path) -> Mapping[str, Any] | None:
@@ -57,7 +57,7 @@ def case_of(run: StoredRun, judgement: Mapping[str, Any], served: Path) -> Mappi
 def judge_of(manifest: Manifest) -> AnyJudge | None:
     """With the options of the run, where they still are options; None for a judge that is not Krino's own."""
     name, options = manifest.plan.judge["name"], manifest.plan.judge.get("options")
-    if name not in OURS or not isinstance(options, Mapping):
+    if not is_ours(name) or not isinstance(options, Mapping):
         return our_judge(name)
     try:
         return recorded_judge(name, options)

@@ -9,17 +9,14 @@ from typing import Any
 
 import orjson
 
-from krino.runs.files import inside
 from krino.runs.manifest import Counts
-from krino.runs.reading import StoredRun
+from krino.runs.reading import LineReader, StoredRun
 from krino.runs.roll import Entry
 from krino.text.clean import clean_name
 from krino.web.index.case_filter import CaseFilter, FilterSql
-from krino.web.index.run_index import RunIndex, State, count_by_status
+from krino.web.index.run_index import JUDGED, RunIndex, State, count_by_status
 
 _MANY = 500  # values in one statement
-_FROM = "FROM entry JOIN line ON line.number = entry.line"
-_JUDGED = "entry.line IS NOT NULL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +55,7 @@ class Cases:
         self._index, self._run, self._state = index, run, state
 
     def counts(self) -> Counts:
-        """Number of cases by status; counted anew while the index grows."""
+        """Number of cases by status; counted again while the index grows."""
         known = self._state.counts
         if known is None:
             with self._index.reading() as db:
@@ -77,12 +74,12 @@ class Cases:
     def find(self, name: str, again: int = 0) -> CaseRow | None:
         """The first case with this id, or a later one if `again` is above 0."""
         with self._index.reading() as db:
-            rest = f"WHERE {_JUDGED} AND entry.id = ? ORDER BY entry.place LIMIT 1 OFFSET ?"
+            rest = "WHERE entry.id = ? ORDER BY entry.place LIMIT 1 OFFSET ?"
             return next(_rows(db, rest, [name, again]), None) or next(_rows(db, rest, [clean_name(name), again]), None)
 
     def at(self, place: int) -> CaseRow | None:
         with self._index.reading() as db:
-            return next(_rows(db, f"WHERE {_JUDGED} AND entry.place = ?", [place]), None)
+            return next(_rows(db, "WHERE entry.place = ?", [place]), None)
 
     def find_by_hashes(self, hashes: Iterable[str]) -> dict[str, CaseRow]:
         """The first case with each of these content hashes."""
@@ -101,7 +98,7 @@ class Cases:
             for start in range(0, len(wanted), _MANY):
                 some = wanted[start : start + _MANY]
                 among = f"{column} IN ({', '.join('?' * len(some))})"
-                yield from _rows(db, f"WHERE {_JUDGED} AND {among} ORDER BY entry.place", some)
+                yield from _rows(db, f"WHERE {among} ORDER BY entry.place", some)
 
     def neighbours(self, question: CaseFilter, row: CaseRow) -> Neighbours | None:
         """None if the filter does not match the case itself."""
@@ -109,7 +106,7 @@ class Cases:
             sql = FilterSql(question, self._state)
             where, values = sql.where()
             order = sql.order()
-            own = db.execute(f"SELECT {order} {_FROM} WHERE {where} AND entry.place = ?", [*values, row.place])
+            own = db.execute(f"SELECT {order} {JUDGED} WHERE {where} AND entry.place = ?", [*values, row.place])
             if (key := own.fetchone()) is None:
                 return None
             later, sooner, up, down = ("<", ">", "DESC", "ASC") if question.down else (">", "<", "ASC", "DESC")
@@ -118,26 +115,25 @@ class Cases:
             here = [*values, key[0], key[0], row.place]
             after = next(_rows(db, f"{behind} ORDER BY {order} {up}, entry.place LIMIT 1", here), None)
             before = next(_rows(db, f"{ahead} ORDER BY {order} {down}, entry.place DESC LIMIT 1", here), None)
-            position = db.execute(f"SELECT count(*) {_FROM} {ahead}", here).fetchone()[0] + 1
+            position = db.execute(f"SELECT count(*) {JUDGED} {ahead}", here).fetchone()[0] + 1
             return Neighbours(position, self._found(db, question, where, values), before, after)
 
     def _found(self, db: sqlite3.Connection, question: CaseFilter, where: str, values: list[Any]) -> int:
         """Number of matching cases; the total is cached."""
         if not question.narrows:
             return self.counts().total
-        return int(db.execute(f"SELECT count(*) {_FROM} WHERE {where}", values).fetchone()[0])
+        return int(db.execute(f"SELECT count(*) {JUDGED} WHERE {where}", values).fetchone()[0])
 
     def read_judgements(self, rows: Iterable[CaseRow]) -> Iterator[dict[str, Any]]:
         """The judgements, read from the journal. They were checked when they were indexed."""
-        with inside(self._run.journal).open("rb") as journal:
+        with LineReader(self._run) as lines:
             for row in rows:
-                journal.seek(row.offset)
-                record = self._run.same_line(journal.readline(), row.entry)
+                record = lines.read(row.offset, row.entry.input_hash)
                 yield {**record, "index": row.place, "id": row.entry.id, "source": row.entry.source}
 
 
 def _rows(db: sqlite3.Connection, rest: str, values: list[Any]) -> Iterator[CaseRow]:
     before = "EXISTS (SELECT 1 FROM entry AS other WHERE other.id = entry.id AND other.place < entry.place)"
-    columns = f"SELECT entry.place, entry.id, entry.digest, entry.source, line.offset, {before} {_FROM}"
+    columns = f"SELECT entry.place, entry.id, entry.digest, entry.source, line.offset, {before} {JUDGED}"
     for place, name, digest, source, offset, again in db.execute(f"{columns} {rest}", values):
         yield CaseRow(place, Entry(name, digest.hex(), orjson.loads(source)), offset, bool(again))

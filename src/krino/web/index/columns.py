@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from krino.cases.metadata import column_value
-from krino.results.field_kinds import as_codes, as_number
+from krino.results.field_kinds import ROLL_UP, as_codes, as_number, own_fields
 from krino.results.verdict_schema import Schema, is_text_explanation
-from krino.runs.fields import ROLL_UP, own_fields
 
 MOST_FIELDS = 32
 MOST_METADATA = 24

@@ -21,29 +21,32 @@ import orjson
 from krino.errors import UsageProblem
 from krino.runs.checking import LineCheck
 from krino.runs.files import Line, Place, inside
-from krino.runs.journal import is_open, read_journal
+from krino.runs.index import is_open
+from krino.runs.journal import read_journal
 from krino.runs.reading import StoredRun
 from krino.runs.roll import ROLL, Entry, read_entries, read_roll
 from krino.web.index.columns import FIELDS, METADATA, field_names, field_values, metadata_values, words_of
 from krino.writing import make_own_file, make_own_folder
 
-VERSION = 1
+VERSION = 2
 """Version of the tables. It is part of the file name, so that an index of another version is never read."""
 _BATCH = 1_000
 _MARK = 4_096  # bytes before the end of the indexed journal that must be unchanged
 _TABLES = f"""
 CREATE TABLE state (one INTEGER PRIMARY KEY CHECK (one = 1), data BLOB NOT NULL);
 CREATE TABLE result (name TEXT PRIMARY KEY, source_of TEXT NOT NULL, data BLOB NOT NULL);
-CREATE TABLE known (digest BLOB PRIMARY KEY, line INTEGER NOT NULL, status TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE entry (place INTEGER PRIMARY KEY, id TEXT NOT NULL, digest BLOB NOT NULL, source BLOB, line INTEGER);
+CREATE TABLE entry (place INTEGER PRIMARY KEY, id TEXT NOT NULL, digest BLOB NOT NULL, source BLOB);
 CREATE INDEX entry_digest ON entry (digest);
 CREATE INDEX entry_id ON entry (id);
-CREATE TABLE line (number INTEGER PRIMARY KEY, offset INTEGER NOT NULL, status TEXT NOT NULL, roll_up TEXT,
+CREATE TABLE line (digest BLOB UNIQUE NOT NULL, number INTEGER PRIMARY KEY, offset INTEGER NOT NULL,
+    status TEXT NOT NULL, roll_up TEXT,
     {", ".join((*FIELDS, *METADATA))});
 CREATE VIRTUAL TABLE words USING fts5(body, content='', tokenize='unicode61 remove_diacritics 2')"""
 _CASES = ("DELETE FROM entry",)
-_LINES = ("DELETE FROM known", "DELETE FROM line", "INSERT INTO words(words) VALUES ('delete-all')")
-_INSERT_LINE = f"INSERT INTO line VALUES (?, ?, ?, ?{', ?' * len((*FIELDS, *METADATA))})"  # noqa: S608
+_LINES = ("DELETE FROM line", "INSERT INTO words(words) VALUES ('delete-all')")
+JUDGED = "FROM entry JOIN line USING (digest)"
+"""The cases that are judged."""
+_INSERT_LINE = f"INSERT OR REPLACE INTO line VALUES (?, ?, ?, ?, ?{', ?' * len((*FIELDS, *METADATA))})"  # noqa: S608
 
 
 @dataclass(slots=True)
@@ -230,8 +233,7 @@ def _make_tables(db: sqlite3.Connection) -> None:
 
 def count_by_status(db: sqlite3.Connection) -> dict[str, int]:
     """Number of judged cases by status."""
-    joined = "FROM entry JOIN line ON line.number = entry.line"
-    return dict(db.execute(f"SELECT line.status, count(*) {joined} GROUP BY line.status"))
+    return dict(db.execute(f"SELECT line.status, count(*) {JUDGED} GROUP BY line.status"))
 
 
 def _fetch_value(db: sqlite3.Connection, sql: str, values: Sequence[Any] = ()) -> Any:
@@ -253,26 +255,22 @@ def _forget(db: sqlite3.Connection, *statements: str) -> None:
 
 
 def _add_entries(db: sqlite3.Connection, first: int, entries: Iterator[Entry]) -> None:
-    """Add cases of the roll; if the content was judged before, link its line at once."""
     rows = (
-        (place, entry.id, digest, orjson.dumps(entry.source), digest)
+        (place, entry.id, bytes.fromhex(entry.input_hash), orjson.dumps(entry.source))
         for place, entry in enumerate(entries, first)
-        if (digest := bytes.fromhex(entry.input_hash))
     )
-    db.executemany("INSERT INTO entry VALUES (?, ?, ?, ?, (SELECT line FROM known WHERE digest = ?))", rows)
+    db.executemany("INSERT INTO entry VALUES (?, ?, ?, ?)", rows)
 
 
 def _add_lines(db: sqlite3.Connection, lines: list[Line], state: State) -> None:
     """Add lines that count: per content, the first settled judgement or the last error."""
     for line in lines:
         data, digest = line.data, bytes.fromhex(line.data["input_hash"])
-        if not is_open(_fetch_value(db, "SELECT status FROM known WHERE digest = ?", (digest,))):
+        if not is_open(_fetch_value(db, "SELECT status FROM line WHERE digest = ?", (digest,))):
             continue
         values = (*field_values(data, state.fields), *metadata_values(data, state.metadata))
-        db.execute(_INSERT_LINE, (line.number, line.offset, data["status"], data.get("roll_up"), *values))
+        db.execute(_INSERT_LINE, (digest, line.number, line.offset, data["status"], data.get("roll_up"), *values))
         db.execute("INSERT INTO words(rowid, body) VALUES (?, ?)", (line.number, words_of(data)))
-        db.execute("INSERT OR REPLACE INTO known VALUES (?, ?, ?)", (digest, line.number, data["status"]))
-        db.execute("UPDATE entry SET line = ? WHERE digest = ?", (line.number, digest))
 
 
 def _hash_end(journal: Path, end: int) -> str:

@@ -16,7 +16,7 @@ from typing import Any, cast
 import orjson
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError, create_model
 
-from krino.api.judging import as_item
+from krino.api.judging import make_item
 from krino.cases.item import CaseItem
 from krino.cases.splitting import split_items
 from krino.contract import AnyJudge, describe_validation
@@ -84,7 +84,7 @@ def admit_cases(judge: AnyJudge, records: Sequence[Any], settings: ServeSettings
     def read_items() -> Iterator[CaseItem]:
         nonlocal number
         for number, record in enumerate(records):
-            yield as_item(number, record)
+            yield make_item(number, record)
 
     for item in split_items(read_items(), judge):
         _refuse_long(item, number, settings.max_case_bytes)

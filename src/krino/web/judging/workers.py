@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import gc
-import multiprocessing
 import os
 import pickle
 import threading
@@ -12,14 +11,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import count
 from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
 from typing import Any, Self
 
 from krino.cases.item import CaseItem
 from krino.contract import AnyJudge
 from krino.engine.case import Written, judge_item, written
+from krino.engine.child_process import ChildProcess
 from krino.engine.rehearsal import rehearse
-from krino.engine.started import follow_the_starter
 from krino.errors import RunStopped, UsageProblem
 from krino.examples import first_example
 from krino.judges.reference import JudgeReference
@@ -104,55 +102,47 @@ class ProcessWorker(Worker):
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._stopped = False
-        self._process: BaseProcess | None = None
-        self._pipe: Connection[Sent, list[Outcome]] | None = None
+        self._child: ChildProcess | None = None
 
     def __exit__(self, *fault: object) -> None:
         self.stop()
-        self._end_process()
+        self._end_child()
 
     def warm_up(self) -> None:
         self.judge([(load_judge(name), CaseItem(0, name, first_example(name))) for name in OURS])
 
     def judge(self, cases: Sequence[Case]) -> list[Outcome]:
         sent = [(_pickle_judge(judge), item) for judge, item in cases]
-        pipe = self._pipe or self._start_process()
+        child = self._child or self._start_child()
         try:
-            pipe.send(sent)
-            return pipe.recv()
+            child.pipe.send(sent)
+            outcomes: list[Outcome] = child.pipe.recv()
         except (EOFError, OSError):
-            self._end_process()
+            self._end_child()
             raise WorkerDied from None
+        return outcomes
 
     def stop(self) -> None:
         with self._lock:
             self._stopped = True
-            if self._process is not None:
-                self._process.kill()  # safe: it writes no files
+            if self._child is not None:
+                self._child.kill()  # safe: it writes no files
 
-    def _start_process(self) -> Connection[Sent, list[Outcome]]:
-        context = multiprocessing.get_context("spawn")  # a fork would copy the server's sockets and locks
+    def _start_child(self) -> ChildProcess:
         with self._lock:
             if self._stopped:
                 raise WorkerDied
             try:
-                self._pipe, theirs = context.Pipe()
-                self._process = context.Process(target=serve_cases, args=(theirs,), name="krino-judge", daemon=True)
-                self._process.start()
+                self._child = ChildProcess(serve_cases, name="krino-judge")
             except OSError:  # out of memory, or too many open files
-                self._process = self._pipe = None
                 raise WorkerDied from None
-        theirs.close()
-        return self._pipe
+            return self._child
 
-    def _end_process(self) -> None:
+    def _end_child(self) -> None:
         with self._lock:
-            process, pipe, self._process, self._pipe = self._process, self._pipe, None, None
-        if process is not None and pipe is not None:
-            process.kill()
-            process.join()
-            process.close()
-            pipe.close()
+            child, self._child = self._child, None
+        if child is not None:
+            child.close()
 
 
 @lru_cache(MOST_JUDGES)
@@ -165,7 +155,6 @@ def _pickle_judge(judge: AnyJudge) -> bytes:
 
 def serve_cases(pipe: Connection[list[Outcome], Sent]) -> None:
     """Judge what comes over the pipe until it ends."""
-    follow_the_starter()
     os.environ["KRINO_THREADS"] = "1"
     with ThreadWorker() as worker:
         try:

@@ -18,8 +18,8 @@ from krino.results.agreement.labels import labels_from_rows
 from krino.results.agreement.result import Agreement, Figure
 from krino.results.agreement.statistics import majority_codes
 from krino.results.explanations import format_value
+from krino.results.field_kinds import fields_of
 from krino.results.formatting import format_interval, format_number
-from krino.runs.fields import fields_of
 from krino.stats.arrays import MISSING
 from krino.web.runs_folder import OpenRun
 

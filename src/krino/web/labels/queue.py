@@ -16,8 +16,7 @@ from typing import Any
 from krino.people.rows import random_rank
 from krino.people.store import Depth, Event, QueueReason, group_by_case
 from krino.results.agreement.labelled_verdicts import names_confidence
-from krino.results.field_kinds import as_number, comparison_key, is_text, names_explanation
-from krino.runs.fields import fields_of
+from krino.results.field_kinds import as_number, comparison_key, fields_of, is_text, names_explanation
 
 SHARE = 5
 """One case in this many comes at random."""

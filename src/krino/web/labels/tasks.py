@@ -18,11 +18,11 @@ from krino.contract import AnyJudge, Passage, Questions, Task
 from krino.contract.bounds import Bound
 from krino.contract.fingerprint import schema_of
 from krino.contract.hooks import Exhibit, Exhibits
-from krino.contract.return_checks import check_questions, settle_case, verdict_of
+from krino.contract.judge_checks import check_questions, settle_case, verdict_of
 from krino.errors import CannotJudge, UsageProblem
-from krino.judges.registry import OURS, recorded_judge
+from krino.judges.registry import is_ours, recorded_judge
 from krino.people.store import DEPTHS, Depth
-from krino.runs.fields import ROLL_UPS
+from krino.results.field_kinds import ROLL_UPS
 from krino.runs.manifest import Manifest
 from krino.web.labels.forms import (
     FormNode,
@@ -126,7 +126,7 @@ def make_label_task(
         return LabelTask(Exhibits((), ()), prompt, {}, dict.fromkeys(DEPTHS, missing))
     fields, name = FieldsForm(manifest, rolls_up), manifest.plan.judge["name"]
     exhibits = _show_fields(record)
-    if name not in OURS:
+    if not is_ours(name):
         without = (
             f"`{name}` is a custom judge whose code is not loaded here; only the fields of its verdict can be labelled"
         )

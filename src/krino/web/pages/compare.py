@@ -16,8 +16,8 @@ from krino.errors import UsageProblem
 from krino.render.comparison import comparison_blocks
 from krino.results.comparison.result import CodeChange, Comparison, NumberChange, OtherChange
 from krino.results.explanations import describe_rule
+from krino.results.field_kinds import fields_of
 from krino.results.formatting import format_number
-from krino.runs.fields import fields_of
 from krino.web.labels.service import get_rater, record_seen
 from krino.web.pages.case import find_row, show_case
 from krino.web.rendering import describe_inputs, render_blocks, render_page, row_address
@@ -38,7 +38,7 @@ class Change:
     """One kind of change and its cases: id, URL and details of each."""
 
     field: str
-    told: tuple[str, ...]
+    description: tuple[str, ...]
     """Value before and after, or a description."""
     count: int
     cases: list[tuple[str, str, str]]
@@ -63,7 +63,7 @@ def compare_page(request: Request, workbench: WorkbenchDep, a: str = "", b: str 
 
 def _describe_comparison(request: Request, workbench: Workbench, found: Comparison, a: str, b: str) -> dict[str, Any]:
     """Template variables of a comparison. The verdicts of the listed cases count as seen."""
-    changes = sorted(_list_changes(found, a, b), key=lambda change: change.told == _TEXTS)
+    changes = sorted(_list_changes(found, a, b), key=lambda change: change.description == _TEXTS)
     if (rater := get_rater(request)) is not None:
         ids = [case for change in changes for case, _, _ in change.cases]
         for run in (a, b):
@@ -104,9 +104,9 @@ def pair_page(
 def _list_changes(found: Comparison, a: str, b: str) -> Iterator[Change]:
     """Status changes first, then flipped codes, moved scores and changed texts."""
 
-    def make_links(ids: tuple[str, ...], told: Mapping[str, str] | None = None) -> list[tuple[str, str, str]]:
+    def make_links(ids: tuple[str, ...], details: Mapping[str, str] | None = None) -> list[tuple[str, str, str]]:
         query = [(name, urlencode({"a": a, "b": b, "id": name})) for name in ids]
-        return [(name, f"/compare/case?{asked}", (told or {}).get(name, "")) for name, asked in query]
+        return [(name, f"/compare/case?{asked}", (details or {}).get(name, "")) for name, asked in query]
 
     for flip in found.statuses:
         yield Change("status", (flip.before, flip.after), flip.count, make_links(flip.ids))
@@ -116,8 +116,8 @@ def _list_changes(found: Comparison, a: str, b: str) -> Iterator[Change]:
                 yield Change(field.name, (flip.before, flip.after), flip.count, make_links(flip.ids))
         elif isinstance(field, NumberChange) and field.movers:
             moves = {mover.id: f"{format_number(mover.a)} → {format_number(mover.b)}" for mover in field.movers}
-            told = f"{field.risen:,} up, {field.fallen:,} down"
-            yield Change(field.name, (told,), field.risen + field.fallen, make_links(tuple(moves), moves))
+            description = f"{field.risen:,} up, {field.fallen:,} down"
+            yield Change(field.name, (description,), field.risen + field.fallen, make_links(tuple(moves), moves))
         elif isinstance(field, OtherChange) and field.changed:
             yield Change(field.name, _TEXTS, field.changed, make_links(field.ids))
 

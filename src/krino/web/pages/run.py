@@ -15,10 +15,10 @@ from starlette.responses import Response
 from krino.blocks import Block, Section
 from krino.render.embed import columns_of, note_of
 from krino.render.summary import counts_block, page_blocks
+from krino.results.field_kinds import ROLL_UP, ROLL_UPS, own_fields
 from krino.results.formatting import format_number, format_start, judge_name, run_labeller_name
 from krino.results.summary import Summary
 from krino.results.verdict_schema import declared_scales
-from krino.runs.fields import ROLL_UP, ROLL_UPS, own_fields
 from krino.runs.manifest import Manifest
 from krino.text.clean import clean_line
 from krino.web.index.case_filter import NULL, CaseFilter

@@ -77,7 +77,7 @@ def _describe_run(folder: RunsFolder, run: ListedRun) -> dict[str, Any]:
 class RunProgress(BaseModel):
     """Progress of a run, polled by the page."""
 
-    told: str
+    message: str
     share: float | None
     """From 0 to 1; None if the end is not known."""
     live: bool
@@ -89,19 +89,21 @@ def describe_progress(opened: OpenRun, listed: ListedRun) -> RunProgress:
     judged = opened.counts().total
     if opened.is_incomplete:
         share = opened.state.journal.end / opened.journal_size
-        return RunProgress(told=f"reading the run: {format_count(judged)} so far ({share:.0%})", share=share, live=True)
+        return RunProgress(
+            message=f"reading the run: {format_count(judged)} so far ({share:.0%})", share=share, live=True
+        )
     if opened.is_indexing:
-        return RunProgress(told="summarising the run", share=None, live=True)
+        return RunProgress(message="summarising the run", share=None, live=True)
     if listed.is_silent:
         since = datetime.fromtimestamp(listed.last_write, UTC)
         problem = (
             f"the run is not finished, but nothing was written since {since:%Y-%m-%d %H:%M} UTC. It may have been "
             "killed; run the same command again to continue it."
         )
-        return RunProgress(told=f"{format_count(judged)} judged; {problem}", share=None, live=True)
+        return RunProgress(message=f"{format_count(judged)} judged; {problem}", share=None, live=True)
     if listed.is_running:
         # Counted since the last command started, which may have reused earlier judgements, so it is rough.
         seconds = time.time() - opened.manifest.started.timestamp()
         pace = f", for {format_duration(seconds)}" if judged and seconds > 1 else ""
-        return RunProgress(told=f"{format_count(judged)} judged so far{pace}", share=None, live=True)
-    return RunProgress(told=f"{format_count(judged)} judged", share=1.0, live=False)
+        return RunProgress(message=f"{format_count(judged)} judged so far{pace}", share=None, live=True)
+    return RunProgress(message=f"{format_count(judged)} judged", share=1.0, live=False)

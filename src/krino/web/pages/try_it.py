@@ -23,11 +23,11 @@ from starlette.datastructures import FormData
 from starlette.responses import Response
 
 from krino.contract import AnyJudge, Judgement, hash_record
-from krino.contract.case_fields import field_kinds, names_of
+from krino.contract.record_fields import field_kinds, names_of
 from krino.errors import UsageProblem
 from krino.judges.registry import OURS
 from krino.people.store import CaseRef, Subject
-from krino.render.at_hand import AtHand
+from krino.render.live_views import LiveJudge
 from krino.runs.manifest import MANIFEST, JudgeCard
 from krino.web.labels.service import get_rater
 from krino.web.rendering import describe_case, render_page
@@ -178,7 +178,7 @@ def _verdict_page(
         workbench.labels.mark_seen([CaseRef(subject, judgement.input_hash, judgement.id)], rater)
     plain = judgement.model_dump(mode="json")
     return _form_page(
-        request, workbench, asked, **describe_case(plain, JudgeCard.of(judge), AtHand(judge).view(plain, record), "")
+        request, workbench, asked, **describe_case(plain, JudgeCard.of(judge), LiveJudge(judge).view(plain, record), "")
     )
 
 

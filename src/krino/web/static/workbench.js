@@ -65,7 +65,7 @@
   // --- what goes on --------------------------------------------------------------------------------
 
   async function watch(box) {
-    const told = box.querySelector(".told");
+    const state = box.querySelector(".state");
     const bar = box.querySelector("progress");
     for (;;) {
       await new Promise((done) => setTimeout(done, SOON));
@@ -74,7 +74,7 @@
       if (!reply || !reply.ok) continue;
       const now = await reply.json();
       if (!now.live) return again();
-      if (told.textContent !== now.told) told.textContent = now.told;
+      if (state.textContent !== now.message) state.textContent = now.message;
       if (now.share === null) bar.removeAttribute("value");
       else bar.value = now.share;
     }
@@ -89,6 +89,6 @@
   if (one("[data-reload]")) setTimeout(again, SOON);
 
   /* A verdict was asked for: it is where reading begins. */
-  const verdict = one(".told > h2[tabindex]");
+  const verdict = one(".judged > h2[tabindex]");
   if (verdict) verdict.focus();
 })();
