@@ -17,7 +17,7 @@ import orjson
 import krino
 from krino.cases.item import CaseItem
 from krino.contract import hash_record
-from krino.runs.journal import JOURNAL
+from krino.runs.journal import JOURNAL, open_index
 from krino.runs.manifest import Counts, JudgeCard, Manifest, Plan
 from krino.runs.roll import RollWriter
 
@@ -71,7 +71,9 @@ def make_run(folder: Path, cases: int, better: float = 0.0) -> None:
     about.verdict_schema["properties"] |= MORE
     counts = Counts(ok=cases - cases // FAILS, failed=cases // FAILS)
     ended: dict[str, Any] = {"state": "finished", "cases": cases, "input_hash": roll.input_hash(), "counts": counts}
-    Manifest(plan=plan, about=about, **ended).write(folder)
+    manifest = Manifest(plan=plan, about=about, **ended)
+    manifest.write(folder)
+    open_index(folder, manifest).save(folder / JOURNAL)
 
 
 def verdicts(folder: Path) -> Iterator[tuple[str, dict[str, Any] | None]]:

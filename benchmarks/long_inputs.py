@@ -20,20 +20,19 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from krino.blocks import Block, DataTable, MarkedText, Segment
-from krino.cases import csv_table, json_array, jsonl
+from krino.cases.formats import csv_table, json_array, jsonl
 from krino.cases.mapping import field_map
 from krino.contract import AnyJudge, Judgement
 from krino.errors import KrinoError
 from krino.judges.citation.judge import CitationJudge
 from krino.judges.efficiency.judge import EfficiencyJudge
 from krino.judges.rag.judge import RagJudge
-from krino.labellers.llm.planted import PlantedAnswers, squeeze
+from krino.labellers.llm.planted.answers import PlantedAnswers, squeeze
 from krino.labellers.llm.prompt import neutralise
-from krino.labellers.llm.secrets import Secrets
+from krino.labellers.llm.sending.secrets import Secrets
 from krino.render.html import to_html
 from krino.render.markdown import to_markdown
-from krino.text.clean import clean, clean_line
-from krino.text.entities import unescape_html
+from krino.text.clean import clean, clean_line, unescape_html
 from krino.text.forms import canonical, locate
 from krino.text.formulas import marked
 from krino.text.language import foreign_language, guess_language, is_gibberish

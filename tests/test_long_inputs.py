@@ -12,7 +12,7 @@ import pytest
 
 import krino
 from krino.judges.citation.judge import CitationJudge
-from krino.judges.citation.record.values import candidates_in_text, parsed_json
+from krino.judges.citation.record.values import parse_candidate_list, parse_json
 from krino.judges.efficiency.finders.calls import drop_request_marks, find_code
 from krino.judges.efficiency.finders.similarity import read_wording
 from krino.judges.efficiency.traces.text_actions import find_actions, find_final_answer, find_observations
@@ -109,14 +109,14 @@ def test_a_reasoning_with_one_huge_word_is_read(letter: str) -> None:
 
 
 def test_a_fence_around_json_is_found_in_one_pass() -> None:
-    assert parsed_json(' ```json\n{"a": 1}\n``` ', "matches") == {"a": 1}
+    assert parse_json(' ```json\n{"a": 1}\n``` ', "matches") == {"a": 1}
     with pytest.raises(ValueError, match="not JSON"):
-        parsed_json("```json " + " " * LONG, "matches")
+        parse_json("```json " + " " * LONG, "matches")
 
 
 @pytest.mark.parametrize("piece", ["- a\n", "- Court" + " " * 500 + "\n"])
 def test_candidates_in_a_long_list_are_gathered_in_one_pass(piece: str) -> None:
     listed = "- ECLI:BE:CASS:2016:ARR.20160512.3\n  court: Cass. ; date: 12 May 2016\n- note: a\n"
-    assert [found["decision_id"] for found in candidates_in_text(listed)] == ["ECLI:BE:CASS:2016:ARR.20160512.3"]
+    assert [found["decision_id"] for found in parse_candidate_list(listed)] == ["ECLI:BE:CASS:2016:ARR.20160512.3"]
     with pytest.raises(ValueError, match="names no single ECLI"):
-        candidates_in_text(piece * (LONG // len(piece)))
+        parse_candidate_list(piece * (LONG // len(piece)))

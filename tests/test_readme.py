@@ -75,7 +75,7 @@ def place(tmp_path: Path) -> Path:
         "query,context,reply,court\nHow tall?,It is 102 metres tall.,102 metres.,Ghent\n"
     )
     (tmp_path / "trace.json").write_text(json.dumps(TRACE))
-    (tmp_path / "letters.jsonl").write_text('{"text": "Thank you."}\n{"text": ""}\n')
+    (tmp_path / "letters.jsonl").write_text('{"text": "Thank you."}\n{"text": "Thank you again."}\n')
     (tmp_path / "politeness.py").write_text(python_block("class Politeness"))
     return tmp_path
 
@@ -86,6 +86,8 @@ def environment(place: Path) -> Iterator[dict[str, str]]:
         asked = what_is_asked(request)
         if asked.schema is not None and "tone" in asked.schema.get("properties", {}):
             return {"tone": "polite"}
+        if asked.schema is not None and "quote" in asked.schema.get("properties", {}):
+            return {"reason": "It thanks.", "quote": "Thank you", "label": "polite"}
         return LABELS if "102 metres tall" in request.text else labels_for(request, asked) or {}
 
     with FakeServer(reply=answer) as server:

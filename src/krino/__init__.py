@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from krino.api.running import run as run
     from krino.api.sharing import merge as merge
     from krino.api.sharing import shard as shard
+    from krino.api.true_rates import true_rate as true_rate
+    from krino.api.verifying import verify as verify
     from krino.assertions import assert_verdict as assert_verdict
     from krino.contract import Bound as Bound
     from krino.contract import Finding as Finding
@@ -53,6 +55,7 @@ if TYPE_CHECKING:
     from krino.errors import RunStopped as RunStopped
     from krino.errors import UsageProblem as UsageProblem
     from krino.exports.frame import frame as frame
+    from krino.judges.file.one_line import rubric as rubric
     from krino.judges.registry import load_judge as load_judge
     from krino.labellers.factory import jury as jury
     from krino.labellers.factory import llm as llm
@@ -61,6 +64,8 @@ if TYPE_CHECKING:
     from krino.results.gates.gate import Gate as Gate
     from krino.results.gates.result import GateResult as GateResult
     from krino.results.summary import Summary as Summary
+    from krino.results.true_rate import TrueRates as TrueRates
+    from krino.results.verification import Verification as Verification
 
 # Public name to the module that has it: loaded on first use, so that `import krino` costs next to nothing.
 _HOMES = {
@@ -96,10 +101,15 @@ _HOMES = {
     "Gate": "krino.results.gates.gate",
     "GateResult": "krino.results.gates.result",
     "Summary": "krino.results.summary",
+    "TrueRates": "krino.results.true_rate",
+    "true_rate": "krino.api.true_rates",
+    "Verification": "krino.results.verification",
     "assert_verdict": "krino.assertions",
     "frame": "krino.exports.frame",
     "load_judge": "krino.judges.registry",
+    "rubric": "krino.judges.file.one_line",
     **dict.fromkeys(("jury", "llm", "repeated"), "krino.labellers.factory"),
+    "verify": "krino.api.verifying",
     "ReplayLabeller": "krino.labellers.replay",
 }
 __all__ = ["__version__", *sorted(_HOMES)]

@@ -24,8 +24,8 @@ _WIDTH = 100
 class UnexpectedVerdict(AssertionError):
     """The verdict is not as expected, or there is none; `judgement` holds it, `problems` say why."""
 
-    def __init__(self, judgement: Judgement, problems: list[str], told: str) -> None:
-        super().__init__(told)
+    def __init__(self, judgement: Judgement, problems: list[str], message: str) -> None:
+        super().__init__(message)
         self.judgement = judgement
         self.problems = problems
 
@@ -104,7 +104,7 @@ def assert_verdict(
 ) -> Judgement:
     """Judge `case` and fail unless its verdict is as expected; gives the judgement.
 
-    A judgement that is at hand already (`await krino.ajudge(...)`) may stand in the place of judge and case.
+    A judgement made earlier (`await krino.ajudge(...)`) may replace judge and case.
     """
     __tracebackhide__ = True
     expected = Expected(min or {}, max or {}, equals or {}, roll_up)
@@ -132,9 +132,9 @@ def _beyond(name: str, value: Any, bound: float, end: Literal["least", "most"]) 
 def _rules_of(judge: str) -> Mapping[str, str]:
     """The wording of the rules, of Krino's own judges: a judgement may come from a run folder of anyone's making, so
     that no other judge is loaded because it is named there."""
-    from krino.judges.registry import OURS, load_judge
+    from krino.judges.registry import is_ours, load_judge
 
-    return load_judge(judge).rules if judge in OURS else {}
+    return load_judge(judge).rules if is_ours(judge) else {}
 
 
 def tell_problems(judgement: Judgement, problems: list[str], rules: Mapping[str, str]) -> str:

@@ -271,23 +271,28 @@ def as_data(blocks: Iterable[Block]) -> list[dict[str, Any]]:
 
 
 def _to_json(value: Any) -> Any:
-    if value.__class__ in _SCALARS:  # most values
+    kind = value.__class__
+    if kind in _SCALARS:  # most values
         return value
-    if is_dataclass(value):
-        kind: Any = type(value)
-        held = ((name, getattr(value, name), default) for name, default in _defaults(kind).items())
+    if kind is tuple or kind is list or kind is range:
+        return [_to_json(item) for item in value]
+    if (defaults := _defaults(kind)) is not None:
+        held = ((name, getattr(value, name), default) for name, default in defaults)
         return {name: _to_json(item) for name, item, default in held if name == "kind" or item != default}
     if isinstance(value, Mapping):
         return {str(name): _to_json(held) for name, held in value.items()}
-    return [_to_json(item) for item in value] if isinstance(value, list | tuple | range) else value
+    return [_to_json(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 @cache
-def _defaults(kind: Any) -> dict[str, Any]:
-    """The default of each field; MISSING, which equals nothing, if it is required."""
-    return {
-        item.name: item.default if item.default_factory is MISSING else item.default_factory() for item in fields(kind)
-    }
+def _defaults(kind: Any) -> tuple[tuple[str, Any], ...] | None:
+    """The fields of a dataclass with their defaults; MISSING, which equals nothing, if one is required."""
+    if not is_dataclass(kind):
+        return None
+    return tuple(
+        (item.name, item.default if item.default_factory is MISSING else item.default_factory())
+        for item in fields(kind)
+    )
 
 
 def from_data(data: Any) -> list[Block]:

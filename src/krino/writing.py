@@ -150,7 +150,7 @@ def _kind(path: Path) -> int | None:
     try:
         return stat.S_IFMT(path.stat().st_mode)
     except OSError:
-        return None  # what is wrong with it is told when it is opened
+        return None  # opening it reports what is wrong
 
 
 def _open_file(path: Path) -> int | None:

@@ -22,9 +22,8 @@ from krino.judges.efficiency.case import EfficiencyCase
 from krino.judges.efficiency.traces.spans import read_spans
 from krino.judges.efficiency.traces.steps import TRACE_NAMES
 from krino.results.explanations import find_explanation as explained
-from krino.results.field_kinds import as_number
+from krino.results.field_kinds import as_number, own_fields
 from krino.results.verdict_schema import Schema, closed_labels
-from krino.runs.fields import own_fields
 from krino.runs.manifest import Manifest
 
 EVENT = "gen_ai.evaluation.result"
