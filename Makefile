@@ -11,7 +11,7 @@ EXTRAS ?= dev
 # Some machines forbid Python to keep what it has compiled: then every process of the tests would compile it all again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types unit browser test-llm test-ray bench clean
+.PHONY: demo test lint types unit failed-alone browser test-llm test-ray bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/krino demo
@@ -31,6 +31,10 @@ types: $(VENV)/.developing
 unit: $(VENV)/.developing
 	KRINO_THREADS=1 $(BIN)/pytest -q -n logical --dist worksteal
 	@[ -n "$(BROWSER)" ] || echo "Tests in a browser were skipped (above, with how many): make browser, then make unit runs them."
+
+# The tests that failed last, one after the other. If none is on record (a crash, not a failure), this fails too.
+failed-alone: $(VENV)/.developing
+	KRINO_THREADS=1 $(BIN)/pytest -q --last-failed --last-failed-no-failures none
 
 # Chromium, for the tests of pages: without it they are skipped, and say so.
 browser:

@@ -14,7 +14,7 @@ from krino.cli.settings import load_settings
 from krino.errors import UsageProblem
 
 if TYPE_CHECKING:
-    from krino.contract import Labeller
+    from krino.contract import AnyJudge, Labeller
     from krino.engine.protocol import Engine
 
 FILES = (
@@ -67,15 +67,13 @@ def judge(
     from krino.cases import parse_mapping, parse_splits
     from krino.cli import runner
     from krino.cli.commands.gate import make_gating
-    from krino.cli.keys import keys_for, refuse_outside_folder
+    from krino.cli.keys import keys_for
     from krino.contract.code_limit import CASE_SECONDS, seconds_of
-    from krino.judges.registry import load_judge
     from krino.labellers.factory import names_in
     from krino.runs.inputs import inputs_of
 
     judge_name, files = _split_arguments(judge_name, files or [], rubric)
-    text = read_prompt(refuse_outside_folder(ctx, "prompt", prompt))
-    ready = load_judge(judge_name, judge_options(judge_name, option), text)
+    ready = _load_judge(ctx, judge_name, option, prompt)
     keys = keys_for(ctx, names_in(labeller), llm.get("base_url"), api_key_env)
     rules, kept = {"min": min, "max": max}, {"junit": junit, "markdown": markdown}
     gating = make_gating(ready, gate, rules, point, kept, run)
@@ -90,6 +88,15 @@ def judge(
         every = MINUTE if engine == "batch" else None
         code = _print_estimate(running, json) if dry_run else runner.carry_out(running, json, gating, every)
     raise typer.Exit(code)
+
+
+def _load_judge(ctx: typer.Context, name: str, option: list[str] | None, prompt: Path | None) -> AnyJudge:
+    """The judge with its options and the prompt that the user names; a prompt outside the folder is refused."""
+    from krino.cli.keys import refuse_outside_folder
+    from krino.judges.registry import load_judge
+
+    text = read_prompt(refuse_outside_folder(ctx, "prompt", prompt))
+    return load_judge(name, judge_options(name, option), text)
 
 
 def _split_arguments(judge_name: str, files: list[str], rubric: str | None) -> tuple[str, list[str]]:
