@@ -38,7 +38,7 @@ class Cluster(NamedTuple):
     def workers(self) -> list[int]:
         """The processes that judge."""
         started = [pid for node in children(self.pid) for pid in children(node)]
-        return [pid for pid in started if "ray::Worker" in Path(f"/proc/{pid}/cmdline").read_text()]
+        return [pid for pid in started if "ray::RayWorker" in Path(f"/proc/{pid}/cmdline").read_text()]
 
 
 @contextmanager
