@@ -52,11 +52,11 @@ def env(cases: Path) -> dict[str, str]:
 
 
 def lines(cases: Path, run: str) -> dict[str, Any]:
-    """By id, without times: every case must be there once."""
+    """By id, without times and the seal that covers them: every case must be there once."""
     found: dict[str, Any] = {}
     for line in (cases.parent / run / "judgements.jsonl").read_bytes().splitlines():
         judgement = json.loads(line)
-        del judgement["time"]
+        del judgement["time"], judgement["seal"]
         judgement["usage"].pop("seconds")
         assert judgement["id"] not in found
         found[judgement["id"]] = judgement
