@@ -30,6 +30,9 @@ class Metrics:
             "krino_request_seconds", "Duration of requests by route.", ("route",), registry=own, buckets=BUCKETS
         )
         self._cases = Counter("krino_cases", "Judged cases by judge and status.", ("judge", "status"), registry=own)
+        self._decisions = Counter(
+            "krino_decisions", "Cases that a guard let pass or blocked.", ("judge", "decision"), registry=own
+        )
         self._pending = Gauge("krino_cases_under_way", "Cases that are waiting or being judged.", registry=own)
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
@@ -38,6 +41,9 @@ class Metrics:
 
     def count_case(self, judge: str, status: str) -> None:
         self._cases.labels(judge, status).inc()
+
+    def count_decision(self, judge: str, decision: str) -> None:
+        self._decisions.labels(judge, decision).inc()
 
     def to_text(self, pending: int) -> str:
         """All metrics in Prometheus' text format. `pending`: cases that are waiting or being judged."""
