@@ -33,6 +33,7 @@ class LocalLabeller(Labeller):
         return {"kind": "local", "krino": __version__}
 
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
+        """Labels a case together with the others that wait in the same turn of the event loop."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[tuple[LabelsT, float]] = loop.create_future()
         self._waiting.append((task, answer))
@@ -45,6 +46,7 @@ class LocalLabeller(Labeller):
         return Labelled(labels, self.describe(), Usage(seconds=seconds))
 
     def _flush(self) -> None:
+        """Starts a task for each batch of the waiting cases."""
         self._scheduled = False
         self._waiting = [(task, answer) for task, answer in self._waiting if not answer.done()]  # whose asker has gone
         while self._waiting:
@@ -54,6 +56,7 @@ class LocalLabeller(Labeller):
             running.add_done_callback(self._running.discard)
 
     async def _work(self, batch: list[tuple[Task[Any, Any, Any], asyncio.Future[Any]]]) -> None:
+        """Labels one batch, and sets the future of every case in it."""
         started = time.perf_counter()
         tasks = [task for task, _ in batch]
         results = _label_batch(tasks) if self._one_core else await asyncio.to_thread(_label_batch, tasks)
@@ -81,6 +84,7 @@ def _label_batch(tasks: list[Task[Any, Any, Any]]) -> list[Any]:
 
 
 def _refused(task: Task[Any, Any, Any]) -> Exception | None:
+    """Returns why a case cannot be labelled locally: the judge's reason or its fault, or None if it can."""
     try:
         with CodeLimit(task.seconds):
             reason = task.judge.unreadable_locally(task.case, task.facts)

@@ -101,6 +101,7 @@ class Panel(Labeller):
         return {"kind": "panel", "members": self._described, "repeat": self.repeat, "quorum": self.quorum}
 
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
+        """Asks all seats at once, and joins their votes."""
         votes = await asyncio.gather(*(self._ask(seat, task) for seat in self.seats))
         if stop := self._must_stop(votes):
             raise self._cut_short(stop, votes)
@@ -127,6 +128,7 @@ class Panel(Labeller):
         return "; ".join(reasons) or None
 
     def so_far(self) -> SoFar | None:
+        """Returns what all members have used so far, or None if no member counts."""
         known = [done for member in self.members.values() if (done := member.so_far()) is not None]
         usage = Usage()
         for done in known:
@@ -259,6 +261,7 @@ def _settle(task: Task[CaseT, FactsT, LabelsT], vote: Vote[LabelsT]) -> None:
 
 
 def _findings(absent: Sequence[Vote[Any]], ties: Sequence[str]) -> Iterator[Finding]:
+    """Yields findings for votes that are missing and for labels that were tied."""
     for vote in absent:
         yield Finding(
             ABSENT, f"no labels from {vote.ballot.member}: {vote.ballot.problem}", f"repeat {vote.ballot.repeat}"
@@ -270,6 +273,7 @@ def _findings(absent: Sequence[Vote[Any]], ties: Sequence[str]) -> Iterator[Find
 
 
 def _usage(votes: Sequence[Vote[Any]]) -> Usage:
+    """Returns what all votes together cost."""
     total = Usage()
     for vote in votes:
         total.add(vote.ballot.usage)

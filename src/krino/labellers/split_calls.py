@@ -61,6 +61,7 @@ def _joined(
     usage: Usage,
     findings: tuple[Finding, ...],
 ) -> Labelled[LabelsT]:
+    """Joins the labels of all parts of a case; the cost stays recorded if that fails."""
     try:
         labels, about = in_parts(task.judge).join_parts(task.case, task.facts, done)
     except Exception as fault:  # a fault of the judge's own; what was paid for stays on record

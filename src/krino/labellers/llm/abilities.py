@@ -268,6 +268,7 @@ class Abilities:
         return True
 
     def _drop_param(self, error: ApiError, request: ChatRequest) -> bool:
+        """Drops the parameter that the endpoint's error names; returns whether there was one to drop."""
         for name, called in PARAMS.items():
             if getattr(request.params, name) is None or not error.mentions(*called):
                 continue
@@ -281,6 +282,7 @@ class Abilities:
         return False
 
     def _step_down(self, error: ApiError, request: ChatRequest) -> bool:
+        """Switches to the next reply channel if the error says that this one is not supported."""
         if self.channel != request.channel:
             return True  # a concurrent request has found this out
         if self._channel_worked(request.channel) or not error.mentions(*WORDS[request.channel]):
@@ -288,6 +290,7 @@ class Abilities:
         return self._next_channel()
 
     def _next_channel(self) -> bool:
+        """Switches to the next reply channel in order of preference; returns whether there was one."""
         place = self.channels.index(self.channel) + 1
         if self.fixed is not None or place >= len(self.channels):
             return False

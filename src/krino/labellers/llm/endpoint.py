@@ -130,6 +130,7 @@ def find_endpoint(
 
 
 def _address(name: str, provider: str, base_url: str | None, env: Mapping[str, str]) -> str:
+    """Returns the checked base address: an option comes first, then a variable, then the provider's own address."""
     entry, variables = providers()[provider], address_variables(provider)
     written = base_url or _moved(variables, env)
     base = (written or _own_address(entry, env) or "").strip()
@@ -149,6 +150,7 @@ def address_variables(provider: str) -> list[str]:
 
 
 def _moved(variables: list[str], env: Mapping[str, str]) -> str | None:
+    """Returns the address that an environment variable sets, or None."""
     variable = next((name for name in reversed(variables) if env.get(name, "").strip()), None)
     if variable is None:
         return None
@@ -255,6 +257,7 @@ def read_key(source: Callable[[], str]) -> str:
 
 
 def _split(name: str, addressed: bool) -> tuple[str, str]:
+    """Splits a labeller's name into provider and model, or says why it is not a known labeller."""
     provider, colon, model = name.partition(":")
     if colon and provider in providers():
         if not model:

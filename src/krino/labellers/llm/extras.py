@@ -146,6 +146,7 @@ class ExtrasDialect:
 
 
 def _holds(body: Mapping[str, Any], path: tuple[str, ...]) -> bool:
+    """Does the body set this path, or replace an object on the way to it?"""
     first, *rest = path
     if first not in body:
         return False

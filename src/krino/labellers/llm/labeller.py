@@ -88,6 +88,7 @@ class LlmLabeller(Labeller):
         return dict(self._description)
 
     def _describe(self) -> dict[str, Any]:
+        """Returns what a run records about this labeller; keys and secrets in the address are left out."""
         recorded = {name: self.settings.get(name) for name, setting in known_settings().items() if setting.recorded}
         return {
             **recorded,
@@ -131,6 +132,7 @@ class LlmLabeller(Labeller):
         return Forecast.total(map(self._forecast_piece, task.pieces()))
 
     def _forecast_piece(self, task: Task[CaseT, FactsT, LabelsT]) -> Forecast:
+        """Estimates calls, tokens and cost of one piece of work."""
         prices = self.budget.prices
         if self.is_cached(task):
             return Forecast(cached=1, input_cost=prices.cost(0, 0))
@@ -339,6 +341,7 @@ class LlmLabeller(Labeller):
     def _read_cached(
         self, stored: bytes | None, talk: Conversation[CaseT, FactsT, LabelsT], planted: PlantedAnswers
     ) -> Labelled[LabelsT] | None:
+        """Returns the labels of a cached reply, or None if there is none that the current checks accept."""
         if stored is None:
             return None
         try:
@@ -352,6 +355,7 @@ class LlmLabeller(Labeller):
         return Labelled(labels, self._info(None), Usage(cached=1), _findings(planted, answer))
 
     def _info(self, request: ChatRequest | None) -> dict[str, Any]:
+        """Returns what a judgement records about the labeller: its description, and how this request was sent."""
         info = self.describe()
         info["channel"] = request.channel if request is not None else "cache"
         if request is not None and request.strength == "exact":
@@ -362,6 +366,7 @@ class LlmLabeller(Labeller):
 
 
 def _initial_abilities(endpoint: Endpoint, settings: LlmSettings) -> Abilities:
+    """Returns the abilities to begin with: what provider and settings say, before anything was tried."""
     dialect, channel, temperature = endpoint.dialect, settings["channel"], settings["temperature"]
     if channel is not None and channel not in dialect.channels:
         raise UsageProblem(
@@ -398,6 +403,7 @@ def _accept(task: Task[CaseT, FactsT, LabelsT], serialised: bytes) -> LabelsT:
 
 
 def _findings(planted: PlantedAnswers, answer: dict[str, Any]) -> tuple[Finding, ...]:
+    """Returns a finding if the case names every label of an answer."""
     if not planted.name_every_label(answer):
         return ()
     text = "the case names every label of an answer, as text does that plants one; the answer given is another"

@@ -127,6 +127,7 @@ def is_too_complex(error: ApiError) -> bool:
 
 
 def _number(patterns: tuple[re.Pattern[str], ...], message: str) -> int | None:
+    """Returns the first number that one of the patterns finds in a message."""
     for pattern in patterns:
         if found := pattern.search(message):
             return int(found[1].replace(",", ""))

@@ -93,6 +93,8 @@ class BatchClient:
             await session.close()
 
     async def _until_answered(self, method: str, url: str, body: Body, *, once: bool = False) -> dict[str, Any]:
+        """Sends a request until it is answered with status 200; with `once`, what may have been received is not
+        sent again."""
         trouble = ""
         for tried in range(self._transport.retries + 1):
             asked: float | None = None
@@ -160,6 +162,7 @@ def _lower(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 async def _read_all(response: aiohttp.ClientResponse) -> bytes:
+    """Reads a whole response body, and refuses one that is longer than the limit."""
     kept = bytearray()
     async for piece in response.content.iter_chunked(PIECE):
         kept += piece
@@ -169,6 +172,7 @@ async def _read_all(response: aiohttp.ClientResponse) -> bytes:
 
 
 def _object(body: bytes) -> dict[str, Any]:
+    """Parses a response body that must be a JSON object."""
     data = orjson.loads(body)
     if not isinstance(data, dict):
         raise ValueError("the endpoint's answer is not a JSON object")  # noqa: TRY004 - handled like invalid JSON

@@ -40,6 +40,7 @@ class BatchJobs:
         self._done: dict[int, int] = {}
 
     async def aclose(self) -> None:
+        """Closes the client, and gives the labeller its prices and direct calls back."""
         labeller = self.queue.labeller
         labeller.batch_queue = None
         labeller.use_price_factor(1.0)
@@ -79,6 +80,7 @@ class BatchJobs:
                 await self._submit(batch)
 
     async def _submit(self, batch: Batch) -> None:
+        """Sends one batch file to the provider, unless an earlier attempt has already arrived there."""
         path, label = self.ledger.path(batch.number), f"{self.ledger.prefix}{batch.number}-{batch.tries}"
         if batch.state == "sending" and await self._find_sent(batch, label):
             return
@@ -172,6 +174,7 @@ class BatchJobs:
         raise RunStopped(f"the provider refuses the batch: {progress.message}", kind="endpoint")
 
     def _update_status(self) -> None:
+        """Writes the line that the progress display shows about outstanding batches."""
         out = self.outstanding()
         if not out:
             self.queue.status = None

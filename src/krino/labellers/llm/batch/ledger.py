@@ -85,6 +85,7 @@ class _Connection(sqlite3.Connection):
     """Ends the run if a step cannot be written to disk: the case is not to blame, and the next step must not follow."""
 
     def execute(self, *query: Any) -> sqlite3.Cursor:
+        """Runs a query; a fault of the database becomes a `UsageProblem` that says what to do."""
         try:
             return super().execute(*query)
         except sqlite3.Error as error:
@@ -143,6 +144,7 @@ class Ledger:
     # --- requests ----------------------------------------------------------------------------------
 
     def find_request(self, key: bytes, turn: int) -> BatchRequest | None:
+        """Returns what is known about a request, or None if it was never written into a batch."""
         found = self._db.execute(
             "select batch, form, estimate, losses, status, reply, used from requests where key = ? and turn = ?",
             (key, turn),
@@ -278,6 +280,7 @@ class Ledger:
         return self._db.execute("select 1 from requests where status = 200 and used = 0").fetchone() is not None
 
     def _change(self, query: str, values: tuple[Any, ...]) -> None:
+        """Runs a writing query, and commits after every `CHANGES_PER_COMMIT` changes."""
         if not self._db.in_transaction:
             self._db.execute("begin immediate")
         self._db.execute(query, values)

@@ -115,9 +115,11 @@ class OpenAIBatches:
         return orjson.dumps(request)
 
     async def send(self, path: Path, label: str) -> str:
+        """Uploads a batch file and starts its batch; returns the batch's id."""
         with ExitStack() as opened:
 
             def multipart() -> dict[str, Any]:
+                """Makes the upload form anew for each attempt, since a file that was sent has been read to its end."""
                 form, source = aiohttp.FormData(), opened.enter_context(path.open("rb"))
                 form.add_field("purpose", "batch")
                 name = f"krino-{label}.jsonl"
@@ -134,6 +136,7 @@ class OpenAIBatches:
         return _id(await self._client.create(f"{self._base}/batches", lambda: {"json": wanted}))
 
     async def find(self, wanted: Wanted) -> str | None:
+        """Looks for a batch that was sent with this label; returns its id, or None if it never arrived."""
         after: dict[str, str] = {}
         for _ in range(MOST_PAGES):
             page = await self._client.get(f"{self._base}/batches", {"limit": "100", **after})
@@ -147,6 +150,7 @@ class OpenAIBatches:
         return None
 
     async def poll(self, batch: str) -> Progress:
+        """Asks how far a batch is, and where its results are."""
         data = await self._client.get(f"{self._base}/batches/{quote(batch, safe='')}")
         counts, status = as_object(data.get("request_counts")), text_or_none(data.get("status"))
         names = (text_or_none(data.get(field)) for field in ("output_file_id", "error_file_id"))
@@ -168,6 +172,7 @@ class OpenAIBatches:
         )
 
     def read(self, line: bytes) -> Outcome:
+        """Reads one line of a results file."""
         data, clean = _parsed(line)
         name, response, error = text_or_none(data.get("custom_id")), as_object(data.get("response")), data.get("error")
         if name is None:
@@ -195,6 +200,7 @@ class AnthropicBatches:
         return orjson.dumps({"custom_id": name, "params": orjson.Fragment(body)})
 
     async def send(self, path: Path, label: str) -> str:
+        """Starts a batch from a file; returns the batch's id."""
         with ExitStack() as opened:
 
             def body() -> dict[str, Any]:
@@ -221,6 +227,7 @@ class AnthropicBatches:
         return None
 
     async def _newest(self, oldest: float) -> AsyncIterator[dict[str, Any]]:
+        """Yields batches from the newest to the oldest that was created after `oldest`."""
         after: dict[str, str] = {}
         for _ in range(MOST_PAGES):
             page = await self._client.get(self._url, {"limit": "100", **after})
@@ -243,6 +250,7 @@ class AnthropicBatches:
         return False
 
     async def poll(self, batch: str) -> Progress:
+        """Asks how far a batch is, and where its results are."""
         data = await self._client.get(f"{self._url}/{quote(batch, safe='')}")
         counts = {name: count_or_zero(count) for name, count in as_object(data.get("request_counts")).items()}
         done = sum(counts.values()) - counts.get("processing", 0)
@@ -258,6 +266,7 @@ class AnthropicBatches:
         return f"{self._url}/{quote(batch, safe='')}/results"
 
     def read(self, line: bytes) -> Outcome:
+        """Reads one line of a results file."""
         data, clean = _parsed(line)
         name, result = text_or_none(data.get("custom_id")), as_object(data.get("result"))
         if name is None:
@@ -306,6 +315,7 @@ def _parsed(line: bytes) -> tuple[dict[str, Any], bool]:
 
 
 def _id(data: dict[str, Any]) -> str:
+    """Returns the id of a batch, or raises `Unsure` if the answer holds none."""
     name = text_or_none(data.get("id"))
     if not name:
         raise Unsure("the endpoint's answer names no batch")
@@ -317,6 +327,7 @@ def _created(entry: dict[str, Any]) -> int:
 
 
 def _moment(value: Any) -> float:
+    """Converts an ISO time into seconds; a time that cannot be read counts as the latest possible."""
     try:
         return datetime.fromisoformat(str(value).replace("Z", "+00:00")).timestamp()
     except ValueError:

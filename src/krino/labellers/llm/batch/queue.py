@@ -169,6 +169,7 @@ class _RequestFile:
         return self.requests < most_requests and self._bytes + more <= most_bytes
 
     def add(self, entry: bytes, reserved: Amount) -> None:
+        """Appends a request to the file, and adds its reserved tokens and cost to the totals."""
         with self._fatal_faults():
             self._bytes += self._file.write(self._provider.between + entry if self.requests else entry)
         self.requests += 1
@@ -176,6 +177,7 @@ class _RequestFile:
         self.cost += reserved.cost
 
     def close(self) -> None:
+        """Completes the file and makes sure that it is on the disk before it is sent."""
         with self._fatal_faults(), self._file:
             self._file.write(self._provider.tail)
             self._file.flush()

@@ -44,6 +44,7 @@ class AnthropicDialect:
         return {"anthropic-version": "2026-10-21", **({"Authorization": f"Bearer {key}"} if key else {})}
 
     def body(self, request: ChatRequest) -> dict[str, Any]:
+        """Returns the body of a request as the Anthropic messages endpoint expects it."""
         params = request.params
         body: dict[str, Any] = {
             "model": request.model,
@@ -70,6 +71,7 @@ class AnthropicDialect:
         return None
 
     def read(self, body: bytes) -> Reply:
+        """Reads text, tool calls, finish reason and usage from a response body."""
         data = parse_body(body)
         blocks = data.get("content")
         if not isinstance(blocks, list):
@@ -101,6 +103,7 @@ class AnthropicDialect:
 
 
 def _message(turn: Turn) -> dict[str, Any]:
+    """Returns a turn as a message, media before the text."""
     if not turn.media:
         return {"role": turn.role, "content": turn.text}
     return {
@@ -110,6 +113,7 @@ def _message(turn: Turn) -> dict[str, Any]:
 
 
 def _media_block(medium: Media) -> dict[str, Any]:
+    """Returns an image or document as a content block."""
     source = {
         "type": "base64",
         "media_type": medium.mime,

@@ -49,6 +49,7 @@ class OllamaDialect:
         return self._context
 
     def body(self, request: ChatRequest) -> dict[str, Any]:
+        """Returns the body of a request as Ollama's chat endpoint expects it."""
         settings = {
             "num_ctx": request.context,
             "num_predict": request.reply_limit if request.completion_limit_name is not None else None,
@@ -73,6 +74,7 @@ class OllamaDialect:
         return body
 
     def read(self, body: bytes) -> Reply:
+        """Reads text, finish reason and usage from a response body."""
         data = parse_body(body)
         message = data.get("message")
         if not isinstance(message, dict):

@@ -45,6 +45,7 @@ class OpenAIDialect:
         return {"Authorization": f"Bearer {key}"} if key else {}
 
     def body(self, request: ChatRequest) -> dict[str, Any]:
+        """Returns the body of a request as a chat-completions endpoint expects it."""
         body: dict[str, Any] = {
             "model": request.model,
             "messages": [_system_message(request), *map(_message, request.turns)],
@@ -67,6 +68,7 @@ class OpenAIDialect:
         return None
 
     def read(self, body: bytes) -> Reply:
+        """Reads text, tool calls, finish reason and usage from a response body."""
         data = parse_body(body)
         choices = data["choices"] if isinstance(data.get("choices"), list) else []
         choice = choices[0] if choices else None
@@ -112,6 +114,7 @@ class AzureDialect(OpenAIDialect):
     name = "azure"
 
     def url(self, base_url: str, model: str, api_version: str | None) -> str:
+        """Returns the chat-completions address: of the v1 endpoint, or of a deployment with an API version."""
         root, v1, _ = base_url.partition("/openai/v1")
         if v1:
             asked = f"?api-version={api_version}" if api_version else ""
@@ -141,6 +144,7 @@ def _system_message(request: ChatRequest) -> dict[str, Any]:
 
 
 def _message(turn: Turn) -> dict[str, Any]:
+    """Returns a turn as a message, the text before media."""
     if not turn.media:
         return {"role": turn.role, "content": turn.text}
     parts: list[dict[str, Any]] = [{"type": "text", "text": turn.text}]
@@ -148,6 +152,7 @@ def _message(turn: Turn) -> dict[str, Any]:
 
 
 def _media_part(medium: Media) -> dict[str, Any]:
+    """Returns an image, sound or file as a part of a message."""
     encoded = base64.b64encode(medium.data).decode("ascii")
     if medium.kind == "audio":
         return {"type": "input_audio", "input_audio": {"data": encoded, "format": medium.mime.split("/")[-1]}}
@@ -158,6 +163,7 @@ def _media_part(medium: Media) -> dict[str, Any]:
 
 
 def _channel_fields(request: ChatRequest) -> dict[str, Any]:
+    """Returns the body fields that ask for JSON through a schema, a tool or JSON mode."""
     if request.channel == "json_schema":
         schema = {"name": request.schema_name, "strict": True, "schema": request.schema}
         return {"response_format": {"type": "json_schema", "json_schema": schema}}
@@ -204,6 +210,7 @@ def _refusal(message: dict[str, Any]) -> str | None:
 
 
 def _tool_calls(value: Any) -> list[ToolCall]:
+    """Reads tool calls from a message; entries that are no calls are left out."""
     calls = []
     for call in value if isinstance(value, list) else []:
         function = call.get("function") if isinstance(call, dict) else None

@@ -128,6 +128,7 @@ class PlantedAnswers:
         return labels.may_be_given
 
     def _may_hold(self, labels: Labels) -> bool:
+        """Can an answer with these labels be in the case at all? A quick check before the thorough one."""
         marks = _marks_to_find(labels)
         if not marks:
             return False
@@ -179,6 +180,7 @@ class PlantedAnswers:
     # --- comparing ---------------------------------------------------------------------------------
 
     def _gives(self, reading: str, labels: Labels) -> bool:
+        """Does this reading of the text state these labels?"""
         items, kinds = self._items(reading, labels), labels.kinds
         if not any(item.name is not None for item in items):
             return False
@@ -236,6 +238,7 @@ def read_labels(answer: Mapping[str, Any], words: Collection[str]) -> Iterator[L
 
 
 def _collect(labels: Labels, name: str, value: Any, words: Collection[str], parent: str = "") -> None:
+    """Collects labels, texts, ids and names from an answer, level by level."""
     kind = value.__class__
     if kind is str:
         if value in words:

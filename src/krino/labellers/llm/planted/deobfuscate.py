@@ -127,6 +127,7 @@ def layers(text: str) -> Iterator[str]:
 
 
 def _unescape_once(text: str) -> str:
+    """Undoes HTML entities, percent escapes and backslash escapes, one layer deep."""
     text = unescape_html(text)
     text = PERCENT.sub(_from_percent, text) if "%" in text else text
     if "\\" not in text:
@@ -140,6 +141,7 @@ def _from_percent(match: re.Match[str]) -> str:
 
 
 def _from_backslash(match: re.Match[str]) -> str:
+    """Returns the character that a backslash escape stands for; an impossible one becomes a space."""
     *hexes, octal, other = match.groups()
     if other is not None:
         return " " if other in WHITESPACE else other
@@ -185,6 +187,7 @@ class Code(NamedTuple):
 
 @lru_cache(maxsize=256)
 def _encode_name(name: str) -> Code:
+    """Returns how a name looks in the simple codes that are searched for."""
     plain = fold_to_letters(name).decode()
     ciphers = tuple(plain.translate(str.maketrans(LETTERS, cipher)).encode() for cipher in CIPHERS) if plain else ()
     raw, wide = name.encode(), name.encode("utf-16-le")
@@ -241,6 +244,7 @@ def _reverse(text: str) -> Iterator[str]:
 
 
 def _from_numbers(text: str, seen: bytes, code: Code) -> Iterator[str]:
+    """Yields texts that are written as hexadecimal or as lists of numbers, if the name occurs in them."""
     if any(mark in seen for mark in code.hexadecimal):
         for run in HEX_RUN.findall(text):
             digits = "".join(filter(str.isalnum, run.replace("0x", "")))
@@ -254,6 +258,7 @@ def _from_numbers(text: str, seen: bytes, code: Code) -> Iterator[str]:
 
 
 def _from_base64(text: str, code: Code) -> Iterator[str]:
+    """Yields texts that are written in base64, if the name occurs in them."""
     tight = text.encode("utf-8", "replace").translate(URL_SAFE, LAYOUT)
     if marks := [mark for mark in code.base64 if mark in tight]:
         for run in BASE64_RUN.findall(tight):
@@ -287,6 +292,7 @@ def _as_text(raw: bytes) -> str:
 
 
 def _character(number: str, base: int) -> str:
+    """Returns the ASCII character of a number, or a space."""
     try:
         code = int(number, base)
     except ValueError:

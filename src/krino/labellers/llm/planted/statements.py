@@ -157,6 +157,7 @@ def values_beside_names(items: Sequence[Item], wanted: Mapping[str, Collection[K
 
 
 def _values_behind(items: Iterator[Item], kinds: Collection[Kind], loose: bool) -> list[frozenset[Meaning]]:
+    """Returns the values that follow a name, up to the next name or the reach."""
     values: list[frozenset[Meaning]] = []
     passed, is_signed = 0, False
     for item in items:
@@ -208,6 +209,7 @@ def values_in_tables(text: str, vocabulary: Vocabulary, wanted: Mapping[str, Col
 
 
 def _header(line: str, vocabulary: Vocabulary) -> tuple[str, list[str | None]]:
+    """Returns the separator and the column names if a line is the header of a table."""
     for sign in "|\t;,":
         if line.count(sign) and len(line) <= LONGEST_ROW:
             names = [_name_of_column(vocabulary.items(cell)) for cell in _cells(line, sign)]
@@ -217,6 +219,7 @@ def _header(line: str, vocabulary: Vocabulary) -> tuple[str, list[str | None]]:
 
 
 def _cells(line: str, sign: str) -> list[str]:
+    """Splits a line of a table into cells."""
     if sign == "|":
         return line.split("|")
     try:
@@ -250,6 +253,7 @@ def _index_by_first_part(named: Iterable[tuple[tuple[str, ...], str]]) -> Table:
 
 
 def _longest(table: Table, words: list[str], place: int, spelt: Any) -> tuple[str | None, int]:
+    """Returns the longest known name that begins at this word, and how many words it has."""
     for parts, name in table.get(spelt(words[place]), ()):
         if len(parts) == 1 or tuple(map(spelt, words[place : place + len(parts)])) == parts:
             return name, len(parts)
@@ -297,6 +301,7 @@ def common_meanings(token: str) -> frozenset[Meaning]:
 
 
 def _numbers(token: str) -> Iterator[Meaning]:
+    """Yields what a number may mean: itself, a percentage, or for 0 and 1 a truth value."""
     digits = token.rstrip("%")
     if len(digits) > LONGEST_NUMBER:
         yield ("number", digits)

@@ -242,6 +242,7 @@ class Budget:
 
     @asynccontextmanager
     async def _reserve(self, input_tokens: int, reply_limit: int | None) -> AsyncIterator[None]:
+        """Reserves the estimated cost of a request, and counts it as in flight."""
         async with self.shared.reserve(lambda: self._estimate(input_tokens, reply_limit)):
             self._in_flight += 1
             try:
@@ -294,6 +295,7 @@ class Budget:
         return math.ceil(estimated * self._input / max(self._estimated_input, 1))
 
     def _estimate(self, input_tokens: int, reply_limit: int | None) -> Estimate:
+        """Estimates the usual, the longest and the worst cost of a request from the replies so far."""
         if not self._replies:
             return self._first_estimate(input_tokens, reply_limit)
         worst_input = math.ceil(input_tokens * self._worst_ratio)

@@ -82,6 +82,7 @@ class LocalGateway:
     _abilities: dict[bytes, bytes] = field(default_factory=dict)
 
     async def send(self, message: ModelRequest) -> SendResult:
+        """Sends one request; time-outs, refusals and stops are returned, since what was spent must be counted."""
         usage = Usage()
         try:
             http = await self._post(message, usage)

@@ -96,6 +96,7 @@ def trusted_certificates() -> ssl.SSLContext | None:
 
 
 def _is_loopback(host: str) -> bool:
+    """Does a host name mean this machine?"""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

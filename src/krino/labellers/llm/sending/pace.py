@@ -104,6 +104,7 @@ class Pace:
             self._tokens.take(real - estimated, self.clock())
 
     def succeeded(self) -> None:
+        """Counts a success: fewer failures in a row, and one step more concurrency."""
         self._bad_run = 0
         if self.limit < self.most:
             self.limit = min(self.most, self.limit + (1.0 if self._slow_start else 1.0 / self.limit))
@@ -133,6 +134,7 @@ class Pace:
         self._ending = True
 
     def _delay(self) -> float:
+        """Returns how many seconds the next request has to wait."""
         if self._ending:
             return 0.0
         now = self.clock()

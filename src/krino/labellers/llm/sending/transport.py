@@ -110,6 +110,7 @@ class Transport:
             self.liveness.end(self.pace.clock())
 
     async def _retry_until_answered(self, body: bytes, tokens: int, usage: Usage, reply_limit: int | None) -> HttpReply:
+        """Sends a request until it is answered, a time-out occurs, or further attempts are hopeless."""
         faults = waits = 0
         request = next(self._numbers)
         while True:
@@ -231,6 +232,7 @@ class Transport:
         raise LabelFailed(f"no answer after {tries} tries; the last one: {trouble}")
 
     def _worth_retrying(self, reply: HttpReply) -> bool:
+        """Is a reply worth another attempt? The endpoint's own word about it comes first."""
         said = reply.headers.get("x-should-retry")
         if said in {"true", "false"}:
             return said == "true"
@@ -239,6 +241,7 @@ class Transport:
         return reply.status in RETRIED or reply.status >= 500
 
     def _read_asked_wait(self, reply: HttpReply | None) -> float | None:
+        """Returns the seconds that a reply asks to wait; a wait that is too long stops the run."""
         asked = None if reply is None else retry_after(reply.headers)
         if asked is None and reply is not None and reply.status >= 429:
             asked = retry_delay(reply.body)
@@ -257,6 +260,7 @@ class Transport:
         return error
 
     def _stop_if_dead(self) -> None:
+        """Stops the run if nothing has got through for longer than the user's patience."""
         now = self.pace.clock()
         if self.liveness.is_dead(now):
             silence = (
@@ -323,6 +327,7 @@ class Transport:
             self._retired.append(client)
 
     async def aclose(self) -> None:
+        """Closes the current connection and those that were replaced by a new key."""
         client, self._client = self._client, None
         for open_client in (*self._retired, *([] if client is None else [client])):
             await open_client.session.close()
