@@ -166,6 +166,7 @@ class _Watcher:
         self._thread: threading.Thread | None = None
 
     def begin(self, deadline: float) -> None:
+        """Begins to watch this thread; the watching thread is started if there is none."""
         with self._lock:
             self._deadlines[threading.get_ident()] = deadline
             if self._thread is None or not self._thread.is_alive():
@@ -173,6 +174,7 @@ class _Watcher:
                 self._thread.start()
 
     def end(self) -> None:
+        """Ends watching this thread, and drops an exception that was raised too late."""
         own = threading.get_ident()
         while True:
             try:
@@ -186,6 +188,8 @@ class _Watcher:
             return
 
     def _watch(self) -> None:
+        """Raises `_TimeIsUp` in every thread whose deadline is past; ends when there was nothing to watch for a
+        while."""
         idle = 0
         while True:
             time.sleep(0.05)
@@ -231,6 +235,7 @@ class _HardEnd:
         self.put_off(time.monotonic())
 
     def put_off(self, now: float) -> None:
+        """Shows that the process is alive, and moves its hard end into the future."""
         if self._seconds and now - self._put_off > 1.0:
             self._put_off = now
             self._show_life()

@@ -53,6 +53,7 @@ def of_source(judge: type[AnyJudge]) -> str:
 
 
 def of_schemas(judge: AnyJudge) -> str:
+    """Hashes the schemas of all models of a judge."""
     models = [judge.case_model, judge.labels_model, judge.verdict_model, judge.options_model]
     if judge.figures_model.model_fields:
         models.append(judge.figures_model)
@@ -94,6 +95,7 @@ def joined_schema(verdict: dict[str, Any], figures: dict[str, Any]) -> dict[str,
 
 @cache
 def _of_source(judge: type) -> str:
+    """Hashes the source of a judge's class and its bases, the standard library aside."""
     found: Hashes = {}
     for base in judge.__mro__:
         top = base.__module__.partition(".")[0]
@@ -105,6 +107,7 @@ def _of_source(judge: type) -> str:
 
 
 def _of_krino(module: str) -> Hashes:
+    """Hashes the parts of Krino that a judge computes with."""
     found = {f"krino/{name}": _hash_file(path) for named in OF_KRINO for name, path in _of_path(named)}
     parts = module.split(".")
     if parts[1:2] == ["judges"] and len(parts) > 3:
@@ -137,6 +140,7 @@ def module_of_file(path: Path) -> str:
 
 
 def _of_module(judge: type) -> Hashes:
+    """Hashes the modules of a judge that is not part of Krino."""
     modules, beside = _modules_of(judge)
     if not modules:  # made up in a session: what its methods do is all that there is
         methods = [item for item in vars(judge).values() if isinstance(item, FunctionType)]
@@ -226,6 +230,7 @@ def _file_of(module: str, beside: Path | None = None) -> Path | None:
 
 
 def _is_of_project(file: Path) -> bool:
+    """Is a file part of the user's project, rather than installed or of Krino?"""
     resolved = file.resolve()
     if _INSTALLED.intersection(resolved.parts) or resolved.is_relative_to(KRINO) or file.suffix not in {".py", ".pyc"}:
         return False
@@ -247,6 +252,7 @@ def _module_name(package: str, path: str) -> str:
 
 @cache
 def _of_data(judge: type[AnyJudge]) -> str:
+    """Hashes the files that a judge lists in `data_files`."""
     found: list[tuple[str, str]] = []  # two folders may each hold a file of the same name
     for base in judge.__mro__:
         for named in vars(base).get("data_files", ()):

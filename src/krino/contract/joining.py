@@ -74,6 +74,7 @@ class _Joining:
         return nearest.model_copy(update=decided)
 
     def values(self, votes: Sequence[Any], kind: _Kind, where: str) -> Any:
+        """Joins the votes on one value according to its kind."""
         if all(vote == votes[0] for vote in votes):
             return votes[0]
         if not kind.listed and kind.model is None:
@@ -145,6 +146,7 @@ class _Kind:
 
 
 def _is_votable(parts: Sequence[Any], items: Sequence[Any]) -> bool:
+    """Can votes on a field of this type be counted?"""
     plain = (bool, int, float, type(None))
     return all(
         get_origin(part) in (Literal, list) or part in plain or (isinstance(part, type) and issubclass(part, Enum))

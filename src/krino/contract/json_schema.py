@@ -32,6 +32,7 @@ def compiled(schema: Schema) -> tuple[CoreSchema, list[CoreSchema]]:
 
 
 def _core(schema: Any) -> CoreSchema:
+    """Returns the validator of any schema."""
     if schema is True or not schema:
         return core_schema.any_schema()
     if "$ref" in schema:
@@ -48,6 +49,7 @@ def _core(schema: Any) -> CoreSchema:
 
 
 def _of_type(kind: str | None, schema: Schema) -> CoreSchema:
+    """Returns the validator of one JSON type."""
     if kind == "string":
         return core_schema.str_schema(strict=True, **_renamed(_LENGTHS, schema))
     if kind == "integer":
@@ -64,6 +66,7 @@ def _of_type(kind: str | None, schema: Schema) -> CoreSchema:
 
 
 def _array(schema: Schema) -> CoreSchema:
+    """Returns the validator of a list, or of a tuple if every position has a schema of its own."""
     first = schema.get("prefixItems")
     if first is None or schema.get("minItems") != len(first) or schema.get("maxItems") != len(first):
         return core_schema.list_schema(_core(schema.get("items")), strict=True, **_renamed(_SIZES, schema))
@@ -72,6 +75,7 @@ def _array(schema: Schema) -> CoreSchema:
 
 
 def _object(schema: Schema) -> CoreSchema:
+    """Returns the validator of an object: fixed properties, any keys, or both."""
     others = schema.get("additionalProperties", True)
     if "properties" not in schema:
         if others is False:
@@ -120,6 +124,7 @@ def _renamed(names: Mapping[str, str], schema: Schema) -> dict[str, Any]:
 
 
 def _target(schema: Schema) -> str:
+    """Returns the name of the definition that a reference points to."""
     reference = schema["$ref"]
     if not reference.startswith(_REFERENCE):
         raise ValueError(f"{reference} points outside the schema")

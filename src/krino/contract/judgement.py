@@ -114,6 +114,7 @@ class Usage:
             self.unpriced = self.calls
 
     def add(self, other: Usage) -> None:
+        """Adds the usage of another call; a cost that is not known stays None."""
         self.calls += other.calls
         self.cached += other.cached
         self.input_tokens += other.input_tokens
@@ -262,6 +263,7 @@ class Judgement(BaseModel, Generic[VerdictT]):
 
     @model_validator(mode="after")
     def _fail_closed(self) -> Self:
+        """Refuses a judgement that breaks a rule of its status, such as a number in a failed one."""
         if self.status == "ok":
             if self.verdict is None:
                 raise ValueError("status ok needs a verdict")
@@ -337,6 +339,7 @@ def holds_number(value: Any) -> bool:
 
 
 def is_finite(value: Any) -> bool:
+    """Does a value hold finite numbers only?"""
     if value is None or value.__class__ is str:  # by far the most
         return True
     if isinstance(value, float):

@@ -108,6 +108,7 @@ class Task(Generic[CaseT, FactsT, LabelsT]):
         return labels
 
     def _check(self, labels: LabelsT) -> list[str]:
+        """Returns the judge's objections to labels, of the whole case or of the part that was asked."""
         with CodeLimit(self.seconds):
             if self.is_part:
                 return in_parts(self.judge).check_part(self.case, self.facts, self.questions, labels)

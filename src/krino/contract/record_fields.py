@@ -170,6 +170,7 @@ def prune(record: Mapping[Any, Any], reads: Reads, spell: Spell = str) -> dict[A
 
 
 def _read(record: Mapping[Any, Any], reads: Reads, spell: Spell) -> Iterator[tuple[Any, Any, Reads | None]]:
+    """Yields name, value and declared fields for each field of a record that may be read."""
     for name, value in record.items():
         if not isinstance(name, str):
             yield name, value, None  # no judge declares it: whether it is read is not known
@@ -178,6 +179,7 @@ def _read(record: Mapping[Any, Any], reads: Reads, spell: Spell) -> Iterator[tup
 
 
 def _pruned(value: Any, reads: Reads | None, spell: Spell) -> Any:
+    """Removes what the judge does not read from a value."""
     if reads is None or isinstance(reads, Whole):
         return value
     if isinstance(value, Mapping):
@@ -202,6 +204,7 @@ def unread_names(record: Mapping[str, Any], reads: Reads, spell: Spell = str) ->
 
 
 def _unread(value: Any, reads: Reads | None, spell: Spell, where: str) -> Iterator[UnreadName]:
+    """Yields the names inside a value that the judge does not read."""
     if reads is None:
         return
     if isinstance(value, list | tuple):
@@ -290,6 +293,7 @@ def comparable(value: Any) -> bytes:
 
 
 def _spelled(value: Any, depth: int) -> Any:
+    """Normalises a value for comparison: white space, Unicode form, truth values and whole numbers."""
     if isinstance(value, str):
         return " ".join(unicodedata.normalize("NFC", value).split())
     if isinstance(value, bool):

@@ -46,6 +46,7 @@ class BatchFiles:
         self._labeller: Labeller | None = None
 
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: Receive) -> None:
+        """Asks a first few cases directly, then sends the rest in batch files until all are answered."""
         models = models_of(assignment.labeller)
         if assignment.folder is None:
             raise UsageProblem("batch files need a run folder: the state of what is out is kept there")
@@ -92,6 +93,7 @@ class BatchFiles:
             await asyncio.wait_for(self._stopping.wait(), seconds)
 
     async def _ask_first(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: Receive) -> None:
+        """Judges the first cases by direct calls, so that a wrong setting shows before a batch is paid for."""
         for _ in range(self._pilot):
             case = None if self.stopping else await anext(cases, None)
             if case is None:
@@ -123,6 +125,7 @@ class _Round:
         self._ledger = batch_jobs[0].ledger
 
     async def run(self, cases: AsyncIterator[OpenCase]) -> None:
+        """Judges all cases; those whose replies are not here yet wait for their batch."""
         for jobs in self._jobs:
             jobs.resume()
         number = 0
@@ -136,6 +139,7 @@ class _Round:
         await self._until_all_are_back()
 
     async def _until_all_are_back(self) -> None:
+        """Sends and polls batches until no case waits any more."""
         looks = 0
         while self._waiting.numbers():
             if self._engine.stopping:
@@ -191,6 +195,7 @@ class _Round:
                 await jobs.submit_all()
 
     def _stop(self) -> None:
+        """Stops the run, and says how many requests the same command will collect later."""
         out = [batch for jobs in self._jobs for batch in jobs.outstanding() if batch.state != "ready"]
         requests = sum(batch.requests for batch in out)
         files = "1 batch" if len(out) == 1 else f"{len(out)} batches"
@@ -216,6 +221,7 @@ class _WaitingCases:
         """The remaining cases of the batch that is being taken."""
 
     def add(self, number: int, case: OpenCase) -> None:
+        """Puts a case aside until its batch is back."""
         try:
             if number not in self._open:
                 self._open[number] = _CaseFile(self._folder)
@@ -250,6 +256,7 @@ class _CaseFile:
         """Cases that cannot be pickled (nested too deep, or records of a program's own): they stay in memory."""
 
     def add(self, case: OpenCase) -> None:
+        """Writes a case to the file; one that cannot be pickled stays in memory."""
         try:
             packed = pickle.dumps(case, pickle.HIGHEST_PROTOCOL)
         except Exception:
@@ -258,6 +265,7 @@ class _CaseFile:
         self._file.write(packed)
 
     def take(self) -> Iterator[OpenCase]:
+        """Yields all cases that were put aside, and closes the file."""
         yield from self._odd
         with self._file:
             try:

@@ -264,6 +264,7 @@ class _Known:
         return without_verdict(self.judge, self.item, self.digest, status, message, seconds=self.seconds, **fields)
 
     def _paid(self) -> dict[str, Any]:
+        """Returns the labels, usage and ballots that were paid for before the case failed."""
         labelled = self.labelled
         if labelled is None:
             return {}
@@ -275,6 +276,7 @@ class _Known:
         }
 
     def _metadata(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns the judge's metadata of a case; if that fails, the record's own."""
         try:
             with CodeLimit(self.seconds):
                 known = metadata_with({} if self.case is None else self.judge.metadata(self.case), record)
@@ -284,6 +286,7 @@ class _Known:
         return known
 
     def _raw_inputs(self, record: Mapping[str, Any]) -> dict[str, str]:
+        """Returns the inputs as the judge shows them, or none if that fails."""
         try:
             with CodeLimit(self.seconds):
                 return bounded_inputs(self.judge.raw_inputs(record))
@@ -300,6 +303,7 @@ def _bound_unread(unread: Sequence[Unread]) -> list[Unread]:
 
 
 def _judgement(judge: AnyJudge, item: CaseItem, digest: str, **fields: Any) -> Judgement:
+    """Makes the judgement of a case."""
     return Judgement(
         index=item.index,
         id=item.id,

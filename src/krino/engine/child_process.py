@@ -67,6 +67,7 @@ def _begin(work: Callable[..., None], pipe: Connection[Any, Any], *args: Any) ->
 
 
 def _end_with_parent() -> None:
+    """Ends this process when its parent ends."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()

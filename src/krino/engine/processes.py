@@ -55,6 +55,7 @@ class AllCores:
         self._stopping = False
 
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: ReceiveAny) -> None:
+        """Judges few cases in this process, and many or dangerous ones in worker processes."""
         labeller = assignment.labeller
         apart = assignment.may_kill or is_apart(assignment.judge, assignment.case_seconds)
         if self._workers == 1 and not apart:
@@ -101,6 +102,7 @@ class _Ahead:
         return self
 
     async def __anext__(self) -> OpenCase:
+        """Returns the next case: one that was read ahead, or one from the stream."""
         if self._held:
             return self._held.popleft()
         if self._end is None:
@@ -126,6 +128,7 @@ class _Ahead:
         return self._end is not None
 
     async def first(self, count: int) -> AsyncGenerator[OpenCase, None]:
+        """Yields at most `count` cases."""
         for _ in range(count):
             try:
                 yield await anext(self)
@@ -153,12 +156,14 @@ class ProcessLink:
         return cls(setup)
 
     async def send(self, messages: list[ToWorker]) -> None:
+        """Sends messages to the worker process."""
         try:
             await asyncio.get_running_loop().run_in_executor(self._threads, self._child.pipe.send, messages)
         except OSError as error:
             raise WorkerLost(str(error)) from None
 
     async def receive(self) -> list[FromWorker]:
+        """Returns the next messages of the worker process; a broken pipe or message raises `WorkerLost`."""
         receiving = asyncio.get_running_loop().run_in_executor(self._threads, self._child.pipe.recv)
         try:
             await self._wait_while_alive(receiving)
@@ -194,6 +199,7 @@ def _work(pipe: Connection[list[FromWorker], list[ToWorker]], setup: WorkerSetup
     setup.forget_keys()
 
     def send(messages: list[FromWorker]) -> None:
+        """Sends messages to the parent, and ends this process if that is impossible."""
         try:
             pipe.send(messages)
         except OSError:  # the parent is gone, or a judge has closed our files: nobody can be reached any more
@@ -210,6 +216,7 @@ def _work(pipe: Connection[list[FromWorker], list[ToWorker]], setup: WorkerSetup
 
 
 def _receive(pipe: Connection[list[FromWorker], list[ToWorker]], worker: Worker) -> None:
+    """Gives the parent's messages to the worker, and ends the process when the pipe closes."""
     try:
         while True:
             worker.receive(pipe.recv())

@@ -144,6 +144,7 @@ async def judged_in_order(
             yield case
 
     async def receive(cases: Sequence[tuple[Returned, Finished | None]]) -> None:
+        """Notes the finished cases, and wakes the loop that yields them in order."""
         for case, judgement in cases:
             finished[case.number] = judgement.read() if isinstance(judgement, Written) else judgement
         news.set()

@@ -51,6 +51,7 @@ class RayEngine:
         self._stopping = False
 
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: ReceiveAny) -> None:
+        """Runs a worker pool on a Ray cluster, and starts a cluster on this machine if there is none."""
         ray = imported_ray()
         ours = not ray.is_initialized()
         if ours:
@@ -115,6 +116,7 @@ class RayLink:
             self._ray.kill(self._actor)
 
     async def _result(self, promise: Any) -> Any:
+        """Awaits a result of an actor; a fault of Ray means that the worker is lost."""
         try:
             return await promise
         except self._ray.exceptions.RayError as error:
@@ -160,6 +162,7 @@ def _in_our_words(fault: Exception) -> str:
 
 
 def _connect(ray: Any, address: str | None) -> None:
+    """Connects to a Ray cluster, or starts one on this machine that only this machine can reach."""
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
     if address is not None:
         refuse_unreachable(ray, address)

@@ -118,6 +118,7 @@ def lacks_labeller(judge: AnyJudge, labeller: Labeller) -> bool:
 
 
 def _leaves_open(judge: AnyJudge, item: CaseItem, seconds: float) -> bool:
+    """Does the judge leave questions of this case to a labeller?"""
     if item.record is None:
         return False
     try:
@@ -134,6 +135,7 @@ def _needs_none(judge: AnyJudge) -> bool:
 
 
 def _try(judge: AnyJudge, case: Any, facts: Any, questions: Questions) -> None:
+    """Settles the case with made-up labels, twice each, and checks the results against the contract."""
     accepted: list[Settlement] = []
     for labels in make_labels(judge.labels_model, _texts(questions)):
         try:

@@ -48,6 +48,7 @@ def resolve(schema: Schema, root: Schema) -> Schema:
 
 
 def _merge(one: Schema, other: Schema) -> Schema:
+    """Returns a schema that holds what both schemas ask for."""
     merged = {**one, **other}
     if "properties" in one and "properties" in other:
         merged["properties"] = {**one["properties"], **other["properties"]}
@@ -63,6 +64,7 @@ def alternatives(schema: Schema) -> list[Schema]:
 
 
 def type_of(schema: Schema) -> str | None:
+    """Returns the JSON type of a schema, not counting null."""
     kind = schema.get("type")
     if isinstance(kind, list):
         kind = next((one for one in kind if one != "null"), "null")
@@ -72,6 +74,7 @@ def type_of(schema: Schema) -> str | None:
 
 
 def _build(schema: Schema, root: Schema, depth: int) -> Any:
+    """Makes a value that fits a schema; deep inside a recursive one, the shortest."""
     if depth > _DEEPEST:
         raise ValueError("no finite instance of this schema was found")
     schema = resolve(schema, root)
@@ -86,6 +89,7 @@ def _build(schema: Schema, root: Schema, depth: int) -> Any:
 
 
 def _object(schema: Schema, root: Schema, depth: int) -> dict[str, Any]:
+    """Makes an object; deep inside a recursive schema it has only the required properties."""
     properties = schema.get("properties") or {}
     if depth > _SHRINK_BELOW:
         properties = {name: properties[name] for name in schema.get("required", ()) if name in properties}
@@ -93,6 +97,7 @@ def _object(schema: Schema, root: Schema, depth: int) -> dict[str, Any]:
 
 
 def _array(schema: Schema, root: Schema, depth: int) -> list[Any]:
+    """Makes an array with as few items as the schema allows, but one if it may have one."""
     leading = [_build(part, root, depth + 1) for part in schema.get("prefixItems", ())]
     fewest = schema.get("minItems", 0)
     wanted = fewest if depth > _SHRINK_BELOW else max(fewest, min(1, schema.get("maxItems", 1)))
@@ -104,6 +109,7 @@ def _array(schema: Schema, root: Schema, depth: int) -> list[Any]:
 
 
 def _string(schema: Schema, root: Schema, depth: int) -> str:
+    """Makes a text of an allowed length."""
     if ready := _FORMATS.get(schema.get("format", "")):
         return ready
     shortest: int = schema.get("minLength", 0)
@@ -113,6 +119,7 @@ def _string(schema: Schema, root: Schema, depth: int) -> str:
 
 
 def _number(schema: Schema, root: Schema, depth: int) -> float:
+    """Makes a number within the limits."""
     low = schema.get("minimum", schema.get("exclusiveMinimum"))
     high = schema.get("maximum", schema.get("exclusiveMaximum"))
     value: float = 0 if low is None else low
@@ -126,6 +133,7 @@ def _number(schema: Schema, root: Schema, depth: int) -> float:
 
 
 def _integer(schema: Schema, root: Schema, depth: int) -> int:
+    """Makes a whole number within the limits."""
     if "exclusiveMinimum" in schema:
         above = {"minimum": math.floor(schema["exclusiveMinimum"]) + 1}
         schema = {key: value for key, value in schema.items() if key != "exclusiveMinimum"} | above

@@ -67,6 +67,7 @@ def remember(labeller: Any) -> None:
 
 
 def _running_loop() -> asyncio.AbstractEventLoop:
+    """Returns the event loop that runs in a thread of its own, and starts it at the first call."""
     global _loop, _thread
     with _lock:
         if _loop is None:
@@ -84,6 +85,7 @@ def _forget() -> None:
 
 
 def _shut() -> None:
+    """Closes all labellers and ends the event loop when the interpreter exits."""
     global _ended
 
     async def close_all() -> None:

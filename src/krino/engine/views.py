@@ -189,6 +189,7 @@ def is_view_line(line: object) -> bool:
 
 
 def _to_json(value: Any) -> bytes:
+    """Writes a value as JSON, whatever a judge has put into it."""
     try:
         return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS, default=str)
     except TypeError:  # half a character (a lone surrogate), or a number of more than 64 bits
@@ -196,6 +197,7 @@ def _to_json(value: Any) -> bytes:
 
 
 def _writable(value: Any) -> Any:
+    """Replaces what JSON cannot hold: lone surrogates, keys that are no texts, very large whole numbers."""
     if isinstance(value, str):
         return sound(value)
     if isinstance(value, dict):

@@ -105,6 +105,7 @@ class Worker:
             self._timer = self._loop.call_at(due, self._report)
 
     def _report(self) -> None:
+        """Sends finished cases, views and new calls in one message."""
         self._cancel_timer()
         done, self._done = self._done, []
         calls, self._new_calls = self._new_calls, []
@@ -120,6 +121,7 @@ class Worker:
     # --- judging -------------------------------------------------------------------------------------
 
     async def _judge_all(self) -> None:
+        """Loads judge and labeller, and judges what the pool sends until it sends no more."""
         judge, labeller = self._setup.judge.load(), self._setup.labeller.unpack(self._call)
         self._send([Ready()])
         self._began = True
@@ -128,6 +130,7 @@ class Worker:
         self._beat()
 
         async def receive(cases: Sequence[tuple[Returned, Judgement | None]]) -> None:
+            """Counts cases as finished, and plans the next report."""
             for case, judgement in cases:
                 line = None if judgement is None else written(judge, case.item, judgement)
                 self._assigned -= 1
@@ -152,6 +155,7 @@ class Worker:
                 yield case
 
     def _read(self, messages: list[ToWorker]) -> None:
+        """Acts on messages: new cases, replies to calls, or a stop."""
         for message in messages:
             if isinstance(message, Cases):
                 self._assigned += message.how_many
@@ -165,6 +169,7 @@ class Worker:
                 self._batches.put_nowait(None)
 
     async def _call(self, call: Call) -> Any:
+        """Passes a model call on to the pool, and waits for its answer."""
         number = next(self._numbers)
         self._calls[number] = waiting = self._loop.create_future()
         self._new_calls.append(GatewayCall(number, call))
@@ -172,6 +177,7 @@ class Worker:
         return await waiting
 
     def _take_answer(self, answer: Answer) -> None:
+        """Gives the answer of a call to the case that waits for it."""
         waiting = self._calls.pop(answer.number, None)
         if waiting is None or waiting.done():
             return

@@ -115,6 +115,7 @@ class WorkerPool:
         """Set when no new cases will be sent, only those of workers that die."""
 
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: ReceiveAny) -> None:
+        """Runs all slots until the stream of cases ends."""
         self._assignment = assignment
         labeller, gateways = pack_labeller(assignment.labeller)
         setup = WorkerSetup(
@@ -140,6 +141,7 @@ class WorkerPool:
             raise self._reason
 
     def stop(self) -> None:
+        """Stops reading cases, and tells labeller and workers to stop."""
         self._send_no_more_cases()
         if self._assignment is not None:
             self._assignment.labeller.stop()
@@ -175,6 +177,7 @@ class _CallAnswerer:
     """By the hash of their case: the requests of cases that are not done, answered or under way."""
 
     async def answer(self, number: int, call: Call) -> Answer:
+        """Answers a worker's call; faults are sent to the worker too."""
         try:
             return Answer(number, await self._result(call))
         except (RunStopped, LabelFailed, UsageProblem) as fault:
@@ -194,12 +197,14 @@ class _CallAnswerer:
         return spent
 
     async def close(self) -> None:
+        """Cancels the calls that are under way."""
         under_way = [task for requests in self._requests.values() for task in requests.values()]
         for task in under_way:
             task.cancel()
         await asyncio.gather(*under_way, return_exceptions=True)
 
     async def _result(self, call: Call) -> Any:
+        """Makes a call once for each case and request, also if its worker dies and another asks again."""
         if call.case is None:
             return await answer_call(call, self.gateways)
         requests = self._requests[call.case]
@@ -375,6 +380,7 @@ class _Slot:
     # --- what the worker reports ---------------------------------------------------------------------
 
     async def _handle(self, message: FromWorker) -> None:
+        """Acts on one message of the worker."""
         if isinstance(message, Done):
             done = _checked(message, self.assigned)
             await self._hand_back([self._take_back(number, judgement) for number, judgement in done])
@@ -394,6 +400,7 @@ class _Slot:
         self.post(await self.calls.answer(request.number, request.call))
 
     def _keep_views(self, views: Views) -> None:
+        """Keeps the views that a worker sent, once they are checked."""
         if not isinstance(views.lines, list) or not all(is_view_line(line) for line in views.lines):
             raise WorkerLost("its message cannot be read: a view is no line")  # the judge may write into its files
         if (keeper := self.pool.assignment.views) is not None:
@@ -401,6 +408,7 @@ class _Slot:
                 keeper.take(line)
 
     def _take_back(self, number: int, judgement: Written | None) -> tuple[AssignedCase, Written | None]:
+        """Removes a finished case from those assigned to the worker."""
         case = self.assigned.pop(number)
         self._done += 1
         self.calls.forget_case(case.digest)
