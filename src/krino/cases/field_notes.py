@@ -86,6 +86,7 @@ class UnreadFields:
         self.guesses: dict[str, str] = {}
 
     def add(self, record: Mapping[str, Any]) -> None:
+        """Notes the fields of a record that the judge does not read, with a guess at what was meant."""
         reads = reads_of(self._judge, record)
         if reads is None:
             return
@@ -158,6 +159,7 @@ def note_misspelt_fields(items: Iterator[CaseItem], judge: AnyJudge, notify: Not
     spell = spelling_of(judge)
 
     def inspect(item: CaseItem) -> None:
+        """Notifies the user of a field that is not read and resembles one that is missing."""
         record = item.record or {}
         reads = reads_of(judge, record)
         for path, name, _, known in unread_names(record, reads, spell) if reads is not None else ():
@@ -186,6 +188,7 @@ def note_separators(items: Iterator[CaseItem], judge: AnyJudge, notify: Notify) 
                 found_by_field[name, found.group().strip()] += 1
 
     def conclude(inspected: int) -> None:
+        """Notifies the user of texts that look like lists, most frequent first."""
         for (name, separator), count in found_by_field.most_common(3):
             of = f"{count} of the first {inspected} cases" if inspected > 1 else "the case"
             notify(

@@ -63,6 +63,7 @@ class FieldMap:
                     yield target
 
     def _mapped(self, record: dict[str, Any]) -> dict[str, Any]:
+        """Returns a record with its fields renamed."""
         plain = [(target, source) for target, source in self.pairs if EACH not in target]
         taken: dict[str, Any] = {}
         for target, source in plain:
@@ -169,6 +170,7 @@ def paths_in(value: Any, where: str = "", depth: int = 0) -> Iterator[str]:
 
 
 def _paths(value: Any, where: str, depth: int) -> Iterator[str]:
+    """Yields the dotted paths of a value down to a fixed depth."""
     if depth > _DEEPEST:
         return
     if isinstance(value, dict):
@@ -217,6 +219,7 @@ def _is_in_any(elements: list[Any], path: str) -> bool:
 
 
 def _has(element: dict[str, Any], path: str) -> bool:
+    """Is there a value at this path?"""
     try:
         _take(element, path, path)
     except FieldMissing:
@@ -225,6 +228,7 @@ def _has(element: dict[str, Any], path: str) -> bool:
 
 
 def _with_fields(element: Any, paths: Mapping[str, str]) -> Any:
+    """Renames fields inside one element of a list."""
     if not isinstance(element, dict):
         return element
     taken = {field: _take(element, path, field) for field, path in paths.items() if _has(element, path)}
@@ -232,6 +236,7 @@ def _with_fields(element: Any, paths: Mapping[str, str]) -> Any:
 
 
 def _take(record: dict[str, Any], source: str, target: str) -> Any:
+    """Returns the value at a dotted path, or raises an error that lists the names that exist."""
     if source in record:  # also a name with dots in it, as table headers have
         return record[source]
     value: Any = record
@@ -250,6 +255,7 @@ def _take(record: dict[str, Any], source: str, target: str) -> Any:
 
 
 def _there(value: Any) -> str:
+    """Says for an error message which fields a value has."""
     if isinstance(value, dict):
         names = [str(name)[:_SHOWN_NAME] for name in list(value)[:_SHOWN_FIELDS]]
         more = ", …" if len(value) > _SHOWN_FIELDS else ""

@@ -48,6 +48,7 @@ def as_text(value: Any) -> str:
 
 
 def _given(record: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
+    """Yields metadata fields: those under `metadata`, and those whose names begin with the prefix."""
     nested = record.get("metadata")
     if isinstance(nested, Mapping):
         yield from nested.items()
@@ -61,6 +62,7 @@ def _is_name(name: Any) -> bool:
 
 
 def _is_short(value: Any) -> bool:
+    """Is a value short enough to slice results by?"""
     if isinstance(value, str):
         return len(value) <= _LONGEST_VALUE and value.translate(_SPACES).isprintable()
     if isinstance(value, float):

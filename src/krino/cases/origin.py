@@ -69,6 +69,7 @@ def find_origins(inputs: Sequence[str | os.PathLike[str]], wanted: Format) -> It
 
 
 def _stdin_format(wanted: Format) -> FileFormat:
+    """Returns the format of stdin, and refuses formats that need a file."""
     if wanted == "auto":
         return "stdin"
     if wanted == "parquet" or wanted == "folder":
@@ -77,6 +78,7 @@ def _stdin_format(wanted: Format) -> FileFormat:
 
 
 def _find_on_disk(given: str, wanted: Format) -> Iterator[Origin]:
+    """Yields the files that a path names: itself, or those in the folder."""
     path = Path(given)
     shown = _storable(given)
     try:
@@ -97,6 +99,7 @@ def _find_on_disk(given: str, wanted: Format) -> Iterator[Origin]:
 
 
 def _file_format(path: Path, shown: str) -> FileFormat:
+    """Returns the format that a file's name implies, or asks for one."""
     kind = _kind(path)
     if kind is None:
         raise UsageProblem(
@@ -151,6 +154,7 @@ def list_ignored_files(inputs: Sequence[str | os.PathLike[str]]) -> list[str]:
 
 
 def _visible(folder: Path, shown: str) -> list[str]:
+    """Returns the names in a folder that are not hidden."""
     try:
         return [entry.name for entry in folder.iterdir() if not entry.name.startswith(".")]
     except OSError as error:

@@ -146,6 +146,7 @@ def survey(records: Iterable[Mapping[str, Any]]) -> Columns:
 
 
 def _walk(value: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yields every path in a record that a mapping can name, with its value."""
     for name, inner in value.items():
         if inner is None or not isinstance(name, str):
             continue
@@ -232,6 +233,7 @@ def _with_rivals(why: str, rivals: Sequence[str]) -> str:
 
 
 def _order(judge: AnyJudge, target: str) -> tuple[int, int]:
+    """Returns the sort key of a field: its place in the judge's model."""
     fields = list(judge.case_model.model_fields)
     top = target.partition(EACH)[0]
     known = list(judge.fields.words)
@@ -242,6 +244,7 @@ def _order(judge: AnyJudge, target: str) -> tuple[int, int]:
 
 
 def _all_fits(judge: AnyJudge, columns: Columns, links: _Links, records: Sequence[Any]) -> Iterator[_Fit]:
+    """Yields every column that fits a field of the judge, with its score."""
     for target in judge.fields.words:
         if EACH in target or target not in judge.case_model.model_fields:
             continue
@@ -252,6 +255,7 @@ def _all_fits(judge: AnyJudge, columns: Columns, links: _Links, records: Sequenc
 
 
 def _fit_of(judge: AnyJudge, target: str, column: Column, links: _Links) -> _Fit | None:
+    """Returns how well a column fits a field, or None if it does not."""
     found = _is_found(judge, target, column.path)
     fit = _score(judge, target, target, column, links)
     if found and fit.score >= 0:  # an object under a name that the judge knows, `gold: {...}`, is not what it reads
@@ -271,6 +275,7 @@ def _is_found(judge: AnyJudge, target: str, path: tuple[str, ...]) -> bool:
 
 
 def _score(judge: AnyJudge, target: str, key: str, column: Column, links: _Links) -> _Score:
+    """Scores a column for a field by its name, by the form of its values, and by links to other columns."""
     if not _may_be(target, key, column):
         return _NEVER
     named, word = _name_score(column, judge.fields.words.get(key, ()))
@@ -366,6 +371,7 @@ def _likeness(parts: Sequence[tuple[str, ...]], word: tuple[str, ...], is_prose:
 
 
 def _likeness_of_end(parts: Sequence[tuple[str, ...]], word: tuple[str, ...], is_prose: bool) -> float:
+    """Returns how well the end of a column's name matches a word, from 0 to a little over 1."""
     last, path = parts[-1], tuple(piece for part in parts for piece in part)
     if not word or not last:
         return 0.0

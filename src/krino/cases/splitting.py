@@ -49,6 +49,7 @@ class Scattered:
 
 
 def _problem(item: CaseItem, own: str, places: tuple[int, int]) -> str:
+    """Describes a trace that is scattered over several records."""
     one, two = places
     where = f"{item.source}: " if item.source else ""
     return (
@@ -79,6 +80,7 @@ def split_items(items: Iterator[CaseItem], judge: AnyJudge, ahead: Iterable[Case
 
 
 def _split(items: Iterator[CaseItem], judge: ReadsRecords, ahead: Iterable[CaseItem]) -> Iterator[CaseItem]:
+    """Yields the cases of all records, numbered again."""
     scattered = Scattered()
     scattered.look_ahead((item, _ids(item, judge)) for item in ahead)
     index = 0
@@ -94,6 +96,7 @@ def _ids(item: CaseItem, judge: ReadsRecords) -> list[str]:
 
 
 def _split_item(item: CaseItem, judge: ReadsRecords, scattered: Scattered) -> list[CaseItem]:
+    """Returns the cases of one record, with ids of their own if there are several."""
     if item.record is None:
         return [item]
     parts = _parts(item, judge)

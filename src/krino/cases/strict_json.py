@@ -76,6 +76,7 @@ def explain(data: bytes) -> str:
 
 
 def _explain_syntax(error: orjson.JSONDecodeError) -> str:
+    """Describes a syntax error and where it is."""
     where = f"column {error.colno}" if error.lineno == 1 else f"line {error.lineno}, column {error.colno}"
     text = error.doc[max(error.pos - 1, 0) : error.pos + 10] if isinstance(error.doc, str) else ""
     if _NOT_A_NUMBER.search(text):

@@ -66,6 +66,7 @@ class LineCheck:
         self._validate = SchemaValidator(whole).validate_python
 
     def __call__(self, data: Any) -> None:
+        """Raises `ValueError` if a line is not a judgement of this run."""
         if isinstance(data, dict) and is_newer(version := data.get("schema_version"), SCHEMA_VERSION):
             raise ValueError(newer_told(str(version)))
         try:
@@ -154,6 +155,7 @@ def _common(judge: str, version: str, verdict: CoreSchema) -> dict[str, CoreSche
 
 
 def _ballot(verdict: CoreSchema, roll_up: CoreSchema) -> CoreSchema:
+    """Returns the schema of a ballot."""
     return typed(
         {
             "member": TEXT,

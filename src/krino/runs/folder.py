@@ -184,6 +184,7 @@ def _has_lines(journal: Path) -> bool:
 
 
 def _in_base(plan: Plan, base: Path, fresh: bool) -> RunLocation:
+    """Finds the run to continue in a base folder, or names a new one after judge, day and plan."""
     name, digest = plan.judge["name"], plan.digest()
     stem = str(name).replace(":", "-").replace("/", "-")
     for folder in sorted(base.glob(f"{stem}-*-{digest}"), reverse=True):

@@ -167,6 +167,7 @@ def _stamp(journal: Path) -> list[int]:
 
 
 def _hash(parts: Iterable[bytes | memoryview]) -> str:
+    """Hashes the parts as if they were one text."""
     found = hashlib.blake2b(digest_size=16)
     for part in parts:
         found.update(part)

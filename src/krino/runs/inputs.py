@@ -102,6 +102,7 @@ class Inputs:
 
 
 def _keep(copy: Copy, folder: Path) -> Path:
+    """Copies an input into the run folder."""
     target = folder / copy.stored_as
     make_own_folder(folder)
     with replacing(target) as kept, copy.path.open("rb") as source:
@@ -183,6 +184,7 @@ def _is_pipe(path: Path) -> bool:
 
 
 def _copy_once(name: str, number: int, folder: Path) -> Copy:
+    """Copies an input that can be read only once, and guesses its format."""
     draft = folder / str(number)
     with _open(name) as source, draft.open("wb") as copy:
         digest, head = _copy(source, copy, _shown(name))
@@ -195,6 +197,7 @@ def _copy_once(name: str, number: int, folder: Path) -> Copy:
 
 
 def _open(name: str) -> contextlib.AbstractContextManager[BinaryIO]:
+    """Opens an input, or stdin for `-`."""
     if name == "-":
         return contextlib.nullcontext(sys.stdin.buffer)
     try:
@@ -230,6 +233,7 @@ def _is_one_object(path: Path) -> bool:
 
 
 def _is_json(text: bytes) -> bool:
+    """Does a text parse as JSON?"""
     try:
         orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -298,6 +302,7 @@ class CasesBeside:
 
 
 def _until_unreadable(cases: Callable[[], Iterator[CaseItem]]) -> Iterator[CaseItem]:
+    """Yields cases up to the first that cannot be read; the run itself reports the problem."""
     try:
         yield from cases()
     except (KrinoError, OSError):

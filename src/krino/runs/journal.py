@@ -148,6 +148,7 @@ def _seal(body: bytes) -> bytes:
 
 
 def _line(judgement: Finished) -> bytes:
+    """Returns the sealed line of a judgement, or refuses one that is too long."""
     line = sealed_line(judgement)
     if len(line) > MOST_BYTES:
         raise ValueError(f"the judgement has {len(line):,} bytes, but a line of a journal takes {MOST_BYTES:,}")

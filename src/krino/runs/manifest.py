@@ -114,6 +114,7 @@ class JudgeCard(BaseModel):
 
     @classmethod
     def of(cls, judge: AnyJudge) -> JudgeCard:
+        """Copies what a judge says about itself, so that the run can be read without it."""
         return cls(
             summary=judge.summary,
             prompt=judge.prompt,
@@ -171,6 +172,7 @@ class Manifest(BaseModel):
 
     @classmethod
     def load(cls, folder: Path) -> Manifest:
+        """Reads the manifest of a run folder, or says why there is none that can be read."""
         path = inside(folder / MANIFEST)
         try:
             if path.stat().st_size > MOST_BYTES:
@@ -186,6 +188,7 @@ class Manifest(BaseModel):
 
 
 def _parsed(text: bytes, path: Path) -> Manifest:
+    """Parses a manifest, and refuses one of another version or with wrong fields."""
     try:
         data = orjson.loads(text)
     except orjson.JSONDecodeError as error:
@@ -230,6 +233,7 @@ def differences(old: Plan, new: Plan) -> list[str]:
 
 
 def _in_words(key: str, was: Any, now: Any) -> str:
+    """Returns a difference between two plans as people read it."""
     if key in HASHES:
         return f"{HASHES[key]} changed"
     for prefix, word in (("judge.options.", "option "), ("judge.", "judge "), ("labeller.", "labeller ")):
@@ -247,6 +251,7 @@ def differing(one: Plan, other: Plan) -> list[tuple[str, Any, Any]]:
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yields every value inside nested mappings, with its dotted path."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield from _leaves(item, f"{path}.{key}" if path else str(key))

@@ -108,6 +108,7 @@ class LineReader:
         raise self._run.begun_anew()
 
     def _refuse_foreign(self, record: dict[str, Any], offset: int) -> None:
+        """Raises a `UsageProblem` with the line number if a record is not a judgement of this run."""
         try:
             if self._check is not None:
                 self._check(record)
@@ -250,6 +251,7 @@ class RecordedLabels:
         return [_FINDING.validate_python(found) for found in (line.get("findings") or [])[-count:]] if count else []
 
     def _line(self, task: Task[Any, Any, Any]) -> Mapping[str, Any]:
+        """Returns the recorded line of a case, or an empty mapping if it has no labels."""
         number = self._index.number(task.input_hash)
         if number is None or is_open(self._index.status(task.input_hash)):
             return {}

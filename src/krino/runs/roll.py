@@ -38,6 +38,7 @@ class Entry(NamedTuple):
     """Position in the whole input, in a run over shards."""
 
     def to_line(self) -> bytes:
+        """Returns the entry as a line of JSON."""
         data: dict[str, Any] = {"id": self.id, "input_hash": self.input_hash, "source": self.source}
         if self.place is not None:
             data["place"] = self.place
@@ -54,6 +55,7 @@ class RepeatedIds:
         self.example: str | None = None
 
     def add(self, own_id: str, digest: str) -> None:
+        """Notes an id, and counts it if it occurred before with other content."""
         content = int(digest[:15], 16)
         name = hashlib.blake2b(own_id.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
         if self._contents.add(name, content) != content:
@@ -75,6 +77,7 @@ class RollWriter:
         self.repeated = RepeatedIds()
 
     def add(self, item: CaseItem, digest: str) -> None:
+        """Appends a case to the roll, and to the hash of the whole input."""
         source = None if item.source is None else {"file": item.source.file, "line": item.source.line}
         entry = Entry(item.id, digest, source, item.place)
         try:
@@ -86,6 +89,7 @@ class RollWriter:
         self.repeated.add(item.id, digest)
 
     def flush(self) -> None:
+        """Writes what is buffered to the file."""
         try:
             self._file.flush()
         except OSError as error:
@@ -102,6 +106,7 @@ class RollWriter:
         self.close()
 
     def close(self) -> None:
+        """Closes the file; a fault on closing is reported like one on writing."""
         try:
             self._file.close()
         except OSError as error:
@@ -136,6 +141,7 @@ def read_entries(folder: Path, after: Place = BEGINNING) -> Iterator[tuple[Entry
 
 
 def _entry_in(line: Line, folder: Path) -> Entry:
+    """Parses one line of a roll, or says where it is wrong."""
     try:
         return entry_of(line.data)
     except ValidationError:

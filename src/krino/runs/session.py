@@ -140,6 +140,7 @@ class Session:
     async def _judge_and_record(
         self, cases: CaseSource, journal: Journal, roll: RollWriter, manifest: Manifest
     ) -> None:
+        """Judges the cases, and records state and counts whatever happens."""
         try:
             await self._judge_all(cases, journal, roll, manifest)
         except BaseException as fault:
@@ -151,6 +152,7 @@ class Session:
             self._record(journal, manifest)
 
     def _record(self, journal: Journal, manifest: Manifest) -> None:
+        """Writes counts and usage into the manifest, unless the folder was replaced in the meantime."""
         if not journal.is_in_place():
             raise UsageProblem(
                 f"{self.folder} was deleted, moved or replaced while the run was going on: what was judged is not in it"
@@ -162,6 +164,8 @@ class Session:
     # --- the cases -----------------------------------------------------------------------------------
 
     async def _judge_all(self, cases: CaseSource, journal: Journal, roll: RollWriter, manifest: Manifest) -> None:
+        """Judges all open cases, then once more those that ran out of time, and sets the state of the run."""
+
         def is_open(item: CaseItem, digest: str) -> bool:
             return self._is_open(item, digest, journal, roll)
 
@@ -204,6 +208,7 @@ class Session:
         """Read the items once, and judge those that are open."""
 
         async def receive(cases: Sequence[tuple[Returned, Finished | None]]) -> None:
+            """Records finished cases in journal and roll, and checks them against the trial's rules."""
             finished = [(case, judgement) for case, judgement in cases if judgement is not None]
             self._take(finished, journal, roll)
             for _, judgement in finished:

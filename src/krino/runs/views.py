@@ -69,6 +69,7 @@ class ViewFile:
             self._file = None
 
     def _open(self) -> None:
+        """Opens the file for appending, and ends a line that was cut off by a crash."""
         try:
             self._file = open(inside(self._path), "ab", buffering=0, opener=open_own)  # noqa: SIM115 - see `close`
             self._size = os.fstat(self._file.fileno()).st_size
@@ -144,6 +145,7 @@ class StoredViews:
         return self._offsets.get(input_hash) if _HASH.fullmatch(input_hash) else None
 
     def _note_offsets(self) -> None:
+        """Notes where the view of each case begins."""
         at, begins = 0, True
         with self._path.open("rb") as file:
             for _ in range(MOST_LINES):
@@ -172,6 +174,7 @@ def _line_at(file: IO[bytes], offset: int) -> bytes:
 
 
 def _checked(line: bytes) -> CaseView | None:
+    """Parses a line as a view, or returns None if it is none."""
     try:
         data = orjson.loads(line)
     except orjson.JSONDecodeError:

@@ -85,6 +85,7 @@ class _Lines:
 
 
 def _reader(lines: _Lines, shown: str, delimiter: str | None) -> Any:
+    """Returns a CSV reader with the delimiter that was given or that the first line suggests."""
     source = iter(lines)
     try:
         first = next(source, "")
@@ -101,6 +102,7 @@ def _sniff(header: str) -> str:
 
 
 def _header(table: Any, shown: str) -> list[str]:
+    """Reads the column names, or says what is wrong with the header."""
     try:
         names = [name.strip() for name in next((row for row in table if row), [])]
         "".join(names).encode()
@@ -128,6 +130,7 @@ def _header(table: Any, shown: str) -> list[str]:
 def _records(
     table: Any, names: list[str], readings: list[Callable[[str], Any]], lines: _Lines, shown: str
 ) -> Iterator[Row]:
+    """Yields one row a case; a row that cannot be read becomes a problem of its own."""
     width = len(names)
     start = table.line_num + 1
     try:
@@ -165,6 +168,7 @@ def _rows(table: Any, lines: _Lines) -> Iterator[list[str] | str]:
 
 
 def _record(cells: list[str], names: list[str], readings: list[Callable[[str], Any]], shown: str, number: int) -> Row:
+    """Converts the cells of a row into a record."""
     record: dict[str, Any] = {}
     for name, read, cell in zip(names, readings, cells, strict=True):
         try:
@@ -176,6 +180,7 @@ def _record(cells: list[str], names: list[str], readings: list[Callable[[str], A
 
 
 def _row_problem(cells: list[str], names: list[str]) -> str | None:
+    """Returns what is wrong with a row, or None."""
     if len(cells) != len(names):
         columns = ", ".join(name[:_SHOWN_NAME] for name in names[:_SHOWN_COLUMNS])
         many = f"the row has {len(cells)} fields, the header names {len(names)} ({columns})"
@@ -192,6 +197,7 @@ def _text(cell: str) -> str | None:
 
 
 def _value(cell: str) -> Any:
+    """Converts a cell: empty becomes None, a list or object is parsed, all else stays text."""
     if not cell:
         return None
     if cell[0] in "[{":
@@ -205,6 +211,7 @@ def _value(cell: str) -> Any:
 
 
 def _as_python(cell: str) -> Any:
+    """Parses a Python literal, as pandas writes lists; a cell that is none stays text."""
     try:
         return parse_python(cell)
     except ValueError:

@@ -53,6 +53,7 @@ def row_count(path: Path, shown: str) -> int:
 
 
 def _open(path: Path, shown: str) -> Any:
+    """Opens a Parquet file, or says why it cannot be read."""
     arrow = _arrow()
     try:
         # A page buffer makes iter_batches read pages as they are needed, not whole column chunks.
@@ -62,6 +63,7 @@ def _open(path: Path, shown: str) -> Any:
 
 
 def _arrow() -> Any:
+    """Imports pyarrow, or says how to install it."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -73,6 +75,7 @@ def _arrow() -> Any:
 
 
 def _records(batch: Any) -> Iterator[tuple[dict[str, Any] | None, str | None]]:
+    """Yields each row of a batch, or the problem with it."""
     try:
         records = batch.to_pylist()
     except (ValueError, OverflowError):
@@ -90,6 +93,7 @@ def _records(batch: Any) -> Iterator[tuple[dict[str, Any] | None, str | None]]:
 
 
 def _plain_record(record: dict[str, Any]) -> tuple[dict[str, Any] | None, str | None]:
+    """Converts all values of a row to JSON types; returns the problem if one cannot be converted."""
     for name, value in record.items():
         if value.__class__ is not str:
             try:
@@ -100,6 +104,7 @@ def _plain_record(record: dict[str, Any]) -> tuple[dict[str, Any] | None, str | 
 
 
 def _plain(value: Any) -> Any:
+    """Converts a value to a JSON type."""
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float):
@@ -120,6 +125,7 @@ def _plain(value: Any) -> Any:
 
 
 def _plain_map(pairs: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
+    """Converts a Parquet map to an object, and refuses a repeated key."""
     found: dict[str, Any] = {}
     for key, item in pairs:
         if str(key) in found:
@@ -129,6 +135,7 @@ def _plain_map(pairs: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
 
 
 def _bytes_as_text(value: bytes) -> str:
+    """Returns bytes as UTF-8 text, or in base64 if they are not UTF-8."""
     try:
         return value.decode()
     except UnicodeDecodeError:

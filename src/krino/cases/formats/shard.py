@@ -101,6 +101,7 @@ class Cutter:
         return self._paths
 
     def _finish(self, path: Path, head: Head) -> None:
+        """Writes a shard: its head line, then the cases that were collected."""
         draft = _draft(path)
         with replacing(path, mode=ANYBODY) as shard, draft.open("rb") as body:
             shard.write(orjson.dumps(head.model_dump()) + b"\n")
@@ -124,6 +125,7 @@ def _draft(path: Path) -> Path:
 
 
 def _line_of(item: CaseItem) -> bytes:
+    """Returns a case as a line of a shard."""
     source = item.source and Source(as_text(item.source.file), item.source.line)
     line: dict[str, Any] = {"place": item.index, "id": as_text(item.id), "source": source and asdict(source)}
     rest = {"record": item.record} if item.record is not None else {"problem": item.problem, "raw": item.raw}
@@ -172,6 +174,7 @@ def read_shards(paths: Sequence[Path], files: OpenFiles | None = None) -> Iterat
 
 
 def _open(path: Path, files: OpenFiles | None) -> BinaryIO:
+    """Opens a shard for reading."""
     try:
         return io.BufferedReader((files or OpenFiles()).open(path))
     except OSError as error:
@@ -183,6 +186,7 @@ def _head(lines: BinaryIO, path: Path) -> Head:
 
 
 def _parsed(model: type[ModelT], text: bytes, where: str) -> ModelT:
+    """Parses a line of a shard, or says where it is wrong."""
     try:
         if not text.endswith(b"\n"):
             raise UsageProblem(f"{where}: the shard ends in the middle of a line; {ADVICE}")
