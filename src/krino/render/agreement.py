@@ -89,6 +89,7 @@ def _figure_rows(field: FieldAgreement) -> Iterator[tuple[str, Figure, Figure | 
 
 
 def _figures(field: FieldAgreement) -> b.DataTable:
+    """Returns the table of a field's figures, with those of people beside them if there are any."""
     heads = ("Judge and people", "n", "value", "95 % interval", "people", "95 % interval")
     rows: list[Sequence[b.Value]] = []
     for words, ours, theirs in _figure_rows(field):
@@ -101,6 +102,7 @@ def _figures(field: FieldAgreement) -> b.DataTable:
 
 
 def _classes(field: FieldAgreement) -> b.DataTable:
+    """Returns the table of precision, recall and F1 by class."""
     heads = ("Class", "people", "judge", "precision", "recall", "F1", "interval of F1")
     rows = [
         (
@@ -116,6 +118,7 @@ def _classes(field: FieldAgreement) -> b.DataTable:
 
 
 def _confusion(found: Confusion) -> b.DataTable:
+    """Returns the table of how often the judge said each class where people said each."""
     rows: list[Sequence[b.Value]] = [
         (
             value,
@@ -131,6 +134,7 @@ def _confusion(found: Confusion) -> b.DataTable:
 
 
 def _worst_table(field: FieldAgreement) -> b.DataTable:
+    """Returns the table of the cases where judge and people differ most."""
     rows: list[Sequence[b.Value]] = []
     for case in field.worst:
         distance, people = format_number(case.distance), _format_labels(case)
@@ -157,6 +161,7 @@ def _format_labels(case: Disagreement) -> str:
 
 
 def _calibration(found: CalibrationResult) -> Iterator[b.Block]:
+    """Yields the calibration of a confidence: sentence, error and reliability diagram."""
     yield b.Heading(found.field, note="a confidence", level=3)
     yield b.Paragraph(
         f"How sure the judge says it is (`{found.field}`), against how often its `{found.of}` is what the majority of "
@@ -182,6 +187,7 @@ def _figure_text(item: Figure) -> str:
 
 
 def _raters(field: FieldAgreement) -> str:
+    """Says who labelled a field."""
     if len(field.raters) == 1:
         return f"one label a case ({field.raters[0]})"
     shown = join_first(field.raters, _SHOWN_RATERS, len(field.raters))
@@ -189,6 +195,7 @@ def _raters(field: FieldAgreement) -> str:
 
 
 def _counts(field: FieldAgreement) -> str:
+    """Says how many cases were labelled, judged and compared."""
     counts = field.counts
     parts = [f"{counts.judged:,} judged", f"{counts.failed:,} failed", f"{counts.error:,} error"]
     if counts.absent:
@@ -231,6 +238,7 @@ def _explain_missing(field: FieldAgreement) -> Iterator[str]:
 
 
 def _footnotes(agreement: Agreement) -> Iterator[str]:
+    """Yields how intervals were computed, and what was not compared."""
     draws = {field.draws for field in agreement.fields if field.draws}
     if draws:
         drawn = "cases"

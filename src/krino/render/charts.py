@@ -83,6 +83,7 @@ def reliability_diagram(block: b.Reliability) -> Markup:
 
 
 def _bars(score: b.Score) -> list[Markup]:
+    """Returns the bars of a histogram, each with a title to hover over."""
     most = max(score.counts, default=0) or 1
     width = _WIDTH / len(score.counts)
     gap = width * _GAP
@@ -101,6 +102,7 @@ def _bars(score: b.Score) -> list[Markup]:
 
 
 def _interval(score: b.Score) -> Markup:
+    """Draws the interval of the mean."""
     if score.interval is None:
         return join()
     low, high = (_place(score, edge) for edge in score.interval)
@@ -120,6 +122,7 @@ def _place(score: b.Score, value: float) -> float:
 
 
 def _axis(score: b.Score) -> Markup:
+    """Labels the axis: every bar, or first, middle and last edge."""
     last = len(score.counts)
     if score.whole:  # a label for each bar, or for the first and the last
         named = range(last) if last <= _MOST_LABELS else (0, last - 1)

@@ -62,6 +62,7 @@ def _describe_run(side: Side) -> str:
 
 
 def _matching(matching: Matching) -> Iterator[str]:
+    """Yields sentences on which cases are in both runs."""
     yield f"{matching.matched:,} cases are in both, {matching.both_ok:,} of them judged in both."
     for name, count, ids in (("A", matching.only_a, matching.only_a_ids), ("B", matching.only_b, matching.only_b_ids)):
         if count:
@@ -77,6 +78,7 @@ def _matching(matching: Matching) -> Iterator[str]:
 
 
 def _scores(comparison: Comparison) -> Iterator[Sequence[Value]]:
+    """Yields the rows of the table of scores."""
     for item in comparison.fields:
         if isinstance(item, NumberChange):
             yield (
@@ -176,6 +178,7 @@ def _p_text(p: float | None) -> str:
 
 
 def _format_direction(item: NumberChange | LabelChange) -> str | Cell:
+    """Formats which way a field changed, and how sure that is."""
     if item.says in ("higher", "lower", "too few to tell") or item.interval is None:
         return Cell(item.says, _TONES.get(item.says), strong=item.says in _TONES)
     half = (item.interval[1] - item.interval[0]) / 2
@@ -201,6 +204,7 @@ def _examples(ids: Sequence[str], count: int) -> str:
 
 
 def _amount(item: Spending, value: float | None) -> str:
+    """Formats an amount: seconds, money or a count."""
     if value is None:
         return "unknown"
     if item.name == "seconds":
@@ -209,6 +213,7 @@ def _amount(item: Spending, value: float | None) -> str:
 
 
 def _format_change(item: Spending) -> str:
+    """Formats the change of an amount, absolute and in per cent."""
     if item.a is None or item.b is None:
         return "–"
     change = item.b - item.a

@@ -62,6 +62,7 @@ def page_file(name: str) -> str:
 
 
 def _draw(block: b.Block, links: Links) -> Markup:
+    """Draws one block as HTML."""
     match block:
         case b.Section():
             return _section(block, links)
@@ -99,6 +100,7 @@ def _draw(block: b.Block, links: Links) -> Markup:
 
 
 def _section(block: b.Section, links: Links) -> Markup:
+    """Draws a section, folded if the block says so."""
     key = block.key or None
     if block.folded:
         return fold(block.title, to_html(block.blocks, links), key=key)
@@ -125,6 +127,7 @@ def _heading(block: b.Heading) -> Markup:
 
 
 def _legend(block: b.Parts) -> Iterator[Markup]:
+    """Yields the legend of a stacked bar."""
     for part in block.parts:
         details = " · ".join(filter(None, (format_share(part.count, block.total), part.meaning)))
         sign = tag("span", SIGNS[part.tone], class_=f"sign ink-{part.tone}", aria_hidden="true")
@@ -138,6 +141,7 @@ def _cards(block: b.KeyFigures) -> Iterator[Markup]:
 
 
 def _score(item: b.Score, chart: Markup) -> Markup:
+    """Draws a score with its chart."""
     nulls = f", {item.nulls:,} null" if item.nulls else ""
     interval = (
         "no interval: there is one value only" if item.interval is None else f"95 %: {format_interval(item.interval)}"
@@ -211,6 +215,7 @@ def _table(block: b.DataTable, links: Links) -> Markup:
 
 
 def _grid(block: b.DataTable, links: Links, kind: str | None = None) -> Markup:
+    """Draws a table."""
     figures = set(block.figures)
     heads = [
         tag("th", field_words(name), scope="col", class_="figure" if place in figures else None)
@@ -225,6 +230,7 @@ def _grid(block: b.DataTable, links: Links, kind: str | None = None) -> Markup:
 
 
 def _cells(row: Sequence[b.Value], figures: set[int], links: Links) -> Iterator[Markup]:
+    """Yields the cells of a row; the first text is the row's heading."""
     for place, value in enumerate(row):
         kind = "figure" if place in figures else "text"
         if place == 0 and kind == "text":
@@ -234,6 +240,7 @@ def _cells(row: Sequence[b.Value], figures: set[int], links: Links) -> Iterator[
 
 
 def _cell(value: b.Value, links: Links) -> Markup:
+    """Draws the content of a cell: code, link, tone, and what is written below."""
     text = cell_text(value)
     if not isinstance(value, b.Cell):
         return join(text)
@@ -278,6 +285,7 @@ def _anchor(key: str | None) -> str | None:
 
 
 def _fields(fields: Sequence[b.Field]) -> Iterator[Markup]:
+    """Yields names and values as a definition list."""
     for name, found in groupby(fields, key=lambda field: field.name):
         yield tag("dt", field_words(name))
         for field in found:
@@ -308,6 +316,7 @@ def _explained_by(field: b.Field, fields: Sequence[b.Field]) -> str | None:
 
 
 def _verdict_panel(field: b.Field, explanations: Sequence[b.Field]) -> Markup:
+    """Draws one field of a verdict with its explanations and evidence."""
     if field.name == _FINDING:
         return tag("div", tag("strong", field.value, class_="text"), tag("p", field.by, class_="soft"), class_=_FOUND)
     long = len(field.value) > _LONG_VALUE or len(field.value.split()) > _MOST_WORDS

@@ -62,6 +62,7 @@ class LiveJudge:
             return None
 
     def _studied(self, record: Record) -> StudiedCase:
+        """Reads and studies a case, and keeps the last one since views and prompts are asked for in turn."""
         if self._studied_last is None or self._studied_last[0] is not record:
             case = self.judge.read(record)
             self._studied_last = record, StudiedCase(case, self.judge.study(case))
@@ -85,6 +86,7 @@ class RunOverview:
                 self._give_up(fault)
 
     def add(self, judgement: Record) -> None:
+        """Adds a judgement to the judge's own overview; a fault ends the overview, not the report."""
         if self._overview is not None:
             try:
                 with CodeLimit():
@@ -93,6 +95,7 @@ class RunOverview:
                 self._give_up(fault)
 
     def blocks(self) -> list[Block]:
+        """Returns the blocks of the overview, or the problem with it."""
         if self._overview is None:
             return self._problems
         found: list[Block] = []

@@ -22,6 +22,7 @@ _LONGEST_VERBATIM = 4_000
 
 
 def to_markdown(blocks: Iterable[b.Block]) -> str:
+    """Writes blocks as Markdown."""
     lines: list[str] = []
     for block in expand_for_text(blocks):
         drawn = list(_draw(block))
@@ -35,6 +36,7 @@ def escape(text: str, most: int = _LONGEST_CELL) -> str:
 
 
 def _draw(block: b.Block) -> Iterator[str]:
+    """Yields the lines of one block."""
     match block:
         case b.Heading():
             mark = f": {escape(block.mark)}" if block.mark else ""
@@ -71,6 +73,7 @@ def _titled(title: str, *lines: str) -> Iterator[str]:
 
 
 def _paragraph(block: b.Paragraph) -> str:
+    """Writes a paragraph, with a sign for its tone."""
     text = escape(block.text, _LONGEST)
     if block.small:
         return f"<sub>{text}</sub>"
@@ -79,6 +82,7 @@ def _paragraph(block: b.Paragraph) -> str:
 
 
 def _marked(block: b.MarkedText) -> Iterator[str]:
+    """Yields the segments of a text with their marks."""
     for segment in block.segments:
         text = escape(segment.text, _LONGEST)
         lead, tail = segment.text[:1].isspace(), segment.text[-1:].isspace()  # blanks that `escape` removes
@@ -87,6 +91,7 @@ def _marked(block: b.MarkedText) -> Iterator[str]:
 
 
 def _fields(block: b.Fields) -> Iterator[str]:
+    """Yields fields as a list, notes below each."""
     for field in block.fields:
         by = f", {escape(field.by)}" if field.by else ""
         yield f"- {escape(field.name)}: **{escape(field.value, _LONGEST)}**{by}"
@@ -94,6 +99,7 @@ def _fields(block: b.Fields) -> Iterator[str]:
 
 
 def _data_table(block: b.DataTable) -> Iterator[str]:
+    """Yields a table with at most as many rows as the block allows."""
     if not block.rows:
         return
     rows = (tuple(map(_cell, row)) for row in block.rows[: block.most or None])
@@ -103,6 +109,7 @@ def _data_table(block: b.DataTable) -> Iterator[str]:
 
 
 def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    """Yields the lines of a Markdown table."""
     yield f"| {' | '.join(heads)} |"
     yield f"| {' | '.join('---' for _ in heads)} |"
     for row in rows:
@@ -110,6 +117,7 @@ def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[
 
 
 def _cell(value: b.Value) -> str:
+    """Writes the content of a cell."""
     text = cell_text(value)
     if not isinstance(value, b.Cell):
         return escape(text)

@@ -116,6 +116,7 @@ def _write_page(
 
 
 def _parts(template: str, places: Mapping[str, Callable[[], Iterable[bytes]]]) -> Iterator[bytes]:
+    """Yields the text of the template, with content in place of its markers."""
     for place, text in enumerate(_PLACE.split(template)):
         if place % 2:
             yield from places[text]()
@@ -144,6 +145,7 @@ def _digest(text: str) -> str:
 
 
 def _header(manifest: Manifest) -> Markup:
+    """Draws the header of the report."""
     facts = [
         ("Labeller", run_labeller_name(manifest)),
         ("Started", format_start(manifest)),

@@ -81,6 +81,7 @@ def _add_blank_lines(blocks: Iterable[b.Block], width: int) -> Iterator[Renderab
 
 
 def _follows_closely(block: b.Block, before: b.Block) -> bool:
+    """Does a block belong to the one before it, so that no blank line comes between?"""
     if isinstance(block, b.Paragraph) and block.small:
         return True
     if isinstance(before, b.Heading) and before.level > 1:
@@ -89,6 +90,7 @@ def _follows_closely(block: b.Block, before: b.Block) -> bool:
 
 
 def _draw(block: b.Block, width: int) -> Iterator[RenderableType]:
+    """Yields what is drawn for one block."""
     match block:
         case b.Heading():
             yield _heading(block, width)
@@ -131,6 +133,7 @@ def _heading(block: b.Heading, width: int) -> Text:
 
 
 def _parts(block: b.Parts) -> Text:
+    """Returns the parts of a whole in one line."""
     line = Text.assemble((f"{block.total:,}", "bold"), f" {clean_line(block.what)}: ")
     shown = [
         Text(
@@ -143,6 +146,7 @@ def _parts(block: b.Parts) -> Text:
 
 
 def _name_value_table(rows: Iterable[tuple[str, str]]) -> Table:
+    """Returns a table of names and values."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
@@ -177,6 +181,7 @@ def _marked_text(block: b.MarkedText) -> Text:
 
 
 def _field(field: b.Field) -> Iterator[RenderableType]:
+    """Yields the lines of one field."""
     for said in field.first:
         yield Padding(Text(f"! {clean_line(said)}", style="yellow"), (0, 0, 0, 2))
     style = _STYLES[field.tone] or ("bold" if field.strong else "")
@@ -192,6 +197,7 @@ def _indent(text: Text) -> Padding:
 
 
 def _text(text: str, style: str = "") -> Text:
+    """Returns a cleaned text, cut to the longest that is shown."""
     shown = clean(text[: 2 * _LONGEST_TEXT])
     if len(text) > _LONGEST_TEXT:
         shown = f"{shown[:_LONGEST_TEXT]}… ({len(text):,} characters)"
@@ -254,6 +260,7 @@ def _plain_table(heads: Sequence[Text], figures: Sequence[bool]) -> Table:
 
 
 def _cell(value: b.Value, tone: b.Tone | None) -> Text:
+    """Returns the text of a cell in its style."""
     if not isinstance(value, b.Cell):
         return Text(_line(cell_text(value)), style=_STYLES[tone])
     style = _STYLES[value.tone or tone] or ("bold" if value.strong else "")

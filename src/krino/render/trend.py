@@ -34,6 +34,7 @@ def _value(point: TrendPoint) -> tuple[float, ...]:
 
 
 def _row(number: int, point: TrendPoint, found: Trend, low: float, high: float) -> tuple[str | Cell, ...]:
+    """Returns one run of a series as a table row."""
     run = Cell(point.run, "warn" if point.differs else None, strong=point.differs)
     if point.value is None or point.interval is None:
         return (f"{number}", run, point.started, f"{point.cases:,}", "", "", "", "too few values")

@@ -10,6 +10,7 @@ from krino.results.true_rate import ALONE, Estimate, TrueRate, TrueRates
 
 
 def true_rates_blocks(found: TrueRates) -> Iterator[Block]:
+    """Yields the true value of a run, of its slices, and the difference from another run."""
     yield Heading(f"True value of {found.overall.target}", note=f"{found.run} · {found.judge}")
     yield from _blocks(found.overall)
     if found.slices:
@@ -26,6 +27,7 @@ def true_rates_blocks(found: TrueRates) -> Iterator[Block]:
 
 
 def _blocks(found: TrueRate) -> Iterator[Block]:
+    """Yields the sentence, every estimate and the advice for one field."""
     yield Paragraph(found.sentence, strong=True)
     rows = [
         (Cell(one.method, strong=one.method == found.trusted), *_cells(one, found), one.words)
@@ -44,6 +46,7 @@ def _cells(one: Estimate, found: TrueRate) -> tuple[str, str]:
 
 
 def _next_labels(found: TrueRate) -> str:
+    """Says how many more labels would help, and where to take them."""
     if found.trusted == ALONE:
         return "Label some cases of every answer of the judge: then its verdicts can be used too."
     if found.more_labels is None:

@@ -115,6 +115,7 @@ class AutoSlicer:
     """Every case in one slice."""
 
     def add(self, part: Part) -> None:
+        """Adds a part of the run to the slices of every column of metadata."""
         metadata, rolled = [record.get("metadata") or {} for record in part.records], _roll_up_codes(part)
         for name in dict.fromkeys(chain.from_iterable(metadata)):
             if name not in self._columns and len(self._columns) < _MOST_COLUMNS:
@@ -176,6 +177,7 @@ class _SliceCounter:
         return int(self._statuses[self.values[value]].sum())
 
     def _slice(self, value: str, bounds: Mapping[str, Bounds]) -> Slice:
+        """Returns the summary of one slice."""
         group = self.values[value]
         rolled = _add_rows(self._roll_ups, len(self.values))[group].tolist()
         return Slice(
@@ -188,6 +190,7 @@ class _SliceCounter:
         )
 
     def _summarise(self, name: str, group: int, bounds: Bounds) -> SliceNumber:
+        """Returns the mean of a number field in one slice."""
         values, nulls = self._numbers[name][group], self._nulls.get(name, ())
         mean = values.mean if values.n else None
         null = int(nulls[group]) if group < len(nulls) else 0

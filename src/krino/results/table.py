@@ -82,6 +82,7 @@ class FieldEncoder:
     """Codes of earlier values: most values are one of a few."""
 
     def read(self, values: Sequence[Any]) -> tuple[Floats, NDArray[np.int64]]:
+        """Encodes values as numbers and as codes of labels; each value has one of them."""
         kinds = set(map(type, values))
         if kinds <= {float, type(None)}:  # by far the most common: scores
             numbers = np.array(values, np.float64)
@@ -104,12 +105,14 @@ class FieldEncoder:
             self._known = {None: NULL}
 
     def _code(self, value: Any) -> int:
+        """Returns the code of a value, known ones without further work."""
         try:
             return self._known[value]
         except (KeyError, TypeError):  # new, or a list
             return self._new_code(value)
 
     def _new_code(self, value: Any) -> int:
+        """Returns the code of a value that was not seen before."""
         if isinstance(value, float | int) and not isinstance(value, bool):
             return NULL  # nan and infinity count as null
         labels = as_codes(value)
@@ -335,6 +338,7 @@ class _TableBuilder:
             yield entry
 
     def add_line(self, judgement: Record) -> None:
+        """Adds a judgement's spending, metadata and slices, and its fields once enough lines wait."""
         if self.with_spending:
             spent = (*_SPENT(usage := judgement["usage"]), usage.get("unpriced", 0))  # older lines lack it
             self.spending.extend(spent if None not in spent else [nan if part is None else part for part in spent])
@@ -348,6 +352,7 @@ class _TableBuilder:
             self._add_waiting()
 
     def _add_waiting(self) -> None:
+        """Encodes the fields of the waiting judgements."""
         before, part = len(self.statuses), self.reader.part(self.waiting)
         self.statuses += part.statuses.tobytes()
         for name, values in part.fields.items():
@@ -373,6 +378,7 @@ class _TableBuilder:
         )
 
     def _spending(self, rows: NDArray[np.int64], again: Mask) -> NDArray[np.float32]:
+        """Returns the spending of the chosen lines; a case that repeats an earlier one cost nothing."""
         lines = np.frombuffer(self.spending, np.float32).reshape(-1, len(SPENDING))
         if not self.with_spending:
             return lines

@@ -88,6 +88,7 @@ def trend(folders: Sequence[Path], of: str) -> Trend:
 
 
 def _values(run: Table, target: Target) -> Floats:
+    """Returns the values of a target in the cases that have one."""
     column = run.fields.get(target.field or "")
     if column is None:
         if not run.ok.any():
@@ -107,6 +108,7 @@ def _values(run: Table, target: Target) -> Floats:
 def _point(
     run: Table, folder: Path, found: Moments, first: tuple[Moments, Bounds], *, look: int, is_first: bool
 ) -> TrendPoint:
+    """Returns one run's point in the series, compared with the first run."""
     before, bounds = first
     change = None if is_first else difference_at_look(before, found, look, bounds)
     return TrendPoint(
@@ -123,6 +125,7 @@ def _point(
 
 
 def _sentence(points: Sequence[TrendPoint], different: TrendPoint | None, target: Target) -> str:
+    """Says which run is the first that differs."""
     if different is None or different.change is None:
         return f"No run differs from the first one in {target} by more than chance explains ({len(points):,} runs)."
     place = points.index(different) + 1

@@ -88,6 +88,7 @@ class _Column:
     names: dict[str, None] = field(default_factory=dict)
 
     def add(self, judgement: Mapping[str, Any]) -> None:
+        """Adds a judgement's value of the field, and notes whether the case is labelled."""
         case = self.labels.ids.get(clean_name(judgement["id"]))
         if judgement["status"] != "ok":
             self.unjudged += 1
@@ -168,6 +169,7 @@ def _only(column: LabelColumn, kept: set[tuple[int, int]]) -> LabelColumn:
 
 
 def _sample(column: _Column, target: Target, schema: Schema | None, notes: list[str]) -> _Sample:
+    """Brings verdicts and labels of a field together, and refuses what cannot be compared."""
     name = column.name
     if name not in column.names:
         there = join_quoted(column.names)
@@ -237,6 +239,7 @@ def _means_by_case(given: LabelColumn, values: Floats) -> dict[int, float]:
 
 
 def _weights(column: _Column, cases: list[int]) -> Floats:
+    """Returns the sampling weight of each labelled case."""
     if column.weight is None:
         return np.ones(len(cases))
     given = column.labels.columns.get(column.weight)
@@ -255,6 +258,7 @@ def _weights(column: _Column, cases: list[int]) -> Floats:
 
 
 def _note_left_out(column: _Column, labelled: int, used: int, no_value: int, notes: list[str]) -> None:
+    """Adds notes on cases and labels that the estimate leaves out."""
     if column.unjudged:
         notes.append(
             f"{format_count(column.unjudged)} without a verdict are left out: the estimate is about the others"
@@ -269,6 +273,7 @@ def _note_left_out(column: _Column, labelled: int, used: int, no_value: int, not
 
 
 def _estimate(sample: _Sample, target: Target, notes: list[str]) -> TrueRate:
+    """Computes every estimate of the true value, and chooses which one to trust."""
     defined = ~np.isnan(sample.judged)
     cases, is_rate = int(defined.sum()), not target.is_mean
     found = TrueRate(
@@ -310,6 +315,7 @@ def _estimate(sample: _Sample, target: Target, notes: list[str]) -> TrueRate:
 
 
 def _add(found: TrueRate, method: str, estimated: Estimated, words: str) -> None:
+    """Adds an estimate, a rate being kept between 0 and 1."""
     value, (low, high) = estimated
     if found.is_rate:
         value, low, high = (min(max(end, 0.0), 1.0) for end in (value, low, high))
@@ -362,6 +368,7 @@ def _more_for_mean(sample: _Sample, others: Floats) -> int | None:
 
 
 def _sentence(found: TrueRate) -> str:
+    """Says what the true value is and whether the verdicts agree with it."""
     best = found.best
     low, high = best.interval
     what = "share" if found.is_rate else "mean"
@@ -453,6 +460,7 @@ def _add_slices(found: TrueRates, run: StoredRun, labels: Labels, by: str, weigh
 
 
 def _describe_difference(before: TrueRate, after: TrueRate, other: StoredRun) -> str:
+    """Says how the true value differs from that of another run."""
     change, (low, high) = compare_true_rates(before, after)
     sign = "higher" if change > 0 else "lower"
     sure = "more than chance explains" if low > 0 or high < 0 else "which chance may explain"

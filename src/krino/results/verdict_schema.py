@@ -112,6 +112,7 @@ def declared_scales(schema: Schema | None) -> Scales:
 
 
 def lower_is_better(schema: Schema | None) -> frozenset[str]:
+    """Returns the fields that declare that a lower value is better."""
     parts = (schema or {}).get("properties", {})
     return frozenset(
         name for name, part in parts.items() if isinstance(part, Mapping) and part.get("better") == "lower"
@@ -128,6 +129,7 @@ def scale_position(scales: Scales, field: str, value: Any) -> float | None:
 
 
 def grade_value(scales: Scales, field: str, value: Any) -> Grade | None:
+    """Grades a value by its place on the declared scale."""
     place = scale_position(scales, field, value)
     if place is None:
         return None

@@ -85,6 +85,7 @@ class MomentsByGroup:
         return Moments(int(self.n[group]), *parts)
 
     def _grow(self, count: int) -> None:
+        """Makes room for `count` groups."""
         new = count - len(self.n)
         if new > 0:
             zeros = np.zeros(new)

@@ -107,6 +107,7 @@ def _load_labels(labels: str | os.PathLike[str] | Labels | Iterable[Mapping[str,
 
 
 def _require_overlap(labels: Labels, verdicts: Verdicts) -> None:
+    """Refuses a comparison without judgements, or without one case that has labels."""
     if not verdicts.cases:
         raise UsageProblem("the run has no judgements yet: there is nothing to compare")
     if verdicts.cases == verdicts.unlabelled:
@@ -186,6 +187,7 @@ def _find_clusters(column: str, labels: Labels, verdicts: Verdicts) -> tuple[lis
 
 
 def _clusters_in_labels(column: str, labels: Labels) -> dict[int, str]:
+    """Reads the cluster of each case from a column of the labels; two values for one case are refused."""
     found: dict[int, str] = {}
     given = labels.columns[column]
     for case, _, number in given.table().tolist():

@@ -52,6 +52,7 @@ def _guess_field(name: str, classes: Mapping[str, FieldData]) -> str | None:
 
 
 def _calibrate(name: str, verdicts: Verdicts, data: FieldData, sampling: Sampling) -> CalibrationResult | Skipped:
+    """Compares a confidence with how often the judge agrees with the majority, or says why that is impossible."""
     column = verdicts.fields[name]
     numbers = np.array(column.values, np.intp)
     known = np.array([*map(_to_float, column.pool.values), math.nan])
@@ -92,6 +93,7 @@ def _to_float(value: object) -> float:
 
 
 def _bins(found: Reliability) -> tuple[Bin, ...]:
+    """Returns the bins of a reliability diagram."""
     return tuple(
         Bin(
             low=round(float(found.edges[at]), 12),

@@ -131,6 +131,7 @@ def _rank_within_case(cases: Codes) -> Codes:
 
 
 def compare_field(data: FieldData, labels: Labels, sampling: Sampling, worst: int) -> FieldAgreement:
+    """Compares judge and people on one field, with bootstrap intervals for every figure."""
     compared = np.flatnonzero(data.compared)
     if not len(compared):
         note = "no labelled case has a value of the judge in this field: nothing can be compared"
@@ -170,6 +171,7 @@ def _round_for_draws(data: FieldData, compared: Codes) -> tuple[Patterns, Coding
 
 
 def _counts(data: FieldData, patterns: Patterns | None) -> FieldCounts:
+    """Counts the cases of a field by what could be compared."""
     ok, without = data.status == CODES["ok"], data.judge == MISSING
     ties = 0
     if patterns is not None and data.coding.kind != "number":
@@ -193,6 +195,7 @@ def count_outcomes(status: NDArray[np.uint8], labelled: Mask) -> dict[str, int]:
 def _classes(
     patterns: Patterns, coding: Coding, figures: dict[str, Figure] | None, units: int
 ) -> tuple[ClassAgreement, ...]:
+    """Returns precision, recall and F1 of every class."""
     if figures is None:
         return ()
     found = class_scores(patterns.majority, patterns.judge, len(coding.values), patterns.counts)
@@ -218,6 +221,7 @@ def _class_figure(name: str, found: Figure, n: int, units: int) -> Figure:
 
 
 def _confusion(patterns: Patterns, coding: Coding) -> Confusion | None:
+    """Returns how often the judge said each class where people said each; None for numbers and very many classes."""
     if coding.kind == "number" or len(coding.values) > MOST_CLASSES:
         return None
     table = confusion_counts(patterns.majority, patterns.judge, len(coding.values), patterns.counts)
@@ -244,6 +248,7 @@ def _worst(data: FieldData, patterns: Patterns, compared: Codes, labels: Labels,
 def _labels_of_cases(
     wanted: set[int], column: LabelColumn, coding: Coding, raters: list[str]
 ) -> dict[int, dict[str, str]]:
+    """Returns for each wanted case what each rater said."""
     found: dict[int, dict[str, str]] = {case: {} for case in wanted}
     table = column.table()
     for case, rater, number in table[np.isin(table[:, 0], list(wanted))].tolist():
@@ -254,6 +259,7 @@ def _labels_of_cases(
 
 
 def _notes(data: FieldData, patterns: Patterns) -> tuple[str, ...]:
+    """Returns notes on what limits the figures: few cases, rounding, too many raters or classes."""
     notes = list(data.coding.notes)
     n = int(patterns.counts.sum())
     if n < FEW:

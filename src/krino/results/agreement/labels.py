@@ -78,6 +78,7 @@ class LabelColumn:
     """Case, rater and value number of every label, flattened."""
 
     def add(self, case: int, rater: int, value: Any, place: str) -> None:
+        """Adds the label of one rater for one case."""
         number = self.pool.number(value)
         if number == len(self.places):
             self.places.append(place)
@@ -130,6 +131,7 @@ class Labels:
             column.add(case, row_rater if own_rater is None else own_rater, value, place)
 
     def _rater_of(self, row: Mapping[str, Any], place: str) -> int:
+        """Returns the number of the rater whom a row names, or of `people` if rows name none."""
         if RATER not in row:
             return self._rater(PEOPLE)
         name = "" if row[RATER] is None else _clean_rater_name(row[RATER])
@@ -191,6 +193,7 @@ def _drop_missing(row: Any, place: str) -> Mapping[str, Any]:
 
 
 def _collect(rows: Iterable[tuple[Mapping[str, Any], str]], name: str) -> Labels:
+    """Adds all rows to a new set of labels, and refuses an empty one."""
     labels = Labels()
     for row, place in rows:
         labels.add(row, place)
@@ -206,6 +209,7 @@ def _read_rows(
     *,
     is_table: bool,
 ) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """Yields the rows of a file of labels with their places, and refuses rows that cannot be read."""
     for item in read_cases([path], format=format, mapping=mapping):
         if item.record is None:
             raise UsageProblem(f"{item.problem}")
@@ -226,6 +230,7 @@ def _clean_table_row(record: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _remove_mark(value: Any) -> Any:
+    """Removes the mark that keeps a spreadsheet from running a cell as a formula."""
     if isinstance(value, str):
         return unmarked(value)
     try:
@@ -280,6 +285,7 @@ def translate_values(labels: Labels, values: Mapping[str, Any], fields: Collecti
 
 
 def _refuse_unused(meant: Mapping[str, Any], used: set[str], field: str) -> None:
+    """Refuses a word in `--values` that no label has."""
     for word in meant:
         if word not in used:
             guess = guessed(word, used)
@@ -289,6 +295,8 @@ def _refuse_unused(meant: Mapping[str, Any], used: set[str], field: str) -> None
 
 
 def _translate_column(column: LabelColumn, meanings: Mapping[str, Any]) -> LabelColumn:
+    """Returns the column with its words replaced by their meanings."""
+
     def translate(value: Any) -> Any:
         return value if value is None else meanings.get(_normalise_word(value), value)
 

@@ -49,6 +49,7 @@ def compare(first: Path, second: Path, *, shown: int = SHOWN, cluster: str | Non
 
 
 def _describe_run(run: Table) -> Side:
+    """Returns what a comparison shows about one of its runs."""
     manifest = run.manifest
     return Side(
         run=str(run.folder),
@@ -61,6 +62,7 @@ def _describe_run(run: Table) -> Side:
 
 
 def _find_clusters(a: Table, cluster: str | None, in_a: Places) -> list[int] | None:
+    """Returns the cluster of each matched case, or None if no clusters were asked for."""
     if cluster is None:
         return None
     if cluster not in a.metadata:
@@ -97,6 +99,7 @@ def _format_setting(value: object) -> str:
 
 
 def _warnings(a: Table, b: Table) -> Iterator[str]:
+    """Yields warnings about what the comparison leaves out."""
     for name, run in (("A", a), ("B", b)):
         counts, state = run.counts(), run.manifest.state
         if state != "finished":
@@ -109,6 +112,8 @@ def _warnings(a: Table, b: Table) -> Iterator[str]:
 
 
 def _matching(a: Table, b: Table, pairs: Pairs, both_ok: int, shown: int) -> Matching:
+    """Returns how many cases matched, and examples of those that did not."""
+
     def ids(run: Table, places: Places) -> tuple[str, ...]:
         return tuple(run.ids.at(places[:shown]))
 
@@ -126,6 +131,7 @@ def _matching(a: Table, b: Table, pairs: Pairs, both_ok: int, shown: int) -> Mat
 
 
 def _status_flips(a: Table, b: Table, pairs: Pairs, shown: int) -> Iterator[Flip]:
+    """Yields each change of status with its number of cases and examples."""
     before, after = a.statuses[pairs.a], b.statuses[pairs.b]
     for old in NAMES:
         for new in NAMES:
@@ -136,6 +142,7 @@ def _status_flips(a: Table, b: Table, pairs: Pairs, shown: int) -> Iterator[Flip
 
 
 def _spending(a: Table, b: Table, pairs: Pairs) -> Iterator[Spending]:
+    """Yields what both runs spent on the matched cases."""
     for place, name in enumerate(SPENDING):
         here, there = (
             _total(run.spending[places, place], whole=name not in ("cost", "seconds"))

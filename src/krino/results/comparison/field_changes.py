@@ -76,6 +76,7 @@ class FieldComparison:
     # --- numbers -------------------------------------------------------------------------------
 
     def _compare_numbers(self, names: Sequence[str]) -> Iterator[NumberChange]:
+        """Compares the means of number fields, with bootstrap intervals of the differences."""
         if not names:
             return
         before = np.column_stack([self.a.fields[name].numbers[self.in_a] for name in names])
@@ -86,6 +87,7 @@ class FieldComparison:
     def _number_change(
         self, name: str, before: NDArray[np.float64], after: NDArray[np.float64], interval: Interval | None
     ) -> NumberChange:
+        """Returns how a number field changed, with the cases that changed most."""
         change = after - before
         known = np.flatnonzero(~np.isnan(change))
         moved = known[change[known] != 0.0]
@@ -123,6 +125,7 @@ class FieldComparison:
     # --- labels --------------------------------------------------------------------------------
 
     def _compare_codes(self, a: Column, b: Column) -> CodeChange:
+        """Returns how a field of labels changed."""
         joint = {labels: place for place, labels in enumerate(dict.fromkeys(a.values + b.values))}
         before, after = (
             _renumber(column.codes[places], [joint[labels] for labels in column.values])
@@ -146,6 +149,7 @@ class FieldComparison:
             yield Flip(before=words[old], after=words[new], count=int(counts[place]), ids=self.ids(which))
 
     def _label_changes(self, a: Column, b: Column) -> Iterator[LabelChange]:
+        """Compares the share of each label, with corrected p values."""
         labels, n = self._tested_labels(a, b), len(self.in_a)
         before = np.array([a.having(label)[self.in_a] for label in labels]).reshape(len(labels), n)
         after = np.array([b.having(label)[self.in_b] for label in labels]).reshape(len(labels), n)

@@ -92,6 +92,7 @@ def _find_rest(places: Places, size: int) -> Places:
 
 
 def _explain_no_match(a: Table, b: Table, repeated: int) -> str:
+    """Says why no case of one run is found in the other."""
     for run in (a, b):
         if not len(run):
             return f"{run.folder} has no judgements: there is nothing to compare"

@@ -36,6 +36,7 @@ def decide_rule(rule: Rule, found: Measure, *, point: bool, nulls_allowed: bool)
 
 
 def _describe_measure(rule: Rule, found: Measure, value: float) -> str:
+    """Says what a rule measured."""
     target, limit = rule.target, rule.limit
     of = format_count(found.n)
     if target.field is None:
@@ -59,6 +60,7 @@ def _describe_named(target: Target) -> str:
 
 
 def _describe_interval(rule: Rule, found: Measure) -> str:
+    """Formats the interval of a measured value, or nothing if there is none."""
     if found.interval is None:
         return ""
     low, high = (_format_value(edge, rule.limit, signed=rule.compares_runs) for edge in found.interval)

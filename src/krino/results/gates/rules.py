@@ -128,6 +128,7 @@ class Rule:
 
 
 def parse_flags(kind: Kind, pairs: Iterable[str]) -> list[Rule]:
+    """Parses the rules of one flag, such as `--min faithfulness=0.8`."""
     flag = f"--{kind.replace('_', '-')}"
     rules = []
     for pair in pairs:
@@ -172,6 +173,7 @@ def merge_rules(*lists: Sequence[Rule]) -> list[Rule]:
 
 
 def _rule(kind: Kind, target_text: str, limit_text: str, where: str) -> Rule:
+    """Makes a rule from its parts, and refuses combinations that mean nothing."""
     target, limit = parse_target(target_text), _limit(limit_text, where)
     if target.field is None:
         if kind != "max":
@@ -195,6 +197,7 @@ def _rule(kind: Kind, target_text: str, limit_text: str, where: str) -> Rule:
 
 
 def _refuse_per_case(kind: Kind, target: Target, limit: Limit, where: str) -> None:
+    """Refuses limits that do not suit a rule about single cases."""
     if target.to is not None and kind != "max":
         raise UsageProblem(f"{where}: changes from one label to another can only be limited from above, with max")
     if kind in COMPARING:
@@ -216,6 +219,7 @@ def parse_target(text: str) -> Target:
 
 
 def _labelled(text: str) -> Target:
+    """Parses `pass`, `FIELD` or `FIELD:LABEL`."""
     if text in ROLL_UPS:
         return Target(ROLL_UP, text)
     field, colon, label = text.partition(":")
@@ -223,6 +227,7 @@ def _labelled(text: str) -> Target:
 
 
 def _number(text: str) -> float | None:
+    """Parses a finite number; returns None for anything else."""
     try:
         number = float(text)
     except ValueError:
@@ -231,6 +236,7 @@ def _number(text: str) -> float | None:
 
 
 def _limit(text: str, where: str) -> Limit:
+    """Parses a limit: a number or a share."""
     is_share = text.endswith("%")
     amount = _number(text.removesuffix("%"))
     if amount is None:

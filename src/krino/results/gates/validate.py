@@ -61,6 +61,7 @@ class Validator:
             yield f"no case has the label `{clean_line(label, 60)}`, and the judge does not say whether there is one"
 
     def _refuse_field(self, rule: Rule, field: str) -> None:
+        """Refuses a rule whose field does not exist, or has another kind than the rule needs."""
         column, label = self.run.fields.get(field), rule.target.label
         if column is None:
             there = ", ".join(clean_line(name, 60) for name in self.run.field_names)
@@ -138,6 +139,7 @@ def refuse_for_judge(judge: AnyJudge, rules: Iterable[Rule]) -> None:
 
 
 def _refuse_roll_up(rule: Rule, judge: str, *, rolls_up: bool, fields: Iterable[str]) -> None:
+    """Refuses a roll-up rule if the judge has no roll-up or not this label."""
     if not rolls_up:
         message = f"judge `{judge}` has no roll-up (pass, review or fail); name a field"
         raise UsageProblem(f"{rule}: {message}: {', '.join(fields)}")
@@ -150,6 +152,7 @@ def _refuse_roll_up(rule: Rule, judge: str, *, rolls_up: bool, fields: Iterable[
 
 
 def _refuse(rule: Rule, field: str, judge: str, schema: Schema) -> None:
+    """Refuses a rule that the declared schema of the verdict makes meaningless."""
     fields, label = schema.get("properties", {}), rule.target.label
     if field not in fields:
         if schema.get("additionalProperties"):
