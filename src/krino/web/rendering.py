@@ -45,6 +45,7 @@ def _clean_text(value: Any) -> Any:
 
 @cache
 def template_environment() -> Environment:
+    """Returns the environment of all page templates."""
     made = Environment(
         loader=PackageLoader("krino.web", "templates"),
         autoescape=True,  # in every template, whatever its name ends with

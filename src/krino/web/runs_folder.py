@@ -185,6 +185,7 @@ class RunsFolder:
                 yield path
 
     def _read_run(self, path: Path) -> ListedRun:
+        """Reads the manifest of a run, if its files have changed since it was read last."""
         stamp = _stamp_run(path)
         known = self._manifests.get(path.name)
         if known is not None and known[0] == stamp:
@@ -222,6 +223,7 @@ class RunsFolder:
         found: Future[Comparison] = Future()
 
         def work() -> None:
+            """Compares the runs and sets the result."""
             try:
                 with self._comparing:
                     found.set_result(compare(first, second, shown=_SHOWN_FLIPS))
@@ -257,6 +259,7 @@ class RunsFolder:
             return self._jobs[name]
 
     def _update_index(self, name: str, run: StoredRun, index: RunIndex, stamp: Any) -> None:
+        """Brings the index of a run up to date, and notes what went wrong."""
         try:
             state = index.extend(run, self._raise_if_closing)
             self._done[name] = stamp
@@ -270,6 +273,7 @@ class RunsFolder:
             index.note_problem(f"the run could not be indexed ({type(fault).__name__}: {fault})")
 
     def _summary_is_due(self, name: str, run: StoredRun, index: RunIndex) -> bool:
+        """Is a new summary due? While a run is going on, summaries may take only a part of the time."""
         state = index.state()
         if state.problem or index.source_of(SUMMARY) == _source_key(run, state):
             return False
@@ -277,6 +281,7 @@ class RunsFolder:
         return run.manifest.state != "running" or time.monotonic() - at > _PAUSE * took
 
     def _summarise(self, name: str, run: StoredRun, index: RunIndex, state: State) -> None:
+        """Summarises a run and keeps the result in its index."""
         began = time.monotonic()
         own = RunOverview(our_judge(run.manifest.plan.judge["name"]))
         try:

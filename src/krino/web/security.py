@@ -65,7 +65,10 @@ class SecurityHeaders:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes a request on, and adds the security headers to its response."""
+
         async def with_headers(message: Message) -> None:
+            """Adds the headers, and sends the message on."""
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
@@ -83,6 +86,7 @@ class ProblemResponses:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Turns exceptions into error responses, as long as no response has started."""
         begun = False
 
         async def send_and_note(message: Message) -> None:
@@ -99,6 +103,7 @@ class ProblemResponses:
 
 
 def _to_problem(scope: Scope, fault: Exception) -> Problem:
+    """Returns the problem for a fault; what is not known goes to the log only."""
     if isinstance(fault, Problem):
         return fault
     where = f"{scope['method']} {scope['path']}"
@@ -123,6 +128,7 @@ class HostCheck:
         self._any_address = not is_loopback(settings.host)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuses requests for another host name, which is how DNS rebinding reaches a local server."""
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1003})  # there are no websocket routes
             return
@@ -157,6 +163,7 @@ class AccessCheck:
         self._session, self._visit = cookie_names(port)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Checks the access token or session, and that forms come from our own pages."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -237,6 +244,7 @@ def _is_open(path: str) -> bool:
 
 
 def _unauthorized(error: str) -> Problem:
+    """Returns the problem for a missing or wrong token."""
     return Problem(
         401,
         error,
@@ -247,6 +255,7 @@ def _unauthorized(error: str) -> Problem:
 
 
 def _refuse_entry(scope: Scope, headers: Headers) -> ASGIApp:
+    """Leads a browser to the login page, and refuses all others."""
     if scope["method"] == "GET" and wants_html(scope["path"], headers.get("accept", "")):
         query = f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else ""
         return RedirectResponse(f"/login?next={quote(quote(scope['path']) + query)}", 303)
@@ -286,6 +295,7 @@ async def _read_body(receive: Receive) -> tuple[bytes, Receive]:
     given = False
 
     async def again() -> Message:
+        """Gives the body that was read already, and then whatever comes next."""
         nonlocal given
         if given:
             return await receive()
@@ -296,6 +306,7 @@ async def _read_body(receive: Receive) -> tuple[bytes, Receive]:
 
 
 def _read_form_field(body: bytes, headers: Headers, name: str) -> str:
+    """Returns a field of a URL-encoded form, or an empty text."""
     if _content_type(headers) != "application/x-www-form-urlencoded":
         return ""
     try:
@@ -308,6 +319,7 @@ def _add_cookie(cookie: str, send: Send) -> Send:
     """Set the cookie on HTML pages only: they hold the forms that are checked against it."""
 
     async def with_cookie(message: Message) -> None:
+        """Adds the cookie to pages, and sends the message on."""
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             if headers.get("content-type", "").startswith("text/html"):

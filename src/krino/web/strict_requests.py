@@ -50,6 +50,7 @@ class StrictRequest(Request):
     """Parses JSON bodies as strictly as case files: no NaN, no lone surrogates, no duplicate keys."""
 
     async def json(self) -> Any:
+        """Parses the body as strictly as case files are parsed."""
         body = await self.body()
         try:
             value = orjson.loads(body)
@@ -69,6 +70,7 @@ class StrictRoute(APIRoute):
     """Route class for routers that take JSON: `APIRouter(route_class=StrictRoute)`."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Returns a handler that receives a `StrictRequest`."""
         handle = super().get_route_handler()
 
         async def strict(request: Request) -> Response:

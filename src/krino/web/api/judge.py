@@ -69,6 +69,7 @@ def judge_router(judging: JudgingService, max_cases: int) -> APIRouter:
 
 
 def _entry(judge: AnyJudge) -> JudgeEntry:
+    """Describes a judge for the list of judges."""
     return JudgeEntry(
         name=judge.name,
         version=judge.version,
@@ -80,6 +81,7 @@ def _entry(judge: AnyJudge) -> JudgeEntry:
 
 
 def _add_route(router: APIRouter, judging: JudgingService, name: str, max_cases: int) -> None:
+    """Adds the address of one judge, with its own types of cases and options."""
     judge = judging.get_judge(name)
     one, several = _make_body_models(judge, judging.labellers, max_cases)
 

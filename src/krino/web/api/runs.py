@@ -43,6 +43,7 @@ class RunEntry(BaseModel):
 
     @classmethod
     def of(cls, name: str, manifest: Manifest | None, problem: str = "") -> Self:
+        """Describes a run, or says why it cannot be read."""
         if manifest is None:
             return cls(name=name, problem=problem)
         return cls(

@@ -66,6 +66,7 @@ def judge_of(manifest: Manifest) -> AnyJudge | None:
 
 
 def _inputs(run: StoredRun, served: Path) -> list[str] | None:
+    """Returns the input files of a run that may be read, or None."""
     names = run.manifest.plan.inputs
     try:
         if (kept := kept_inputs(run.folder, names)) is not None:
@@ -113,6 +114,7 @@ def why_not_at_hand(run: StoredRun, served: Path) -> str:
 
 
 def _is_readable(run: StoredRun, name: str, served: Path) -> bool:
+    """May an input be read: is it kept in the run folder, or inside the served folder?"""
     try:
         return kept_inputs(run.folder, [name]) is not None or _inside(name, served) is not None
     except (KrinoError, OSError, ValueError):

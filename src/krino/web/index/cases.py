@@ -63,6 +63,7 @@ class Cases:
         return Counts(**known)
 
     def page(self, question: CaseFilter, first: int, most: int) -> Page:
+        """Returns one page of the cases that pass the filter, in its order."""
         with self._index.reading() as db:
             sql = FilterSql(question, self._state)
             where, values = sql.where()
@@ -93,6 +94,7 @@ class Cases:
         return ((row.entry.input_hash, row.entry.id) for row in self._among("entry.id", ids))
 
     def _among(self, column: str, values: Iterable[Any]) -> Iterator[CaseRow]:
+        """Yields the cases whose column has one of the values."""
         wanted = list(dict.fromkeys(values))
         with self._index.reading() as db:
             for start in range(0, len(wanted), _MANY):
@@ -133,6 +135,7 @@ class Cases:
 
 
 def _rows(db: sqlite3.Connection, rest: str, values: list[Any]) -> Iterator[CaseRow]:
+    """Yields cases from a query, with whether an earlier case has the same id."""
     before = "EXISTS (SELECT 1 FROM entry AS other WHERE other.id = entry.id AND other.place < entry.place)"
     columns = f"SELECT entry.place, entry.id, entry.digest, entry.source, line.offset, {before} {JUDGED}"
     for place, name, digest, source, offset, again in db.execute(f"{columns} {rest}", values):

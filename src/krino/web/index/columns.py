@@ -69,6 +69,7 @@ def words_of(judgement: Mapping[str, Any]) -> str:
 
 
 def _texts(judgement: Mapping[str, Any]) -> Iterator[str]:
+    """Yields the texts of a judgement that can be searched."""
     yield judgement["id"]
     for problem in (judgement.get("reason"), judgement.get("error")):
         if problem:

@@ -71,6 +71,7 @@ class State:
 
     @classmethod
     def of(cls, data: bytes | None) -> State:
+        """Reads the stored state; without one, that of an empty index."""
         if data is None:
             return cls()
         values = orjson.loads(data)
@@ -111,6 +112,7 @@ class RunIndex:
         return None if found is None else orjson.loads(found)
 
     def _read_value(self, sql: str, *values: str) -> Any:
+        """Reads one value from the index, or None if there is no index yet."""
         if not self.path.exists():
             return None
         with self.reading() as db:
@@ -124,6 +126,7 @@ class RunIndex:
             db.execute("INSERT OR REPLACE INTO result VALUES (?, ?, ?)", (name, source_of, value))
 
     def note_problem(self, problem: str) -> None:
+        """Stores why the run cannot be indexed."""
         with self._writing() as db:
             state = _state(db)
             state.problem = problem
@@ -170,6 +173,7 @@ class RunIndex:
         return state
 
     def _add_cases(self, db: sqlite3.Connection, run: StoredRun, state: State) -> None:
+        """Adds the cases of the run: of a finished one the whole roll, otherwise what is new in it."""
         if run.manifest.state == "finished":
             if not state.whole:
                 _forget(db, *_CASES)
@@ -193,6 +197,7 @@ class RunIndex:
             db.close()
 
     def _connect(self) -> sqlite3.Connection:
+        """Opens the database, and builds a damaged one anew."""
         try:
             return _open_database(self.path)
         except sqlite3.OperationalError:  # locked, or the disk is full; the file itself is fine
@@ -207,6 +212,7 @@ class RunIndex:
 
 
 def _open_database(path: Path) -> sqlite3.Connection:
+    """Opens the database file, and creates it with its tables if it does not exist."""
     make_own_folder(path.parent)
     make_own_file(path)
     db = sqlite3.connect(path, timeout=60, isolation_level=None)
@@ -255,6 +261,7 @@ def _forget(db: sqlite3.Connection, *statements: str) -> None:
 
 
 def _add_entries(db: sqlite3.Connection, first: int, entries: Iterator[Entry]) -> None:
+    """Adds entries of the roll to the database."""
     rows = (
         (place, entry.id, bytes.fromhex(entry.input_hash), orjson.dumps(entry.source))
         for place, entry in enumerate(entries, first)

@@ -42,6 +42,7 @@ class Job:
     done: Future[Written] = field(default_factory=Future)
 
     def finish(self, outcome: Outcome) -> None:
+        """Gives the outcome to the request that waits for it."""
         if isinstance(outcome, BaseException):
             self.done.set_exception(outcome)
         else:
@@ -96,6 +97,7 @@ class WorkerPool:
         return job.done
 
     def close(self) -> None:
+        """Ends all workers, and cancels the jobs that still wait."""
         with self._lock:
             self._closed = True
             waiting = [queue.pop() for queue in (self._usual, self._long) for _ in range(len(queue))]
@@ -107,6 +109,7 @@ class WorkerPool:
             worker.stop()
 
     def _run(self, worker: Worker, queue: JobQueue) -> None:
+        """Runs a worker until its queue is closed."""
         with worker:
             if queue is self._usual:
                 with suppress(Exception):  # the first case reports it
@@ -116,6 +119,7 @@ class WorkerPool:
                     self._judge(worker, wanted)
 
     def _judge(self, worker: Worker, jobs: list[Job]) -> None:
+        """Judges several jobs at once; if their process dies, each is judged alone."""
         try:
             outcomes = worker.judge([(job.judge, job.item) for job in jobs])
         except Exception as fault:
@@ -128,6 +132,7 @@ class WorkerPool:
                 job.finish(outcome)
 
     def _retry(self, worker: Worker, job: Job) -> Outcome:
+        """Judges one job again, after its batch failed."""
         try:
             return worker.judge([(job.judge, job.item)])[0]
         except WorkerDied:

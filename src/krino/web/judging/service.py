@@ -98,6 +98,7 @@ def admit_cases(judge: AnyJudge, records: Sequence[Any], settings: ServeSettings
 
 
 def _refuse_long(item: CaseItem, number: int, most: int) -> None:
+    """Refuses a case that is longer than this server judges."""
     length = len(canonical(item.record))
     if length > most:
         raise RequestTooLarge(
@@ -189,6 +190,7 @@ class JudgingService:
         self._loop.close()
 
     async def _cancel_all(self) -> None:
+        """Cancels all tasks, and closes the labellers."""
         waiting = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         for task in waiting:
             task.cancel()
@@ -199,11 +201,13 @@ class JudgingService:
     async def _judge_request(
         self, name: str, options: Mapping[str, Any], labeller: str, records: Sequence[Any]
     ) -> list[Written]:
+        """Judges the cases of one request side by side; if the client leaves, all are cancelled."""
         judge = self.get_judge(name, options)
         items = admit_cases(judge, records, self._settings)
         client = object()
 
         async def judge_one(item: CaseItem) -> Written:
+            """Judges one case on the worker pool, or with the chosen model when it is the client's turn."""
             if labeller == LOCAL:
                 judgement = await asyncio.wrap_future(self._pool.submit(client, judge, item))
             else:

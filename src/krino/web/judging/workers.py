@@ -84,6 +84,7 @@ class ThreadWorker(Worker):
         return await asyncio.gather(*(self._judge_one(judge, item) for judge, item in cases))
 
     async def _judge_one(self, judge: AnyJudge, item: CaseItem) -> Outcome:
+        """Judges a case; faults are returned, since one client's judge must not end the worker."""
         try:
             rehearse(judge, item)
             return written(judge, item, await judge_item(judge, self._labeller, item))
@@ -112,6 +113,7 @@ class ProcessWorker(Worker):
         self.judge([(load_judge(name), CaseItem(0, name, first_example(name))) for name in OURS])
 
     def judge(self, cases: Sequence[Case]) -> list[Outcome]:
+        """Sends cases to the process and returns what came back."""
         sent = [(_pickle_judge(judge), item) for judge, item in cases]
         child = self._child or self._start_child()
         try:
@@ -123,12 +125,14 @@ class ProcessWorker(Worker):
         return outcomes
 
     def stop(self) -> None:
+        """Ends the process for good."""
         with self._lock:
             self._stopped = True
             if self._child is not None:
                 self._child.kill()  # safe: it writes no files
 
     def _start_child(self) -> ChildProcess:
+        """Starts the process, unless the worker was stopped or the machine has no room."""
         with self._lock:
             if self._stopped:
                 raise WorkerDied
@@ -139,6 +143,7 @@ class ProcessWorker(Worker):
             return self._child
 
     def _end_child(self) -> None:
+        """Closes the process; the next case starts another."""
         with self._lock:
             child, self._child = self._child, None
         if child is not None:
@@ -171,6 +176,7 @@ def serve_cases(pipe: Connection[list[Outcome], Sent]) -> None:
 
 
 def _judge_sent(worker: ThreadWorker, sent: Sent) -> list[Outcome]:
+    """Judges cases that were sent to this process, one by one if a judge cannot be loaded."""
     try:
         return worker.judge([(_load_judge(judge), item) for judge, item in sent])
     except Exception as fault:  # a judge that cannot be loaded here must not fail the cases of other clients

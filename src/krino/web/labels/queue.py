@@ -79,6 +79,7 @@ def verdict_distance(one: Values, other: Values) -> float:
 
 
 def _distance(one: Any, other: Any) -> float:
+    """Returns how far two values are apart, from 0 to 1."""
     numbers = as_number(one), as_number(other)
     if numbers[0] is not None and numbers[1] is not None:
         return min(abs(numbers[0] - numbers[1]), 1.0)
@@ -101,6 +102,7 @@ def _confidences(judgement: Mapping[str, Any]) -> Iterator[float]:
 
 
 def _probabilities(labels: Any) -> Iterator[float]:
+    """Yields the probabilities that occur anywhere in the labels."""
     waiting, seen = [labels], 0
     while waiting and seen < _MOST_VALUES:
         value = waiting.pop()
@@ -142,6 +144,7 @@ class Ranking:
 
 
 def _rank_key(case: CaseInterest, others: Sequence[Mapping[str, Values]]) -> RankKey | None:
+    """Returns the place of a case in the queue: disputed ones first, then unsure ones; None for all others."""
     digest = case.input_hash
     between_runs = max((verdict_distance(case.values, run[digest]) for run in others if digest in run), default=0.0)
     if max(case.split, between_runs) > _APART:

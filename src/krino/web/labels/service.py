@@ -70,6 +70,7 @@ class LabellingService:
         return LabelCase(opened, CaseRef(Subject.of(opened.manifest), input_hash, row.entry.id, opened.name), judgement)
 
     def make_task(self, case: LabelCase) -> LabelTask:
+        """Makes the labelling task of a case."""
         opened, judgement = case.opened, case.judgement
         rolls_up = judgement.get("roll_up") is not None or self._ranking(opened).rolls_up
         record = self._record(case)
@@ -121,6 +122,7 @@ class LabellingService:
         return Queue(self._ranking(opened), self.store.current(Subject.of(opened.manifest)), depth)
 
     def _ranking(self, opened: OpenRun) -> Ranking:
+        """Returns the order of the queue; it is computed again only when a run has changed."""
         others = self._others(opened)
         key = (opened.name, _source_key(opened), *((other.name, _source_key(other)) for other in others))
         with self._lock:

@@ -86,6 +86,7 @@ class LabelsForm:
         return add_row(answer, filled)
 
     def accept(self, answer: Mapping[str, Any]) -> AcceptedAnswer:
+        """Checks an answer as the judge checks a labeller's, and settles the verdict from it."""
         judge, case, facts = self._task.judge, self._task.case, self._task.facts
         try:
             labels = self._task.accept(answer)
@@ -144,6 +145,7 @@ def make_label_task(
 
 
 def _make_task(judge: AnyJudge, case: Any, facts: Any, digest: str) -> Task[Any, Any, Any]:
+    """Makes the task of a case, or raises `CannotJudge` if nothing is to be asked."""
     questions = check_questions(judge, judge.ask(case, facts))
     if questions is None:
         raise CannotJudge("the facts alone settle this case, so there are no questions to answer")
@@ -207,6 +209,7 @@ def fit_exhibits(exhibits: Exhibits, *, numbered: bool) -> FittedExhibits:
 
 
 def _fit_pieces(exhibits: Iterable[Exhibit], at_once: int, room: int, numbered: bool) -> list[Piece]:
+    """Shortens the exhibits of a case to the room on the page."""
     found = []
     for exhibit in exhibits:
         if not exhibit.text and not numbered:
@@ -218,6 +221,7 @@ def _fit_pieces(exhibits: Iterable[Exhibit], at_once: int, room: int, numbered: 
 
 
 def _fit_piece(exhibit: Exhibit, at_once: int, longest: int, numbered: bool) -> Piece:
+    """Shortens one exhibit: what is open at once, what unfolds, and how much is missing."""
     title = f"{exhibit.title} ({exhibit.number} in the questions)" if numbered and exhibit.number else exhibit.title
     if numbered and exhibit.sentences:
         kept = _take_within(exhibit.sentences, longest)
@@ -228,6 +232,7 @@ def _fit_piece(exhibit: Exhibit, at_once: int, longest: int, numbered: bool) -> 
 
 
 def _take_within(texts: Sequence[str], most: int) -> tuple[str, ...]:
+    """Cuts texts so that they have at most `most` characters together."""
     kept: list[str] = []
     for text in texts:
         if most <= 0:

@@ -46,6 +46,7 @@ class Change:
 
 @router.get("/compare")
 def compare_page(request: Request, workbench: WorkbenchDep, a: str = "", b: str = "") -> Response:
+    """Shows the comparison of two runs, or the form to choose them."""
     names = [run.name for run in workbench.runs.runs()]
     context: dict[str, Any] = {"names": names, "a": a, "b": b, "problem": "", "waiting": False, "rest": None}
     if a and b:
@@ -82,6 +83,7 @@ def pair_page(
     id: str,  # noqa: A002 - the parameter's name in addresses
     again: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
 ) -> Response:
+    """Shows a case of two runs side by side."""
     sides: list[dict[str, Any]] = []
     for name in (a, b):
         opened = workbench.runs.open(name)
@@ -160,6 +162,7 @@ def _show_differences(a: Mapping[str, Any], b: Mapping[str, Any], rules: Mapping
 
 
 def _diff_words(a: str, b: str) -> Iterator[Segment]:
+    """Yields the words of two texts, marked where only one has them."""
     one, other = a[:_LONGEST_COMPARED].split(" "), b[:_LONGEST_COMPARED].split(" ")
     for kind, start, end, first, last in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
         if kind == "equal":
@@ -174,6 +177,7 @@ def _diff_words(a: str, b: str) -> Iterator[Segment]:
 
 
 def _format(value: Any) -> str:
+    """Formats a value for the comparison."""
     if value is None:
         return "null"
     if isinstance(value, list):
