@@ -37,6 +37,7 @@ def collect_findings(outcome: Outcome) -> tuple[Finding, ...]:
 
 
 def _check_citation(facts: CitationFacts) -> Iterator[Finding]:
+    """Yields findings about the citation: a court, number, date or ECLI that cannot be read or contradicts another."""
     case, cited = facts.case, facts.cited
     if isinstance(cited.court, Unknown):
         name = cited.court.text[:_LONGEST_NAME]
@@ -72,6 +73,7 @@ def _check_citation(facts: CitationFacts) -> Iterator[Finding]:
 
 
 def _check_identifiers(outcome: Outcome) -> Iterator[Finding]:
+    """Yields findings about identifiers that point to different decisions."""
     facts, truth = outcome.facts, outcome.truth
     cited_ecli = [item for item in facts.candidates if item.key == facts.cited.key]
     if facts.cited.ecli is not None and not cited_ecli:
@@ -96,6 +98,7 @@ def _check_identifiers(outcome: Outcome) -> Iterator[Finding]:
 
 
 def _check_candidates(facts: CitationFacts) -> Iterator[Finding]:
+    """Yields findings about the list of candidates."""
     if facts.duplicates:
         yield Finding("CIT-F9", f"listed more than once: {', '.join(facts.duplicates[:_MOST])}", "candidates")
     if other := [item for item in facts.candidates if item.other_date]:
@@ -148,6 +151,7 @@ def _texts_in(value: Any) -> Iterator[str]:
 
 
 def _ecli_elsewhere(item: Named, cited: Cited) -> Iterator[str]:
+    """Yields remarks on the cited ECLI if it is in a field that is not read as the decision's."""
     if cited.key is None or cited.key in {key_of(name) for name in (item.decision_id, *item.other_ids) if name}:
         return
     for name, value in (item.model_extra or {}).items():
@@ -160,6 +164,7 @@ def _names_another_court(name: str, candidate: CandidateFacts) -> bool:
 
 
 def _check_list_length(facts: CitationFacts) -> Iterator[Finding]:
+    """Yields a finding if the stated number of candidates is not that of the list."""
     count, listed = facts.case.candidate_count, len(facts.case.candidates)
     if not facts.complete:
         yield Finding("CIT-F13", f"{count} candidates are counted, {listed} are listed: a fast path", "candidate_count")
@@ -168,6 +173,7 @@ def _check_list_length(facts: CitationFacts) -> Iterator[Finding]:
 
 
 def _check_matches(facts: CitationFacts) -> Iterator[Finding]:
+    """Yields findings about the matches: remarks, ceilings, number and order."""
     matches = facts.answer.matches
     for place, match in enumerate(matches[:_MOST]):
         for remark in match.remarks:
@@ -190,6 +196,8 @@ def _check_matches(facts: CitationFacts) -> Iterator[Finding]:
 
 
 def _check_top_match(outcome: Outcome) -> Iterator[Finding]:
+    """Yields findings about the first match: warnings on its ECLI, and a year or court that contradicts the
+    citation."""
     top = outcome.top
     if top is None:
         return

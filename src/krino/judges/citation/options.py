@@ -42,6 +42,7 @@ class CitationOptions(BaseModel):
     @field_validator("aliases")
     @classmethod
     def _lead_to_courts(cls, value: dict[str, str]) -> dict[str, str]:
+        """Refuses an alias whose meaning is no known court."""
         for name, meant in value.items():
             if not plain_words(name):
                 raise ValueError(f"the alias {name!r} holds no word")
@@ -106,6 +107,7 @@ def apply_aliases(case: CitationCase, aliases: Mapping[str, str]) -> CitationCas
     used: list[str] = []
 
     def meant(name: str | None) -> str | None:
+        """Returns the court that an alias stands for, and notes the alias; other names stay as they are."""
         court = known.get(plain_words(name)) if name else None
         if court is None:
             return name

@@ -30,6 +30,7 @@ def reorder(
         return None
 
     def restore(labels: CitationLabels) -> CitationLabels:
+        """Returns labels with the candidate's number in the original order."""
         if labels.subject.candidate is None:
             return labels
         subject = labels.subject.model_copy(update={"candidate": order[labels.subject.candidate - 1]})

@@ -57,6 +57,7 @@ def describe_court(court: CourtRef) -> str:
 
 
 def describe_truth(outcome: Outcome) -> str:
+    """Says what decided which decision is meant."""
     truth = outcome.truth
     if truth.undecided and len(truth.contenders) == 1:
         name = truth.contenders[0].id or "one candidate"
@@ -97,6 +98,7 @@ def describe_classification(cited: Cited) -> str:
 
 
 def _explain_class(cited: Cited) -> str:
+    """Says why the cited court is of its class."""
     if isinstance(cited.court, Unknown):
         return "a name that is not understood names no jurisdiction"
     return {

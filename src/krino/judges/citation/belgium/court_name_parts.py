@@ -239,6 +239,7 @@ def _opens_name(sentence: list[str], at: int, found: tuple[Head, int], opening: 
 
 
 def _kind_at(sentence: list[str], at: int, gaz: Gazetteer) -> str | None:
+    """Returns the kind of cue at a position, or None."""
     if not 0 <= at < len(sentence):
         return None
     cue = gaz.cues.get((sentence[at],))
@@ -260,6 +261,7 @@ def _starts_number(sentence: list[str], at: int, gaz: Gazetteer) -> bool:
 
 
 def _is_date_or_chamber_number(sentence: list[str], at: int, gaz: Gazetteer) -> bool:
+    """Is the word at a position part of a date or of a chamber's number, rather than of the court's name?"""
     if sentence[at] in _CHAMBER_TAILS:
         return _kind_at(sentence, at - 1, gaz) == "chamber"
     if not sentence[at][0].isdigit():

@@ -200,6 +200,7 @@ class Gazetteer:
 
 @cache
 def gazetteer() -> Gazetteer:
+    """Loads all tables of courts, places, codes and bodies."""
     types = {
         row["id"]: CourtType(row["id"], row["national"], row.get("foreign_at", {}), row["confidence"])
         for row in table("court_types")["type"]
@@ -215,6 +216,7 @@ def gazetteer() -> Gazetteer:
 
 
 def _load_bodies() -> dict[str, Body]:
+    """Loads bodies that are not courts of the gazetteer, with their ECLI codes."""
     rows = sorted(table("ecli_codes")["code"], key=lambda row: STATUS_ORDER.index(row["status"]))
     return {
         row["id"]: Body(
@@ -242,6 +244,7 @@ def _load_seats() -> dict[tuple[str, str], tuple[Seat, ...]]:
 
 
 def _load_codes() -> dict[str, CodeMeaning]:
+    """Loads what each court code of an ECLI means."""
     data = table("ecli_codes")
     index = {
         row["code"]: CodeMeaning(tuple(row.get("types", ())), row.get("place"), row.get("language"), row.get("body"))
@@ -281,6 +284,7 @@ def _load_not_court_heads() -> Iterator[Head]:
 
 
 def _load_body_heads() -> Iterator[Head]:
+    """Yields the names of bodies that are not courts of the gazetteer."""
     for row in table("other_bodies")["body"]:
         need: Need = "abroad" if row.get("abroad_only") else "nothing"
         for key in ("names", "names_fr", "names_nl", "abbreviations"):
@@ -291,6 +295,7 @@ def _load_body_heads() -> Iterator[Head]:
 
 
 def _load_type_heads() -> Iterator[Head]:
+    """Yields the names of courts, historic ones and abbreviations included."""
     for row in table("court_types")["type"]:
         for key in ("names", "historic", "abbreviations"):
             for language, texts in row.get(key, {}).items():
@@ -312,6 +317,7 @@ def _find_need(row: dict[str, Any], text: str) -> Need:
 
 
 def _load_ambiguous_heads() -> Iterator[Head]:
+    """Yields abbreviations that may mean several courts."""
     for row in table("court_types")["trap"]:
         ambiguity = Ambiguity(row["place"], row["number"], row["later"], row["otherwise"])
         for text in row["aliases"]:
@@ -320,6 +326,7 @@ def _load_ambiguous_heads() -> Iterator[Head]:
 
 
 def _load_cues() -> PhraseTable[Cue]:
+    """Loads the words that give the parts of a court's name their role."""
     index: PhraseTable[Cue] = PhraseTable()
     vocabulary = table("court_types")["words"]
     plain: tuple[CueKind, ...] = ("neutral", "signal", "label", "month", "origin", "division", "chamber", "prose")
@@ -351,6 +358,7 @@ def _put_all(index: PhraseTable[Cue], phrases: Iterable[str], cue: Cue) -> None:
 
 
 def _put_place(index: PhraseTable[Cue], name: str, place: str, languages: frozenset[str]) -> None:
+    """Adds the name of a place; names that several places share list all of them."""
     phrase = plain_words(name)
     known = index.get(phrase)
     if known is not None and known.kind == "place":

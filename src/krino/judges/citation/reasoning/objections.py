@@ -145,6 +145,7 @@ class Objections:
             yield from (Cue("costs", False, *match.span()) for match in re.finditer(written, clause.text))
 
     def _objection(self, clause: Clause, *, by_language: bool = False, by_short_name: bool = False) -> Objection:
+        """Returns the objection that a clause raises, in the words of the reasoning."""
         text = self._written[clause.start : clause.start + len(clause.text)]
         start = clause.start + len(text) - len(text.lstrip(" ,"))
         end = clause.start + len(text.rstrip(" ,"))

@@ -43,6 +43,7 @@ class Cited(NamedTuple):
 
 
 def read_cited(case: CitationCase) -> Cited:
+    """Reads the citation; an ECLI in the place of the case number counts as one."""
     in_number, number = cut_ecli(case.cited_case_number) if case.cited_case_number else (None, None)
     number = number if parse_case_numbers(number) else None
     ecli = parse_ecli(case.cited_ecli) or in_number
@@ -147,6 +148,7 @@ def study_candidates(candidates: Iterable[Candidate], cited: Cited) -> tuple[Can
 
 
 def study_candidate(candidate: Candidate, cited: Cited) -> CandidateFacts:
+    """Compares a candidate with the citation."""
     names = (candidate.court_name, candidate.court_name_fr, candidate.court_name_nl)
     return _compare(
         cited,
@@ -189,6 +191,7 @@ def _compare(
     day: date | None,
     texts: tuple[str, ...],
 ) -> CandidateFacts:
+    """Compares a decision with the citation: court, number, ECLI and date."""
     decision_id = ids[0] if ids else None
     ecli = next(filter(None, map(parse_ecli, ids)), None) or _ecli_of_old_candidate(
         decision_id, court_names, court_code
@@ -320,6 +323,7 @@ class Answer(NamedTuple):
 
 
 def read_answer(case: CitationCase, cited: Cited, candidates: tuple[CandidateFacts, ...]) -> Answer:
+    """Reads the answer and finds the candidate of each match."""
     known: dict[tuple[object, ...], list[CandidateFacts]] = {}
     for candidate in candidates:
         for key in candidate.keys:

@@ -220,6 +220,7 @@ def ignores_number(outcome: Outcome, calibration: Calibration) -> bool:
 
 
 def claims_false_number(outcome: Outcome) -> bool:
+    """Does the reasoning claim a matching number that the first match does not have?"""
     top, facts = outcome.top, outcome.facts
     if top is None or top.candidate.carries_number:
         return False
@@ -230,6 +231,7 @@ def claims_false_number(outcome: Outcome) -> bool:
 
 
 def penalises_missing_number(outcome: Outcome, calibration: Calibration) -> bool:
+    """Is the confidence too low because the citation gives no number?"""
     return (
         outcome.facts.cited.number is None
         and not outcome.answers.missing_told_apart
@@ -268,6 +270,7 @@ def citation_contradicts_itself(cited: Cited) -> bool:
 
 
 def year_contradicts(match: CandidateFacts, cited: Cited) -> bool:
+    """Does the year in the match's ECLI contradict the citation?"""
     if match.ecli is None or match.key == cited.key:
         return False
     # The Council of State numbers its judgments across years, and its ECLIs are known to carry wrong years.

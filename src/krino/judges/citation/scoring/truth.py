@@ -150,6 +150,7 @@ def division_of(court: CourtRef) -> str | None:
 
 
 def _decide_by_ground_truth(decision: str | None, candidates: Sequence[CandidateFacts]) -> Truth:
+    """Finds the decision that the record gives as right."""
     if decision is None:
         return Truth("given_none")
     for candidate in candidates:
@@ -169,6 +170,7 @@ def _decided(signal: Signal, candidate: CandidateFacts, *, is_open: bool = False
 
 
 def _signal_for_none(candidates: Sequence[CandidateFacts]) -> Signal:
+    """Returns why no candidate can be meant."""
     if not candidates:
         return "no_candidates"
     aligned = any(candidate.alignment in ("SAME", "UNKNOWN") for candidate in candidates)
