@@ -58,6 +58,7 @@ def task_limit(window: int) -> int:
 
 
 def _ask_in_windows(facts: EfficiencyFacts, task: str, windows: Sequence[Stretch]) -> Iterator[Questions]:
+    """Yields the questions of every window of a long trace."""
     steps = facts.steps
     for number, window in enumerate(windows, 1):
         places = window.places
@@ -84,6 +85,7 @@ def _build_questions(
     elsewhere: str = "",
     covers: tuple[str, ...] = (),
 ) -> Questions:
+    """Builds the questions of a trace, or of a window of it."""
     passages = [Passage("task", task), Passage("trace", shown.text)]
     if elsewhere:
         passages.append(Passage("elsewhere", elsewhere))
@@ -119,6 +121,7 @@ def cut(facts: EfficiencyFacts, room: int) -> list[Stretch]:
 
 
 def _find_widest(facts: EfficiencyFacts, start: int, room: int, most: int) -> Stretch:
+    """Returns the widest window that fits the room, with texts folded as little as possible."""
     count = len(facts.steps)
     size = min(most, count - start)
     while size >= 2:
@@ -245,6 +248,7 @@ class _Shown:
         self._texts: dict[str, str] = {}
 
     def field(self, name: str, value: Any, step: str) -> None:
+        """Appends one field of a step; a long text that was shown before becomes a reference."""
         text = dump(value)
         if not text:
             return

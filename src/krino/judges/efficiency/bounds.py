@@ -27,6 +27,7 @@ def limit_labels(wanted: tuple[str, ...], known: tuple[str, ...], exact: bool) -
 
 
 def _step(step: str, earlier: Sequence[str]) -> Bound:
+    """Returns the labels one step may have; redundant only because of an earlier step."""
     plain = Bound.holding(step=Bound.only(step), label=Bound.one_of(_NOT_REDUNDANT), why=_SHORT, because_of=NULL)
     if not earlier:
         return plain

@@ -15,6 +15,7 @@ _LONGEST_NAME = 80
 
 
 def build_exhibits(case: EfficiencyCase, facts: EfficiencyFacts) -> Exhibits:
+    """Shows task and steps to a person who labels the trace."""
     work = [Exhibit("Task", facts.task)]
     if answer := case.answer or facts.trace.answer:
         work.append(Exhibit("What the agent answered", answer))
@@ -23,6 +24,7 @@ def build_exhibits(case: EfficiencyCase, facts: EfficiencyFacts) -> Exhibits:
 
 
 def _steps(facts: EfficiencyFacts) -> Iterator[Exhibit]:
+    """Yields the steps with their texts."""
     seen: set[str] = set()
     for place, step in enumerate(facts.steps, 1):
         name = one_line(step.name)

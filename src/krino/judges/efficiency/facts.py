@@ -153,6 +153,7 @@ def _gather(
     search: RepeatSearch,
     unknown: frozenset[int],
 ) -> EfficiencyFacts:
+    """Gathers the facts of a trace in the order in which they depend on each other."""
     steps, user_turns = trace.steps, _find_user_turns(trace)
     useful_errors = _find_useful_errors(steps, calls, search)
     aside = {place for place, repeat in search.repeats.items() if repeat.waste} | unknown

@@ -53,6 +53,7 @@ def gather_findings(
 
 
 def _minimal(facts: EfficiencyFacts, settled: Sequence[StepLabel], unnecessary: set[str]) -> Finding:
+    """Lists the necessary steps."""
     necessary = (item for item in settled if item.step not in unnecessary and item.label == "necessary")
     kept = [facts.display_id(item.step) for item in necessary]
     listed = ", ".join(kept) if kept else "none"
@@ -60,6 +61,7 @@ def _minimal(facts: EfficiencyFacts, settled: Sequence[StepLabel], unnecessary: 
 
 
 def _costs(facts: EfficiencyFacts, unnecessary: set[str]) -> Iterator[Finding]:
+    """Yields the share of tokens, time and money that unnecessary steps took."""
     places = [facts.places[step] for step in unnecessary]
     for share in sum_resources(facts.steps, places):
         percent = 100 * share.wasted / share.total
@@ -68,6 +70,7 @@ def _costs(facts: EfficiencyFacts, unnecessary: set[str]) -> Iterator[Finding]:
 
 
 def _patterns(facts: EfficiencyFacts) -> Iterator[Finding]:
+    """Yields the patterns that were found: cycles, fan-outs and restarts."""
     steps = facts.steps
     for cycle in facts.cycles:
         last = facts.display_id(steps[cycle.start + cycle.length - 1].id)

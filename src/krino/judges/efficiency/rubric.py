@@ -29,6 +29,7 @@ class Tally:
 
 
 def settle(facts: EfficiencyFacts, labels: EfficiencyLabels | None, mode: Mode) -> Settlement:
+    """Scores the labels, after those that facts refute are overruled."""
     if labels is None:
         raise CannotJudge("there are no labels: which steps were necessary is for a labeller to say")
     steps, again = merge_copies(labels)
@@ -58,6 +59,7 @@ def look_up_score(tally: Tally, mode: Mode) -> tuple[float, str]:
 
 
 def _holds(row: Mapping[str, Any], tally: Tally) -> bool:
+    """Does a row of the score table apply?"""
     if "most_wasted" in row and tally.wasted > row["most_wasted"]:
         return False
     if "most_share" in row and tally.wasted > Fraction(row["most_share"]) * tally.counted:
@@ -68,6 +70,7 @@ def _holds(row: Mapping[str, Any], tally: Tally) -> bool:
 
 
 def _tally(facts: EfficiencyFacts, settled: list[StepLabel], wasted: list[StepLabel]) -> Tally:
+    """Counts the steps that the score depends on."""
     excused = sum(1 for item in settled if item.label == "failed" and not _is_wasted(facts, item))
     return Tally(
         counted=len(settled) - excused,

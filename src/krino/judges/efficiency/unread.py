@@ -60,6 +60,7 @@ def _list_skipped(case: EfficiencyCase, facts: EfficiencyFacts, beside: bool) ->
 
 
 def _list_read_texts(facts: EfficiencyFacts, beside: bool) -> Iterator[str]:
+    """Yields every text that the labeller was shown."""
     yield from (facts.task, facts.trace.task or "", facts.trace.opening, facts.trace.answer or "")
     for step in facts.steps:
         yield from (step.name, step.observed, step.error or "", step.said if beside else "")
@@ -122,6 +123,7 @@ def _list_folded(facts: EfficiencyFacts, window: int) -> Iterator[Unread]:
 
 
 def _list_unseen_by_embedded(facts: EfficiencyFacts) -> Iterator[Unread]:
+    """Yields what the embedded labeller does not read: ends of very long texts, and media."""
     if len(facts.task) > MAX_TEXT:
         yield Unread("task", facts.task[MAX_TEXT:], _first_words("it"))
     for step in facts.steps:

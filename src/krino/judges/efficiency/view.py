@@ -66,6 +66,7 @@ def _tones(named: Sequence[tuple[str, Step]], labels: Mapping[str, StepLabel]) -
 
 
 def _timeline(named: Sequence[tuple[str, Step]], labels: Mapping[str, StepLabel]) -> Iterator[Segment]:
+    """Yields the steps as segments, coloured by label."""
     for called, step in named:
         label = labels.get(step.id)
         back = f"step-{label.because_of}" if label is not None and label.because_of else None
@@ -75,6 +76,7 @@ def _timeline(named: Sequence[tuple[str, Step]], labels: Mapping[str, StepLabel]
 
 
 def _row(name: str, step: Step, labels: Mapping[str, StepLabel], called: Mapping[str, str]) -> tuple[str, ...]:
+    """Returns one step as a row of the table."""
     label = labels.get(step.id)
     details = ("", "", "")
     if label is not None:

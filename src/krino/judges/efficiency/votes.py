@@ -42,6 +42,7 @@ def _step(votes: Sequence[StepLabel], ties: list[str]) -> StepLabel:
 
 
 def _label(labels: Sequence[StepLabelName], step: str, ties: list[str]) -> StepLabelName:
+    """Joins the labels that several seats gave one step; in a tie the costlier kind of waste counts."""
     needed = sum(label == "necessary" for label in labels)
     if 2 * needed > len(labels):
         return "necessary"
@@ -89,6 +90,7 @@ def _weight(facts: EfficiencyFacts, window: range, item: StepLabel) -> tuple[int
 def _findings(
     windows: Sequence[range], votes: Mapping[str, Sequence[Vote]], split: Mapping[str, tuple[Vote, list[Vote]]]
 ) -> Iterator[Finding]:
+    """Yields findings on how the trace was cut into windows, and where they differ."""
     seen_twice = sum(1 for given in votes.values() if len(given) > 1)
     stretches = ", ".join(f"{window.start + 1} to {window.stop}" for window in windows[:_MOST_TOLD])
     more = ", …" if len(windows) > _MOST_TOLD else ""

@@ -55,6 +55,7 @@ def _choose_phrase(facts: EfficiencyFacts, item: StepLabel) -> str:
 
 
 def _choose_redundant_phrase(facts: EfficiencyFacts, place: int, of: int | None) -> str:
+    """Chooses the phrase for a redundant step: repeated, known, or asked alike."""
     repeat = facts.repeats.get(place)
     if of is None or repeat is None or repeat.of != of:
         same = of is not None and facts.calls[place].normal == facts.calls[of].normal
@@ -127,6 +128,7 @@ def _sentences(facts: EfficiencyFacts, wasted: Sequence[StepLabel], excerpts: bo
 
 
 def _sentence(facts: EfficiencyFacts, what: str, group: Sequence[StepLabel], excerpts: bool) -> str:
+    """Writes one sentence about steps that are unnecessary for the same reason."""
     one, many = _PHRASES[what]
     if len(group) == 1:
         item = group[0]
@@ -155,6 +157,7 @@ def _sentence(facts: EfficiencyFacts, what: str, group: Sequence[StepLabel], exc
 
 
 def _steps(ids: Sequence[str], upper: bool = True) -> str:
+    """Names steps, and counts those beyond the first few."""
     word = ("Step" if upper else "step") if len(ids) == 1 else ("Steps" if upper else "steps")
     named = ", ".join(_clean_id(step) for step in ids[:_MOST_NAMED])
     more = f" and {len(ids) - _MOST_NAMED} more" if len(ids) > _MOST_NAMED else ""

@@ -121,6 +121,7 @@ def _is_blank(value: Any) -> bool:
 
 
 def is_empty_result(text: str) -> bool:
+    """Does a result say that nothing was found?"""
     if not text or len(text) > 400:
         return not text
     plain = normalise(text).strip(".!\"' ")

@@ -50,6 +50,7 @@ def find_rewordings(steps: Sequence[Step]) -> dict[int, int]:
 
 
 def _is_reworded(earlier: Step, step: Step) -> bool:
+    """Does a step reword a text of its input, without other work?"""
     before, said = extract_text(earlier.output)[:MAX_TEXT].strip(), extract_text(step.output)
     if not before or before == said or not isinstance(step.input, str) or before not in step.input:
         return False

@@ -95,6 +95,7 @@ class RepeatSearch:
     """From a place to the next place where the same call returns something else."""
 
     def run(self) -> None:
+        """Finds all repeats, in the order of the steps."""
         self._note_changes()
         changed = 0
         for place in range(len(self.steps)):
@@ -111,6 +112,7 @@ class RepeatSearch:
     # --- the same call ---
 
     def _note_changes(self) -> None:
+        """Notes for each step how many changes came before it, and when its result was new."""
         unclear = writes = 0
         following: dict[bytes, int] = {}
         for call in self.calls:
@@ -139,6 +141,7 @@ class RepeatSearch:
         return b"nothing" if call.is_empty else call.result
 
     def _match_same(self, place: int, seen: _Seen) -> Repeat:
+        """Returns the repeat of an equal call, and whether there was ground for it."""
         step, call = self.steps[place], self.calls[place]
         level: Level = "exact" if call.exact in self._exact else "normalised"
         state = self._state(place)
@@ -211,6 +214,7 @@ class RepeatSearch:
     # --- a similar wording ---
 
     def _match_similar(self, place: int) -> Repeat | None:
+        """Returns the repeat of a call with nearly the same wording, or None."""
         call, step = self.calls[place], self.steps[place]
         if step.error is not None or not call.wording or call.is_moving or call.is_paging:
             return None
@@ -242,6 +246,7 @@ class RepeatSearch:
     # --- memory ---
 
     def _remember(self, place: int, seen: _Seen | None, repeat: Repeat | None) -> None:
+        """Notes a step, so that later ones can be found to repeat it."""
         step, call = self.steps[place], self.calls[place]
         succeeded = step.error is None
         self._exact.setdefault(call.exact, place)
@@ -302,6 +307,7 @@ def find_cycles(calls: Sequence[Call]) -> list[Cycle]:
 
 
 def _cycle_at(calls: Sequence[Call], start: int) -> Cycle | None:
+    """Returns the shortest cycle that begins at a step, or None."""
     for length in range(1, _LONGEST_CYCLE + 1):
         place = start + length
         while place < len(calls) and calls[place].normal == calls[place - length].normal:

@@ -111,6 +111,7 @@ class _Pass:
         self.unused_chains = self._find_unused_chains()
 
     def find(self) -> dict[int, Unneeded]:
+        """Finds the unneeded readings, step by step in the order of the trace."""
         found: dict[int, Unneeded] = {}
         known: dict[str, int] = {}
         looked_at: set[str] = set()
@@ -193,6 +194,7 @@ class _Pass:
     # --- the decision about one reading ---
 
     def _judge(self, place: int, known: Mapping[str, int], looked_at: set[str]) -> Unneeded | None:
+        """Judges one reading: was its result known, never used, or needed?"""
         returned, task_words, used = (
             self.trace.returned[place],
             self.trace.task_words[place],

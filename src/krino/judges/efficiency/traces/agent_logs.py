@@ -37,6 +37,7 @@ def _recognise_smol(value: Any) -> str | None:
 
 
 def _read_smol(value: Any) -> Trace:
+    """Reads the log of a smolagents run."""
     logged = keep_objects(find_list(value, "steps", "memory"))
     task = next((raw["task"] for raw in logged if isinstance(raw.get("task"), str)), None)
     media = find_task_media(*(raw.get("task_images") for raw in logged))
@@ -62,6 +63,7 @@ def _smol_steps(raw: Mapping[str, Any]) -> list[Step]:
 
 
 def _recognise_swe(value: Any) -> str | None:
+    """Recognises an SWE-agent trajectory."""
     steps = keep_objects(find_list(value, "trajectory", "steps"))
     if not steps or not all(isinstance(raw.get("action"), str) and "observation" in raw for raw in steps):
         return None
@@ -70,6 +72,7 @@ def _recognise_swe(value: Any) -> str | None:
 
 
 def _read_swe(value: Any) -> Trace:
+    """Reads an SWE-agent trajectory."""
     holder = value if isinstance(value, Mapping) else {}
     task = first_of(holder, ("problem_statement", "task", "issue"))
     steps = [_swe_step(raw) for raw in keep_objects(find_list(value, "trajectory", "steps"))]
@@ -105,6 +108,7 @@ _HANDOVER = re.compile(r"([\w .()-]{1,80}?)->([\w .()-]{1,80}?): ?", re.ASCII)
 
 
 def _recognise_chat(value: Any) -> str | None:
+    """Recognises a chat or text log of several agents."""
     log = _log(value)
     if log is not None:
         found = sum(1 for record in _records(log) if _RESPONSE.match(record))
@@ -115,6 +119,7 @@ def _recognise_chat(value: Any) -> str | None:
 
 
 def _log(value: Any) -> str | None:
+    """Returns the text log of a record, or None."""
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping) and not value.get("steps"):
@@ -134,6 +139,7 @@ def _read_chat(value: Any) -> Trace:
 
 
 def _problem(value: Any) -> str | None:
+    """Returns the task that a record states, or None."""
     if not isinstance(value, Mapping):
         return None
     found = next((value[name] for name in ("problem", "problem_statement", "task") if value.get(name)), None)
@@ -194,6 +200,7 @@ def _from_messages(messages: list[Mapping[str, Any]]) -> tuple[list[Step], str |
 
 
 def _stands_for_user(opener: str, messages: list[Mapping[str, Any]]) -> bool:
+    """Does the one who opens a chat act as the user?"""
     names = {str(message.get("name") or "") for message in messages}
     parts = set(re.findall(r"[a-z]+", opener.lower()))
     if parts & words("cues", "user_names") or any(cue in opener.lower() for cue in words("cues", "user_name_parts")):

@@ -51,6 +51,7 @@ def _named_calls(given: Any) -> list[Piece]:
 
 
 def _named_call(item: Any) -> Piece | None:
+    """Returns name and arguments of a call inside a list of calls, or None."""
     if not isinstance(item, Mapping):
         return None
     inner = item.get("function")

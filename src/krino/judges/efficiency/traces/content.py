@@ -63,6 +63,7 @@ def clean(value: Any, album: Album, depth: int = 0) -> Any:
 
 
 def _clean_text(text: str, album: Album) -> str:
+    """Replaces a text that is a data address by a placeholder, and keeps the medium."""
     if "data:" not in text or ";base64," not in text:
         return text
     match = _DATA_URL.match(text)
@@ -103,6 +104,7 @@ def _named_media(block: Mapping[Any, Any], album: Album) -> str | None:
 
 
 def _from_url(url: Any, album: Album) -> str | None:
+    """Returns the placeholder of an image given by its address."""
     if not isinstance(url, str) or not url:
         return None
     cleaned = _clean_text(url, album)
@@ -115,6 +117,7 @@ def _from_base64(data: Any, mime: Any, album: Album) -> str | None:
 
 
 def _decode(text: str) -> bytes | None:
+    """Decodes base64, or returns None."""
     try:
         return base64.b64decode(text, validate=False)
     except (binascii.Error, ValueError):
@@ -138,6 +141,7 @@ def extract_text(content: Any) -> str:
 
 
 def _block_text(block: Any) -> str:
+    """Returns the text of one content block."""
     if isinstance(block, str):
         return block
     if isinstance(block, Mapping):

@@ -97,6 +97,7 @@ def recognise(value: Any) -> tuple[Reader, str] | None:
 
 
 def _detect(value: Any) -> tuple[Reader, str]:
+    """Returns the reader of a trace, or raises an error that says what was seen instead."""
     if (found := recognise(value)) is not None:
         return found
     known = ", ".join(sorted(_BY_NAME))
@@ -187,6 +188,7 @@ def split_traces(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _by_trace(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Groups spans by their trace."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for trace, raw in rows:
         groups.setdefault(trace, []).append(raw)

@@ -42,6 +42,7 @@ _AUTOGEN_RESULTS = "ToolCallExecutionEvent"
 
 
 def find_messages(value: Any) -> list[Message]:
+    """Returns the messages of a conversation, wherever the record holds them."""
     if isinstance(value, Mapping) and value.get("type") == "message" and isinstance(value.get("content"), list):
         return [value]  # one reply of Anthropic's API by itself
     if isinstance(value, Mapping) and isinstance(value.get("steps"), list) and _is_vercel_step(value["steps"][:1]):
@@ -75,6 +76,7 @@ def unwrap_message(message: Message) -> Message:
 
 
 def _role(message: Message) -> Literal["user", "assistant", "tool", "other"]:
+    """Returns who speaks a message."""
     said = message.get("role") or message.get("type")
     if isinstance(said, str) and said in _ROLES:
         return _ROLES[said]
@@ -84,6 +86,7 @@ def _role(message: Message) -> Literal["user", "assistant", "tool", "other"]:
 
 
 def _turn(message: Message) -> Turn:
+    """Returns a message as a turn: what is said, called and returned in it."""
     if message.get("type") == _AUTOGEN_RESULTS:
         return Turn("tool", results=tuple(map(_result, keep_objects(find_list(message.get("content"))))))
     if message.get("type") == _AUTOGEN_CALLS:
@@ -120,6 +123,7 @@ def _drop_copies(calls: list[CallMade]) -> Iterator[CallMade]:
 
 
 def _is_words(block: Message) -> bool:
+    """Is a content block something that was said, rather than a thought or a call?"""
     kind = str(block.get("type") or "")
     thinks = "thinking" in block or block.get("thought") is True or kind in ("reasoning", "redacted_thinking")
     acts = kind in _USES or kind.startswith("tool-") or kind.endswith(("tool_result", "tool-result", "tool-invocation"))
@@ -128,6 +132,7 @@ def _is_words(block: Message) -> bool:
 
 
 def _block_calls(blocks: list[Message]) -> Iterator[CallMade]:
+    """Yields the calls among content blocks."""
     for block in blocks:
         kind = str(block.get("type") or "")
         part = next((block[key] for key in _CALL_PARTS if isinstance(block.get(key), Mapping)), None)
@@ -148,6 +153,7 @@ def _is_ui_call(kind: str) -> bool:
 
 
 def _block_results(blocks: list[Message]) -> Iterator[CallResult]:
+    """Yields the results among content blocks."""
     for block in blocks:
         kind = str(block.get("type") or "")
         part = next((block[key] for key in _RESULT_PARTS if isinstance(block.get(key), Mapping)), None)
@@ -174,6 +180,7 @@ def read_requested_call(raw: Message) -> CallMade:
 
 
 def _result(raw: Message) -> CallResult:
+    """Returns the result of a call, and whether it failed."""
     own = first_of(raw, ("tool_call_id", "tool_use_id", "toolCallId", "call_id", "toolUseId", "id"))
     output = first_of(raw, ("output", "result", "response", "errorText", "content"))
     failed = raw.get("is_error") is True or raw.get("isError") is True
@@ -215,6 +222,7 @@ def _blocks(messages: list[Message]) -> Iterator[Message]:
 
 
 def _anthropic(value: Any) -> str | None:
+    """Recognises messages of Anthropic's API."""
     messages = find_messages(value)
     speakers = [message for message in messages if message.get("role") in ("user", "assistant")]
     for block in _blocks([message for message in speakers if "tool_calls" not in message]):
@@ -224,6 +232,7 @@ def _anthropic(value: Any) -> str | None:
 
 
 def _gemini(value: Any) -> str | None:
+    """Recognises contents of Gemini's API."""
     messages = find_messages(value)
     roles = [message.get("role") for message in messages]
     known = all(role in ("user", "model", "function", "tool", None) for role in roles)
@@ -232,6 +241,7 @@ def _gemini(value: Any) -> str | None:
 
 
 def _is_langchain(raw: Message) -> bool:
+    """Is a message one of LangChain?"""
     if "lc" in raw and isinstance(raw.get("id"), list):
         return any(str(part).endswith(("Message", "MessageChunk")) for part in raw["id"][-1:])
     kind, held = raw.get("type"), "content" in raw or isinstance(raw.get("data"), Mapping)
@@ -256,6 +266,7 @@ def _autogen(value: Any) -> str | None:
 
 
 def _vercel(value: Any) -> str | None:
+    """Recognises messages or steps of Vercel's AI SDK."""
     if isinstance(value, Mapping) and isinstance(value.get("steps"), list) and _is_vercel_step(value["steps"][:1]):
         return "steps with toolCalls"
     messages = find_messages(value)
@@ -267,6 +278,7 @@ def _vercel(value: Any) -> str | None:
 
 
 def _tau_bench(value: Any) -> str | None:
+    """Recognises a result of tau-bench."""
     if not isinstance(value, Mapping) or not find_messages(value):
         return None
     if "traj" in value and ("reward" in value or "task_id" in value):
@@ -277,6 +289,7 @@ def _tau_bench(value: Any) -> str | None:
 
 
 def _openai_chat(value: Any) -> str | None:
+    """Recognises messages of OpenAI's chat API."""
     messages = find_messages(value)
     if not messages or not all(_speaks(message) for message in messages):
         return None

@@ -30,6 +30,7 @@ def is_item(raw: Mapping[str, Any]) -> bool:
 
 
 def _recognise(value: Any) -> str | None:
+    """Recognises items of OpenAI's Responses API."""
     items = _items(value)
     calls = [item["type"] for item in items if isinstance(item.get("type"), str) and item["type"] in _CALLS]
     if calls:
@@ -42,6 +43,7 @@ def _recognise(value: Any) -> str | None:
 
 
 def _items(value: Any) -> list[Mapping[str, Any]]:
+    """Returns the items of a response, those of its input first."""
     if isinstance(value, Mapping):
         given = value.get("input")
         before = keep_objects(given) if isinstance(given, list) else []
@@ -50,6 +52,7 @@ def _items(value: Any) -> list[Mapping[str, Any]]:
 
 
 def _read(value: Any) -> Trace:
+    """Reads items of OpenAI's Responses API."""
     items = _items(value)
     outputs = {str(item.get("call_id")): item for item in items if str(item.get("type")).endswith("_call_output")}
     steps: list[Step] = []
@@ -70,6 +73,7 @@ def _read(value: Any) -> Trace:
 
 
 def _call(item: Mapping[str, Any], kind: str, result: Mapping[str, Any] | None) -> Step:
+    """Returns a call with its output as a step."""
     album = Album()
     given = next((item[field] for field in _INPUT_FIELDS if item.get(field) is not None), None)
     if given is None:
@@ -92,6 +96,7 @@ def _call(item: Mapping[str, Any], kind: str, result: Mapping[str, Any] | None) 
 
 
 def _task(value: Any, items: list[Mapping[str, Any]]) -> str | None:
+    """Returns the first thing the user asked, or None."""
     if isinstance(value, Mapping) and isinstance(value.get("input"), str):
         return str(value["input"]).strip() or None
     for item in items:

@@ -40,6 +40,7 @@ def _known() -> frozenset[str]:
 
 
 def _recognise(value: Any) -> str | None:
+    """Recognises a plain list of steps or texts."""
     steps = find_list(value, *_LISTS)
     if steps is None:
         return None
@@ -53,6 +54,7 @@ def _recognise(value: Any) -> str | None:
 
 
 def _read(value: Any) -> Trace:
+    """Reads a plain list of steps."""
     raws = find_list(value, *_LISTS) or ()
     steps = _steps(raws)
     task = value.get("task") if isinstance(value, Mapping) else None
@@ -101,6 +103,7 @@ def _read_input(kind: Kind, given: Any) -> Any:
 
 
 def _step(raw: Any) -> Step:
+    """Returns one entry as a step."""
     if not isinstance(raw, Mapping):
         return Step("", "llm", "step", None, str(raw))
     album = Album()

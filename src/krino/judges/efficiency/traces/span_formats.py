@@ -64,6 +64,7 @@ def _has(prefix: str, value: Any) -> str | None:
 
 
 def _recognise_otlp(value: Any) -> str | None:
+    """Recognises OpenTelemetry spans."""
     if (seen := _has("gen_ai.", value)) is not None:
         return seen
     if isinstance(value, Mapping) and ("resourceSpans" in value or "resource_spans" in value):
@@ -83,6 +84,7 @@ def _agents(value: Any) -> str | None:
 
 
 def _read_otlp(value: Any) -> Trace:
+    """Reads OpenTelemetry spans with GenAI attributes."""
     spans = read_spans(value)
     known = any(_named_role(span) for span in spans)
     roots = build_tree(spans, lambda span: _otlp_node(span, known))
@@ -99,6 +101,7 @@ def _read_otlp(value: Any) -> Trace:
 
 
 def _named_role(span: Span) -> Role | None:
+    """Returns the role that an attribute of some product gives a span."""
     for dialect in table("spans")["dialect"]:
         said = str(from_json(span.attributes.get(dialect["attribute"])) or "").lower()
         if said in dialect["roles"]:
@@ -129,6 +132,7 @@ def _otlp_node(span: Span, known: bool) -> Node:
 
 
 def _side(span: Span, names: tuple[str, ...], old: re.Pattern[str], events: re.Pattern[str]) -> Any:
+    """Returns input or output of a span: an attribute, numbered attributes, or events."""
     for name in names:
         if (value := span.attributes.get(name)) not in (None, ""):
             return from_json(value) if isinstance(value, str) and value.startswith('"') else value
@@ -143,6 +147,7 @@ def _side(span: Span, names: tuple[str, ...], old: re.Pattern[str], events: re.P
 
 
 def _event(name: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns an event as a message."""
     content = next(
         (attributes[key] for key in ("content", "gen_ai.prompt", "gen_ai.completion") if key in attributes), ""
     )
@@ -153,6 +158,7 @@ def _event(name: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _otlp_tokens(attributes: Mapping[str, Any]) -> int | None:
+    """Returns how many tokens a span counts, or None."""
     if (total := parse_count(attributes.get("tokens"))) is not None:
         return total
     names = (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens"))
@@ -197,6 +203,7 @@ def _recognise_openinference(value: Any) -> str | None:
 
 
 def _read_openinference(value: Any) -> Trace:
+    """Reads OpenInference spans."""
     spans = read_spans(value)
     roots = build_tree(spans, _openinference_node)
     refuse_fragment(spans, roots)
@@ -204,6 +211,7 @@ def _read_openinference(value: Any) -> Trace:
 
 
 def _openinference_node(span: Span) -> Node:
+    """Returns an OpenInference span as a node of the tree."""
     attributes = span.attributes
     kind = str(attributes.get(_KIND) or "").upper()
     role: Role = _OPENINFERENCE_ROLES.get(
@@ -230,6 +238,7 @@ def _openinference_node(span: Span) -> Node:
 
 
 def _messages(attributes: Mapping[str, Any], side: str) -> list[dict[str, Any]]:
+    """Returns the messages that numbered attributes hold."""
     found: dict[int, dict[str, Any]] = {}
     for key, value in attributes.items():
         match = _MESSAGE.fullmatch(key)
@@ -290,6 +299,7 @@ _MAX_SPANS = 200_000
 
 
 def _recognise_nested(value: Any) -> str | None:
+    """Recognises spans that hold their children, as DeepEval writes them."""
     tops = _tops(value)
     if tops and any(isinstance(top.get("children"), list) for top in tops) and all(_is_span(top) for top in tops):
         return "spans with type and children"
@@ -297,6 +307,7 @@ def _recognise_nested(value: Any) -> str | None:
 
 
 def _tops(value: Any) -> list[Mapping[str, Any]]:
+    """Returns the top spans of a record."""
     if isinstance(value, Mapping):
         inner = value.get("root_spans") or value.get("rootSpans")
         return keep_objects(inner) if isinstance(inner, list) else [value]
@@ -308,6 +319,7 @@ def _is_span(raw: Mapping[str, Any]) -> bool:
 
 
 def _read_nested(value: Any) -> Trace:
+    """Reads spans that hold their children."""
     tops = _tops(value)
     roots = [_grow_nested(top) for top in tops]
     answer = dump(tops[0].get("output")) if len(tops) == 1 and roots[0].children else ""
@@ -315,6 +327,7 @@ def _read_nested(value: Any) -> Trace:
 
 
 def _grow_nested(top: Mapping[str, Any]) -> Node:
+    """Builds the tree below one top span, without recursion."""
     root = _nested_node(top)
     waiting = [(top, root)]
     count = 0
@@ -329,6 +342,7 @@ def _grow_nested(top: Mapping[str, Any]) -> Node:
 
 
 def _nested_node(raw: Mapping[str, Any]) -> Node:
+    """Returns one nested span as a node of the tree."""
     start = parse_time(raw.get("start_time", raw.get("startTime")))
     end = parse_time(raw.get("end_time", raw.get("endTime")))
     counts = [parse_count(raw.get(name)) for name in ("input_token_count", "output_token_count")]

@@ -44,6 +44,7 @@ def read_spans(value: Any) -> list[Span]:
 
 
 def iterate_spans(value: Any) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """Yields every span of an export, with the id of the span that holds it."""
     if isinstance(value, Mapping) and (resources := find_list(value, "resourceSpans", "resource_spans")):
         for resource in keep_objects(resources):
             scopes = find_list(resource, "scopeSpans", "scope_spans", "instrumentationLibrarySpans")
@@ -70,6 +71,7 @@ def iterate_spans(value: Any) -> Iterator[tuple[Mapping[str, Any], str]]:
 
 
 def is_span(raw: Any) -> bool:
+    """Is an object a span of any known export?"""
     if not isinstance(raw, Mapping):
         return False
     context = raw.get("context")
@@ -107,6 +109,7 @@ def _context(raw: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _span(raw: Mapping[str, Any], holder: str) -> Span:
+    """Reads one span into the common form."""
     start = parse_time(first_of(raw, _STARTS))
     end = parse_time(first_of(raw, _ENDS))
     seconds = parse_duration(raw.get("duration")) if "duration" in raw else time_between(start, end)
@@ -125,6 +128,7 @@ def _span(raw: Mapping[str, Any], holder: str) -> Span:
 
 
 def _attributes(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the attributes of a span, those of other products under common names."""
     given = first_of(raw, ("attributes", "span_attributes"))
     found = flatten_attributes(given)
     if is_observation(raw):
@@ -160,6 +164,7 @@ def flatten_attributes(given: Any) -> dict[str, Any]:
 
 
 def _flatten(key: str, value: Any, into: dict[str, Any], depth: int = 0) -> None:
+    """Adds a value and what is inside it, under dotted names."""
     into[key] = value
     if isinstance(value, Mapping) and depth < 4:
         for inner, item in value.items():
@@ -189,6 +194,7 @@ def _events(raw: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def _error(raw: Mapping[str, Any]) -> str | None:
+    """Returns the error of a span, or None."""
     if raw.get("level") == "ERROR" or (is_agents_row(raw) and raw.get("error")):
         error = raw.get("error")
         message = (
@@ -257,6 +263,7 @@ def count_orphans(spans: Sequence[Span]) -> int:
 
 
 def require_one_trace(spans: Sequence[Span]) -> None:
+    """Refuses spans of several traces in one record."""
     traces = list(dict.fromkeys(span.trace for span in spans if span.trace))
     if len(traces) > 1:
         shown = ", ".join(traces[:3]) + (", …" if len(traces) > 3 else "")

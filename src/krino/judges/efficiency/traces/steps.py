@@ -99,6 +99,7 @@ def one_line(text: str) -> str:
 
 
 def _free(prefix: str, number: int, taken: set[str]) -> str:
+    """Returns an id that is not taken."""
     candidate = f"{prefix}{number}"
     while candidate in taken:
         candidate += "'"

@@ -113,6 +113,7 @@ def _responses(reply: str) -> Iterator[str]:
 
 
 def _react(text: str) -> Iterator[Action]:
+    """Yields the actions of ReAct lines."""
     for match in _REACT.finditer(text):
         yield Action(match["name"].strip().strip("`"), _stripped(match["input"]), _text(match["seen"]))
     if _REACT.search(text) is None:
@@ -122,6 +123,7 @@ def _react(text: str) -> Iterator[Action]:
 
 
 def _tagged(text: str) -> Iterator[Action]:
+    """Yields the actions in tool-call tags."""
     for name, inner in (*_INVOKE.findall(text), *_FUNCTION.findall(text)):
         parameters = {named or other: from_json(value.strip()) for named, other, value in _PARAMETER.findall(inner)}
         yield Action(name, parameters or from_json(inner.strip()) or {})
@@ -145,6 +147,7 @@ def _one_of(inner: str) -> Iterator[Action]:
 
 
 def _json(text: str) -> Iterator[Action]:
+    """Yields the actions in JSON, fenced or after "Action:"."""
     for block in _FENCED.findall(text):
         yield from _calls(from_json(block))
     if "```" not in text:
@@ -167,6 +170,7 @@ def _calls(value: Any) -> Iterator[Action]:
 
 
 def _code(text: str) -> Iterator[Action]:
+    """Yields code that was written to be run."""
     for language, code in _CODE.findall(text):
         yield Action(_LANGUAGES.get(language.lower(), language.lower()), code.strip())
     if _CODE.search(text) is None:

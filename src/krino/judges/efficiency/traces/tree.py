@@ -67,6 +67,7 @@ def _drop_copies(roots: list[Node]) -> Iterator[Node]:
 
 
 def _is_step(node: Node) -> bool:
+    """Is a node a step, rather than a container of others?"""
     if node.role == "glue":
         return False
     if node.role != "container":
@@ -96,6 +97,7 @@ def _find_observations(roots: list[Node]) -> tuple[dict[int, str], dict[int, str
 
 
 def _step(node: Node, observed: str) -> Step:
+    """Returns a node as a step."""
     album = Album()
     output = clean(from_json(node.output), album)
     if node.role == "llm":

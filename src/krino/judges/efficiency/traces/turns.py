@@ -92,6 +92,7 @@ def _text_of_turn(turn: Turn, before: Sequence[Turn]) -> str:
 
 
 def build_steps(turns: Sequence[Turn]) -> list[Step]:
+    """Returns the steps of a conversation."""
     results = _Results(turns)
     steps: list[Step] = []
     for place, turn in enumerate(turns):
@@ -106,6 +107,7 @@ def build_steps(turns: Sequence[Turn]) -> list[Step]:
 
 
 def build_call_step(call: CallMade, result: CallResult | None) -> Step:
+    """Returns a call with its result as a step."""
     album = Album()
     output = None if result is None else flatten_result(clean(result.output, album))
     given = clean(from_json(call.input), album)
@@ -144,6 +146,7 @@ def _read_words(turn: Turn, following: Turn | None) -> list[Step]:
 
 
 def _action_step(turn: Turn, action: Action, observed: str | None, number: int) -> Step:
+    """Returns an action written in text as a step."""
     result = action.observation if action.observation is not None else observed
     own = turn.id if number == 0 else ""
     given = from_json(action.input)
@@ -165,6 +168,7 @@ class _Results:
         self._ends = [place for place, turn in enumerate(turns) if turn.role == "assistant"]
 
     def take(self, call: CallMade, place: int) -> CallResult | None:
+        """Returns the result of a call, by its id or else by order and name, and uses it up."""
         if waiting := self._by_id.get(call.id):
             return waiting.pop(0)
         end = next((other for other in self._ends if other > place), float("inf"))
