@@ -56,6 +56,7 @@ def _compared(given: Any) -> Answer:
 
 
 def _read(label: Label, given: Any) -> Answer | list[Answer]:
+    """Returns the answer that a label holds, or the list of answers if it is given for each item."""
     if label.kind == "text":
         return Answer(getattr(given, label.name) if isinstance(given, BaseModel) else given)
     if label.each is not None:
@@ -120,6 +121,7 @@ def check(definition: Definition, facts: FileFacts, labels: BaseModel) -> list[s
 
 
 def _parts(definition: Definition, label: Label, answer: Answer, facts: FileFacts, where: str) -> Iterator[str]:
+    """Yields what is wrong with reason, value and quote of one answer."""
     if is_blank(answer.reason):
         yield f"{where}reason is empty"
     if not label.quote_from:
@@ -165,6 +167,7 @@ def _cover(label: Label, answers: Sequence[Answer], facts: FileFacts) -> Iterato
 
 
 def _rules(definition: Definition, facts: FileFacts, answers: Answers) -> list[str]:
+    """Returns the messages of the `check` rules that these labels break."""
     problems = []
     budget = Budget({**facts.values, **values_of(definition, answers)})
     for rule in definition.rules_of("check"):

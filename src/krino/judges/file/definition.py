@@ -33,6 +33,7 @@ class Input:
 
     @property
     def type(self) -> Type:
+        """Returns the type of the input in expressions."""
         kinds: dict[InputKind, Type] = {
             "text": STRING,
             "list": list_of(STRING),
@@ -76,6 +77,7 @@ class Label:
 
     @property
     def value_type(self) -> Type:
+        """Returns the type of the label's value in expressions."""
         if self.kind == "choice":
             known = one_of(tuple(choice.value for choice in self.choices))
             known = list_of(known) if self.has_several else known
@@ -112,6 +114,7 @@ class Output:
 
     @property
     def type(self) -> Type:
+        """Returns the type of the output in expressions."""
         kinds: dict[OutputKind, Type] = {
             "choice": one_of(self.choices),
             "number": DOUBLE,

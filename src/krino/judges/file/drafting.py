@@ -102,6 +102,7 @@ def _cut_out(body: str, start: int, end: int) -> str:
 
 
 def _labels(fields: list[tuple[str, str]], notes: list[str]) -> Iterator[str]:
+    """Yields a draft of each label that a prompt asks for."""
     seen: set[str] = set()
     for name, value in fields:
         if name in seen or not NAME.fullmatch(name) or name.lower() in _NO_LABEL:
@@ -113,6 +114,7 @@ def _labels(fields: list[tuple[str, str]], notes: list[str]) -> Iterator[str]:
 
 
 def _label(name: str, value: str, notes: list[str]) -> str:
+    """Returns the draft of one label, guessed from how the prompt describes its value."""
     inside = value.strip("\"' ")
     words = [word.strip(" \"'") for word in re.split(r"\||\bor\b|/", inside)]
     is_nullable = "null" in inside.lower()

@@ -36,6 +36,7 @@ class FileFacts:
 
 
 def study(definition: Definition, case: BaseModel) -> FileFacts:
+    """Returns the values of a case and what facts decide, or raises `CannotJudge` if a rule refuses it."""
     values = {item.name: _value(item, getattr(case, item.name)) for item in definition.inputs}
     budget = Budget(dict(values))
     sets: dict[str, Fact] = {}
@@ -91,6 +92,7 @@ def _refuse_blank(definition: Definition, values: dict[str, Any]) -> None:
 
 
 def _value(item: Input, value: Any) -> Any:
+    """Returns an input as rules see it."""
     if value is None or item.kind in ("text", "boolean"):
         return value
     if item.kind == "number":

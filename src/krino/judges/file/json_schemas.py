@@ -55,6 +55,7 @@ def schema_function(reader: Reader, values: Value) -> dict[str, Function]:
         return _fits(budget, found[name], value)
 
     def check(node: Node) -> None:
+        """Checks when the file is read that `fits` names one of its schemas."""
         wanted = node.parts[1]
         if wanted.kind != "literal" or wanted.value not in names:
             raise ExpressionProblem(

@@ -19,6 +19,7 @@ _PARTS = frozenset({"label", "reason", "quote", "other_order"})
 def read_examples(
     reader: Reader, values: Value, inputs: tuple[Input, ...], labels: tuple[Label, ...], outputs: tuple[Output, ...]
 ) -> tuple[Example, ...]:
+    """Reads all examples."""
     stated = values.data.get("examples")
     if stated is None or stated.data is None:
         return ()
@@ -34,6 +35,7 @@ def read_examples(
 def _example(
     reader: Reader, value: Value, inputs: tuple[Input, ...], labels: tuple[Label, ...], outputs: tuple[Output, ...]
 ) -> Example | None:
+    """Reads one example: case, labels and what is expected."""
     if not value.is_mapping:
         reader.problem(value.place, f"an example must be a mapping; write `{_EXAMPLE}`")
         return None
@@ -55,6 +57,7 @@ def _example(
 
 
 def _labels(reader: Reader, value: Value, labels: tuple[Label, ...]) -> dict[str, Any] | None:
+    """Reads the labels of an example, or returns None if it states none."""
     if "labels" not in value.data:
         return None
     given = reader.mapping(value, "labels", "labels: {label: polite}")
@@ -70,6 +73,7 @@ def _labels(reader: Reader, value: Value, labels: tuple[Label, ...]) -> dict[str
 def _expected(
     reader: Reader, value: Value, outputs: tuple[Output, ...]
 ) -> dict[str, Any] | Literal["failed", "refused"]:
+    """Reads what an example expects: fields of the verdict, `failed` or `refused`."""
     stated = value.data.get("expect")
     if stated is None:
         reader.problem(

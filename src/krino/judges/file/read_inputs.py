@@ -33,6 +33,7 @@ def read_inputs(reader: Reader, values: Value, placeholders: Sequence[str]) -> t
 
 
 def _is_free(reader: Reader, name: str, stated: Value) -> bool:
+    """Is a name free for an input? If not, that is noted as a mistake."""
     place = stated.keys.get(name, stated.place)
     if name in TAKEN:
         reader.problem(place, f"no input can be called `{name}`: every record may have one, and it is no content")
@@ -41,6 +42,7 @@ def _is_free(reader: Reader, name: str, stated: Value) -> bool:
 
 
 def _input(reader: Reader, name: str, value: Value) -> Input:
+    """Reads one input, in its short or its long form."""
     if value.data is None:
         return Input(name)
     if is_scalar(value):
@@ -66,6 +68,7 @@ def _input(reader: Reader, name: str, value: Value) -> Input:
 
 
 def _kind(reader: Reader, word: str, value: Value) -> InputKind:
+    """Returns the type that a word names; an unknown one is a mistake."""
     for kind in KINDS:
         if kind == word:
             return kind

@@ -21,6 +21,7 @@ RESERVED = frozenset({"quotes", "reasons", "scores", "item", "reason", "quote", 
 
 
 def read_labels(reader: Reader, values: Value, inputs: tuple[Input, ...]) -> tuple[Label, ...]:
+    """Reads all labels."""
     stated = values.data.get("labels")
     if stated is None or stated.data is None:
         return ()
@@ -55,6 +56,7 @@ def _is_one_label(stated: Value) -> bool:
 
 
 def _label(reader: Reader, name: str, value: Value, place: Place, inputs: tuple[Input, ...]) -> Label:
+    """Reads one label: a choice, a number or free text."""
     reader.is_name(name, place, "a label")
     if is_scalar(value):
         if value.data != "text":
@@ -92,6 +94,7 @@ def _label(reader: Reader, name: str, value: Value, place: Place, inputs: tuple[
 
 
 def _choices(reader: Reader, value: Value, name: str) -> tuple[Choice, ...]:
+    """Reads the values of a choice."""
     found: list[Choice] = []
     if is_scalar(value):
         reader.problem(value.place, f"`values` of `{name}` must be a list or a mapping; write `[good, bad]`")
@@ -116,6 +119,7 @@ def _choices(reader: Reader, value: Value, name: str) -> tuple[Choice, ...]:
 
 
 def _choice(reader: Reader, word: str, value: Value) -> Choice:
+    """Reads one value of a choice: its score and its description."""
     if value.data is None:
         return Choice(word)
     if value.is_number:
@@ -142,6 +146,7 @@ def _all_texts(inputs: tuple[Input, ...]) -> tuple[str, ...]:
 
 
 def _each(reader: Reader, value: Value, inputs: tuple[Input, ...]) -> str | None:
+    """Returns the list for each of whose items the label is given, or None."""
     stated = value.data.get("each")
     if stated is None:
         return None

@@ -42,6 +42,7 @@ _EXAMPLE = 'rules: {EMPTY: {fact: "is_blank(text)", set: {label: rude}, message:
 def read_rules(
     reader: Reader, values: Value, inputs: tuple[Input, ...], labels: tuple[Label, ...], outputs: tuple[Output, ...]
 ) -> tuple[Rule, ...]:
+    """Reads all rules, and checks that every output gets a value."""
     functions = {**FUNCTIONS, **schema_function(reader, values)}
     stated = values.data.get("rules")
     if stated is None or stated.data is None:
@@ -78,6 +79,7 @@ class _RuleReader:
         self._scored = {known.name: known.type for known in outputs} | self._labelled
 
     def read(self, name: str, value: Value, place: Place) -> Rule | None:
+        """Reads one rule: its kind, expression, message and effect."""
         reader = self._reader
         if not value.is_mapping:
             reader.problem(value.place, f"the rule `{name}` must say what it does; write `{_EXAMPLE}`")
@@ -106,6 +108,7 @@ class _RuleReader:
         return Rule(name, kind, expression, message, when, of.name if of else SCORE, to, sets)
 
     def _expression(self, value: Value, names: Mapping[str, Type], wanted: Type, what: str) -> Compiled | None:
+        """Compiles an expression that must have the wanted type; returns None if it is wrong."""
         if not is_scalar(value) or value.data is None:
             self._reader.problem(value.place, f"{what} must be an expression; put it between quotation marks")
             return None
@@ -119,6 +122,7 @@ class _RuleReader:
         return made
 
     def _message(self, name: str, value: Value, place: Place, kind: RuleKind) -> str:
+        """Returns the rule's message; refusing and checking rules must have one."""
         message = self._reader.text_of(value, "message", "")
         if not message and "message" not in value.data and kind in ("refuse", "check"):
             self._reader.problem(
@@ -127,6 +131,7 @@ class _RuleReader:
         return message or f"{kind}: {value.data[kind].raw.strip()[:300]}"
 
     def _output_of(self, value: Value, kind: RuleKind) -> Output | None:
+        """Returns the output that a rule computes or caps."""
         if kind not in ("score", "cap"):
             return None
         stated = value.data.get("of")
@@ -142,6 +147,7 @@ class _RuleReader:
         return None
 
     def _limit(self, value: Value, place: Place) -> float:
+        """Returns the limit of a cap."""
         to = value.data.get("to")
         if to is None or not to.is_number:
             self._reader.problem(place if to is None else to.place, "a cap needs `to: NUMBER`")
@@ -149,6 +155,7 @@ class _RuleReader:
         return float(to.data)
 
     def _sets(self, value: Value, place: Place) -> dict[str, Any]:
+        """Returns the labels and outputs that a fact sets."""
         found: dict[str, Any] = {}
         for name, given in self._reader.mapping(value, "set", "set: {score: 0}").items():
             label = next((label for label in self._labels if label.name == name and label.each is None), None)
@@ -169,6 +176,7 @@ class _RuleReader:
         return found
 
     def _set_value(self, name: str, given: Value, output: Output | None, label: Label | None) -> Any:
+        """Returns the value that a fact sets, if it fits the label or output."""
         if given.data is None:
             return None
         kind = output.kind if output is not None else "number" if label and label.kind == "number" else "text"
@@ -190,6 +198,7 @@ class _RuleReader:
         return given.plain()
 
     def _must_be_one_of(self, given: Value, choices: tuple[str, ...]) -> None:
+        """Notes a mistake unless a value is one of the choices."""
         if given.data is None:
             return
         if not is_scalar(given) or given.raw not in choices:

@@ -21,6 +21,7 @@ _NOTHING = Ruling(None, "NO-VALUE", (), False)
 
 
 def settle(definition: Definition, facts: FileFacts, labels: BaseModel | None) -> Settlement:
+    """Returns the rulings on all outputs, in the order facts, labels, computing rules, caps."""
     answers = read_answers(definition, facts, labels)
     known = {**facts.values, **values_of(definition, answers)}
     of_labels = frozenset(known) - facts.values.keys() if labels is not None else frozenset[str]()
@@ -78,6 +79,7 @@ def _first_ruling(definition: Definition, output: Output, answers: dict[str, Any
 
 
 def _of_comparison(definition: Definition, name: str, answer: Answer | None, facts: FileFacts) -> Ruling:
+    """Rules on one output of a comparison: winner, order, length or score."""
     if answer is None:
         return _NOTHING
     rule = answer.fact.rule if answer.fact else "TURNED" if answer.has_turned else "LABEL"
@@ -94,6 +96,7 @@ def _of_comparison(definition: Definition, name: str, answer: Answer | None, fac
 
 
 def _longer_won(definition: Definition, won: str | None, facts: FileFacts) -> bool | None:
+    """Did the longer of the two texts win? None if neither did or both are as long."""
     if won not in definition.compare:
         return None
     (lost,) = (name for name in definition.compare if name != won)
@@ -108,6 +111,7 @@ def _label_of(definition: Definition, name: str) -> Label | None:
 
 
 def _of_label(label: Label, answer: Any) -> Ruling:
+    """Rules on the output that shows a label."""
     if answer is None:
         return _NOTHING
     if not isinstance(answer, Answer):
@@ -125,6 +129,7 @@ def _evidence(answer: Answer) -> tuple[str, ...]:
 
 
 def _of_table(definition: Definition, answers: dict[str, Any]) -> Ruling:
+    """Rules on the score by the table of the labels' values: the mean over all of them."""
     scores: list[float | None] = []
     evidence: list[str] = []
     facts = []
@@ -148,6 +153,7 @@ def _of_table(definition: Definition, answers: dict[str, Any]) -> Ruling:
 
 
 def _written(name: str, answer: Answer | None) -> Ruling:
+    """Rules on the output that shows a reason or a quote."""
     if answer is None:
         return _NOTHING
     text = answer.reason if name == REASON else answer.quote

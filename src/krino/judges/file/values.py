@@ -29,6 +29,7 @@ class Reader:
         self.problems.append(Problem(place, text, fatal=False))
 
     def refuse_unknown(self, value: Value, known: Collection[str], where: str) -> None:
+        """Notes keys that are not known, with a guess at what was meant."""
         for name, place in value.keys.items():
             if name in known:
                 continue
@@ -62,6 +63,7 @@ class Reader:
         return str(inner.raw).strip()
 
     def yes_or_no(self, value: Value, name: str, default: bool) -> bool:
+        """Returns a truth value, or the default if there is none."""
         inner = value.data.get(name)
         if inner is None:
             return default
@@ -97,6 +99,7 @@ class Reader:
         return float(low), float(high), type(low) is int and type(high) is int
 
     def is_name(self, name: str, place: Place, what: str) -> bool:
+        """Is a text fit as a name? If not, that is noted as a mistake."""
         if name.startswith("model_") and hasattr(BaseModel, name):
             self.problem(place, f"{what} cannot be called `{name}`: the libraries below use that name")
             return False

@@ -50,6 +50,7 @@ class _Compiler:
         self.called: set[str] = set()
 
     def compile(self, node: Node) -> Compiled:
+        """Compiles a node of the tree with the method for its kind; returns its type and the function."""
         if node.kind in operators.ARITHMETIC:
             return self._arithmetic(node)
         if node.kind in operators.ORDER:
@@ -84,6 +85,7 @@ class _Compiler:
         return kinds[type(value)], lambda budget: value
 
     def _name(self, node: Node) -> Compiled:
+        """Compiles a name: an input, a label or the variable of a macro."""
         name: str = node.value
         if name not in self._names:
             known = sorted(self._names)
@@ -94,6 +96,7 @@ class _Compiler:
         return self._names[name], lambda budget: budget.values[name]
 
     def _list(self, node: Node) -> Compiled:
+        """Compiles a list; its element type is what all elements have in common."""
         compiled = [self.compile(part) for part in node.parts]
         item: Type | None = None
         for kind, _ in compiled:
@@ -107,6 +110,7 @@ class _Compiler:
         return list_of(item or DYN), make
 
     def _map(self, node: Node) -> Compiled:
+        """Compiles a map literal, whose keys are texts."""
         compiled = [self.compile(part) for part in node.parts]
         pairs = list(zip(compiled[::2], compiled[1::2], strict=True))
         for (kind, _), part in zip((key for key, _ in pairs), node.parts[::2], strict=True):
@@ -114,6 +118,7 @@ class _Compiler:
         runs = [(key, value) for (_, key), (_, value) in pairs]
 
         def make(budget: Budget) -> dict[Any, Any]:
+            """Builds the map, and refuses a key that occurs twice."""
             budget.spend(1 + len(runs))
             made: dict[Any, Any] = {}
             for key, value in runs:
@@ -126,6 +131,7 @@ class _Compiler:
         return Type("map", DYN), make
 
     def _select(self, node: Node) -> Compiled:
+        """Compiles `object.name`."""
         kind, run = self.compile(node.parts[0])
         name: str = node.value
         if kind.kind not in ("map", "dyn"):
@@ -138,6 +144,7 @@ class _Compiler:
         return kind.fields.get(name) or kind.item or DYN, lambda budget: operators.select(run(budget), name)
 
     def _has(self, node: Node) -> Compiled:
+        """Compiles `has(object.name)`."""
         kind, run = self.compile(node.parts[0])
         name = node.value
         if kind.kind not in ("map", "dyn"):
@@ -145,6 +152,7 @@ class _Compiler:
         return BOOL, lambda budget: operators.has(run(budget), name)
 
     def _index(self, node: Node) -> Compiled:
+        """Compiles `list[number]` or `object[text]`."""
         (kind, run), (place_kind, place) = (self.compile(part) for part in node.parts)
         if kind.kind not in ("list", "map", "dyn"):
             raise ExpressionProblem(f"{kind.in_words()} has no elements", node.offset)
@@ -155,6 +163,7 @@ class _Compiler:
     # --- operators -----------------------------------------------------------------------------------
 
     def _arithmetic(self, node: Node) -> Compiled:
+        """Compiles an arithmetic operator, and refuses types that it has no meaning for."""
         (one, run_one), (other, run_other) = (self.compile(part) for part in node.parts)
         sign, operate = node.kind, operators.ARITHMETIC[node.kind]
         if sign == "+" and one.kind in ("string", "list") and other.kind in (one.kind, "dyn"):
@@ -174,6 +183,7 @@ class _Compiler:
         return result, lambda budget: operate(budget, run_one(budget), run_other(budget))
 
     def _order(self, node: Node) -> Compiled:
+        """Compiles `<`, `<=`, `>` or `>=`."""
         (one, run_one), (other, run_other) = (self.compile(part) for part in node.parts)
         for kind, part in ((one, node.parts[0]), (other, node.parts[1])):
             if not (kind.is_number or kind.kind == "string"):
@@ -188,6 +198,7 @@ class _Compiler:
         return BOOL, lambda budget: compare(run_one(budget), run_other(budget))
 
     def _equality(self, node: Node) -> Compiled:
+        """Compiles `==` or `!=`, and refuses values that can never be equal."""
         (one, run_one), (other, run_other) = (self.compile(part) for part in node.parts)
         if not is_comparable(one, other):
             never = "is never null" if NULL in (one, other) else "and never equal"
@@ -205,6 +216,7 @@ class _Compiler:
         return BOOL, lambda budget: not operators.equal(budget, run_one(budget), run_other(budget))
 
     def _in(self, node: Node) -> Compiled:
+        """Compiles `in`, and refuses a list that can never hold the value."""
         (one, run_one), (many, run_many) = (self.compile(part) for part in node.parts)
         if many.kind not in ("list", "map", "dyn"):
             hint = "; for a part of a text write text.contains(part)" if many.kind == "string" else ""
@@ -228,6 +240,7 @@ class _Compiler:
             )
 
     def _logic(self, node: Node) -> Compiled:
+        """Compiles `&&` or `||`."""
         runs = []
         for part in node.parts:
             kind, run = self.compile(part)
@@ -257,12 +270,14 @@ class _Compiler:
         return BOOL, lambda budget: not operators.truth(run(budget))
 
     def _minus(self, node: Node) -> Compiled:
+        """Compiles a minus sign before a number."""
         kind, run = self.compile(node.parts[0])
         if not kind.is_number:
             raise ExpressionProblem(f"`-` takes a number, and here is {kind.in_words()}", node.offset)
         return kind, lambda budget: operators.negate(run(budget))
 
     def _ternary(self, node: Node) -> Compiled:
+        """Compiles `condition ? one : other`."""
         (condition, decide), (then, run_then), (other, run_other) = (self.compile(part) for part in node.parts)
         self._must_fit(condition, BOOL, node.parts[0], "the condition before `?`")
         return join(
@@ -272,6 +287,7 @@ class _Compiler:
     # --- functions -----------------------------------------------------------------------------------
 
     def _call(self, node: Node) -> Compiled:
+        """Compiles the call of a function or method, and checks its arguments."""
         name: str = node.value
         function = self._functions.get(name)
         if function is None or (node.kind == "method" and not function.is_method):
@@ -306,6 +322,7 @@ class _Compiler:
         return function.result, call
 
     def _macro(self, node: Node) -> Compiled:
+        """Compiles a macro such as `list.exists(x, ...)`, whose variable hides an input of the same name."""
         kind, run = self.compile(node.parts[0])
         if kind.kind not in ("list", "map", "dyn"):
             raise ExpressionProblem(f".{node.value}() takes a list, and here is {kind.in_words()}", node.offset)
@@ -329,6 +346,7 @@ class _Compiler:
         runs = [run_body for _, run_body in bodies]
 
         def iterate(budget: Budget) -> Any:
+            """Runs the macro over the elements, and restores the variable afterwards."""
             items = operators.items_of(run(budget), str(node.value))
             values = budget.values
             absent = name not in values

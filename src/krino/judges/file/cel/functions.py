@@ -90,6 +90,7 @@ def _trim(budget: Budget, text: str) -> str:
 
 
 def _int(budget: Budget, value: Any) -> int:
+    """Converts a value to a whole number of 64 bits."""
     try:
         made = int(value.strip()) if isinstance(value, str) and len(value) < _LONGEST_NUMBER else int(value)
     except (ValueError, OverflowError):
@@ -100,6 +101,7 @@ def _int(budget: Budget, value: Any) -> int:
 
 
 def _double(budget: Budget, value: Any) -> float:
+    """Converts a value to a number."""
     try:
         return float(value)
     except (ValueError, OverflowError):
@@ -107,6 +109,7 @@ def _double(budget: Budget, value: Any) -> float:
 
 
 def _string(budget: Budget, value: Any) -> str:
+    """Converts a value to text, as CEL writes it."""
     if type(value) is bool:
         return "true" if value else "false"
     budget.build(len(value) if isinstance(value, str) else 1)
@@ -192,6 +195,7 @@ def _lines(budget: Budget, text: str) -> int:
 
 
 def _is_blank(budget: Budget, text: str) -> bool:
+    """Is a text empty for a reader?"""
     from krino.text.forms import is_blank
 
     budget.read(text)
@@ -199,6 +203,7 @@ def _is_blank(budget: Budget, text: str) -> bool:
 
 
 def _numbers(budget: Budget, values: Sequence[Any], name: str) -> Sequence[float]:
+    """Returns the values if all are numbers; they cost one step each."""
     budget.spend(1 + len(values))
     odd = next((value for value in values if not is_number(value)), 0)
     if not is_number(odd):
@@ -211,6 +216,8 @@ def _sum(budget: Budget, values: Sequence[Any]) -> float:
 
 
 def _of_some(name: str, compute: Callable[[Sequence[float]], float]) -> Callable[[Budget, Sequence[Any]], float]:
+    """Returns a function that computes a figure of a list that is not empty."""
+
     def computed(budget: Budget, values: Sequence[Any]) -> float:
         if not _numbers(budget, values, name):
             raise RuleFault(f"{name}() of an empty list")
@@ -227,6 +234,7 @@ def _round(budget: Budget, value: float, digits: int) -> float:
 
 
 def _supports(budget: Budget, text: str, claim: str) -> float:
+    """Returns the probability that a text supports a claim, by the entailment model."""
     from krino.models.entailment import entail
 
     budget.spend(_MODEL_STEPS)
@@ -235,6 +243,7 @@ def _supports(budget: Budget, text: str, claim: str) -> float:
 
 
 def _similarity(budget: Budget, one: str, other: str) -> float:
+    """Returns how near two texts are in meaning, from 0 to 1."""
     from krino.models.embedder import embed
 
     budget.spend(_MODEL_STEPS)
@@ -262,6 +271,7 @@ def _is_refusal(budget: Budget, text: str) -> bool:
 
 
 def _language(budget: Budget, text: str) -> str:
+    """Returns the language code of a text, or an empty text if it is not known."""
     from krino.text.language import guess_language
 
     budget.spend(_MODEL_STEPS // 10)
@@ -274,6 +284,7 @@ _LONGEST_JSON = 200_000
 
 
 def _json_value(budget: Budget, text: str) -> Any:
+    """Parses JSON that is not too long."""
     import orjson
 
     budget.spend(1 + len(text) // 8)
@@ -283,6 +294,7 @@ def _json_value(budget: Budget, text: str) -> Any:
 
 
 def _is_json(budget: Budget, text: str) -> bool:
+    """Does a text parse as JSON?"""
     try:
         _json_value(budget, text)
     except ValueError:
@@ -291,6 +303,7 @@ def _is_json(budget: Budget, text: str) -> bool:
 
 
 def _json(budget: Budget, text: str) -> Any:
+    """Parses JSON; a text that is none has no value in a rule."""
     try:
         return _json_value(budget, text)
     except ValueError as error:

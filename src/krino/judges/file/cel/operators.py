@@ -79,6 +79,7 @@ def _numbers(one: Any, other: Any, sign: str) -> None:
 
 
 def add(budget: Budget, one: Any, other: Any) -> Any:
+    """Adds numbers, or joins texts or lists of the same type."""
     if type(one) is type(other) and type(one) in (str, list):
         if type(one) is list:
             budget.spend(len(one) + len(other))
@@ -99,6 +100,7 @@ def multiply(budget: Budget, one: Any, other: Any) -> Any:
 
 
 def divide(budget: Budget, one: Any, other: Any) -> Any:
+    """Divides numbers, but not two whole numbers, whose remainder would be lost."""
     _numbers(one, other, "/")
     if type(one) is int and type(other) is int:
         raise RuleFault("`/` between whole numbers drops what is left over; write double(a) / b")
@@ -108,6 +110,7 @@ def divide(budget: Budget, one: Any, other: Any) -> Any:
 
 
 def modulo(budget: Budget, one: Any, other: Any) -> Any:
+    """Returns the remainder with the sign of the first number, as CEL defines it."""
     if type(one) is not int or type(other) is not int:
         raise RuleFault("`%` takes whole numbers")
     if other == 0:
@@ -132,6 +135,8 @@ ARITHMETIC: dict[str, Callable[[Budget, Any, Any], Any]] = {
 
 
 def _ordered(sign: str, compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    """Returns a comparison that takes two numbers or two texts."""
+
     def decide(one: Any, other: Any) -> bool:
         if (is_number(one) and is_number(other)) or (type(one) is str and type(other) is str):
             return compare(one, other)
@@ -173,6 +178,7 @@ def equal(budget: Budget, one: Any, other: Any, depth: int = 0) -> bool:
 
 
 def contains(budget: Budget, many: Any, wanted: Any) -> bool:
+    """Is a value in a list, or a key in an object?"""
     if type(many) is dict:
         return type(wanted) is str and wanted in many
     if type(many) is not list:
@@ -182,6 +188,7 @@ def contains(budget: Budget, many: Any, wanted: Any) -> bool:
 
 
 def select(value: Any, name: str) -> Any:
+    """Returns a field of an object."""
     if type(value) is not dict:
         raise RuleFault(f"{name_of(value)} has no `.{name}`")
     if name not in value:
@@ -196,6 +203,7 @@ def has(value: Any, name: str) -> bool:
 
 
 def index(value: Any, place: Any) -> Any:
+    """Returns an element of a list by its number, or of an object by its key."""
     if type(value) is dict:
         if type(place) is str and place in value:
             return value[place]
@@ -217,6 +225,7 @@ Run = Callable[[Budget], Any]
 
 
 def items_of(value: Any, macro: str) -> Sequence[Any]:
+    """Returns the elements of a list, or the keys of an object."""
     if type(value) is list:
         return value
     if type(value) is dict:
@@ -251,6 +260,7 @@ def every(budget: Budget, items: Iterable[Any], name: str, steps: int, body: Run
 
 
 def select_items(budget: Budget, items: Iterable[Any], name: str, steps: int, body: Run) -> list[Any]:
+    """Returns the elements for which the body is true."""
     found = []
     for item in items:
         budget.spend(steps)
