@@ -183,6 +183,7 @@ class RagFacts:
         )
 
     def _is_statement(self, number: int) -> bool:
+        """Does a sentence of the answer state something that passages could support or contradict?"""
         reading = self.readings[number - 1]
         if not self.may_state(number):
             return False
@@ -223,6 +224,7 @@ class RagFacts:
 
     @lazy
     def open(self) -> Open:
+        """Returns which labels are still open; all others are given by facts."""
         return Open(
             claims=self.has_context,
             context=self.has_context,

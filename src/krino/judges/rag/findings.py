@@ -40,6 +40,7 @@ def _goal(facts: RagFacts) -> Iterator[Finding]:
 
 
 def _absent(facts: RagFacts) -> Iterator[Finding]:
+    """Yields values and names of the answer that occur in no passage."""
     if not facts.has_context:
         return
     by_sentence: dict[int, list[str]] = {}
@@ -54,6 +55,7 @@ def _absent(facts: RagFacts) -> Iterator[Finding]:
 
 
 def _misquoted(facts: RagFacts) -> Iterator[Finding]:
+    """Yields quotations that no passage has in these words."""
     for number, quotation in sorted(facts.misquoted.items())[:_MOST]:
         yield Finding(
             "RAG-N10", f"quoted, but in no passage in these words: {quotation[:_LONGEST]}", f"sentence {number}"
@@ -61,6 +63,7 @@ def _misquoted(facts: RagFacts) -> Iterator[Finding]:
 
 
 def _unchecked_numbers(facts: RagFacts, labels: RagLabels) -> Iterator[Finding]:
+    """Yields numbers of a sentence that none of its claims holds."""
     if not facts.has_context:
         return
     for number in dict.fromkeys(claim.sentence for claim in labels.claims):
@@ -93,6 +96,7 @@ def _may_conflict(claim: str, quote: str) -> bool:
 
 
 def _other_value(claimed: Reading, quoted: Reading, words: frozenset[str]) -> tuple[Value, Value] | None:
+    """Returns a claimed value and the other one that the quotation has in its place, or None."""
     known, said = quoted.offered, claimed.offered
     for value in claimed.values:
         if follows_from(value, quoted.values, claimed.values, words):
@@ -134,6 +138,7 @@ def _uncertainty(labels: RagLabels) -> Iterator[Finding]:
 
 
 def _language(facts: RagFacts) -> Iterator[Finding]:
+    """Yields a finding if the answer is in another language than the question."""
     if " the " in facts.case.question and " the " in facts.case.answer:
         return  # both plainly English, the most common case by far
     asked, answered = facts.question_language, facts.answer_language

@@ -100,6 +100,7 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
     )
 
     def read(self, record: Mapping[str, Any]) -> RagCase:
+        """Reads a case, and says which names were looked for if question or answer is missing."""
         for what, names in (("question", QUESTION_NAMES), ("answer", ANSWER_NAMES)):
             if names[0] not in record and not any(name in record for name in names):
                 fields = ", ".join(str(name) for name in list(record)[:_MOST_FIELDS])

@@ -205,6 +205,7 @@ def _check_copies(field: str, copies: Mapping[str, list[Copy]]) -> Iterator[str]
 
 
 def _check_claims(facts: RagFacts, labels: RagLabels, copies: Mapping[str, list[Copy]]) -> Iterator[str]:
+    """Yields what is wrong with the claims."""
     yield from _check_copies("claims", copies)
     for place, claim in enumerate(labels.claims):
         where = f"claims[{place}]"
@@ -256,6 +257,7 @@ def _most_claims(text: str) -> int:
 
 
 def _check_quote(facts: RagFacts, claim: Claim, where: str) -> Iterator[str]:
+    """Yields what is wrong with the quotation of one claim."""
     if claim.passage is not None and facts.passage(claim.passage) is None:
         yield f"{where}.passage is {claim.passage}: {_known_passages(facts)}"
         return
@@ -304,6 +306,7 @@ def _answering_words() -> frozenset[str]:
 
 
 def _check_cover(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
+    """Yields sentences that are neither covered by claims nor listed as empty, or both."""
     count = len(facts.sentences)
     claimed = {claim.sentence for claim in labels.claims}
     empty = set(labels.empty_sentences)
@@ -328,6 +331,7 @@ def _check_statements(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
 
 
 def _check_passages(facts: RagFacts, labels: RagLabels, copies: Mapping[str, list[Copy]]) -> Iterator[str]:
+    """Yields what is wrong with the labels of passages and needs."""
     known = {item.number: len(item.sentences) for item in facts.passages}
     labelled = [item.passage for item in drop_copies(labels.passages, copies["passages"])]
     if labelled != list(known):  # else each is labelled once, as most labellers do, and in order
@@ -359,6 +363,7 @@ def _check_texts(field: str, texts: Sequence[str]) -> Iterator[str]:
 
 
 def _check_answer(facts: RagFacts, labels: RagLabels, copies: Mapping[str, list[Copy]]) -> Iterator[str]:
+    """Yields what is wrong with the labels of the answer: its parts and its refusal."""
     if not labels.parts:
         yield "parts is empty: list the parts of the question (one at least), each answered or not"
     yield from _check_copies("parts", copies)
@@ -387,6 +392,7 @@ def _check_answer(facts: RagFacts, labels: RagLabels, copies: Mapping[str, list[
 
 
 def _check_similarity(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
+    """Yields what is wrong with the labels of similarity."""
     if facts.case.reference is None and labels.similarity is not None:
         yield "similarity must be null: this case has no reference answer"
     if facts.open.similarity and labels.similarity is None:

@@ -150,6 +150,7 @@ def settle(facts: RagFacts, labels: RagLabels) -> Settlement:
 
 
 def _faithfulness(facts: RagFacts, labels: RagLabels) -> Score:
+    """Scores how much of the answer the context supports."""
     if not facts.has_context:
         return _faithfulness_without_context(facts, labels)
     covered = {claim.sentence for claim in labels.claims}.union(labels.empty_sentences)
@@ -190,6 +191,7 @@ def _faithfulness(facts: RagFacts, labels: RagLabels) -> Score:
 
 
 def _faithfulness_without_context(facts: RagFacts, labels: RagLabels) -> Score:
+    """Scores faithfulness where no context was retrieved: only an honest refusal counts."""
     label = labels.refusal
     if label is not None and label.is_refusal and label.category == "insufficient_context":
         why = "No context was retrieved, and the answer admits that it has nothing to answer from."
@@ -199,6 +201,7 @@ def _faithfulness_without_context(facts: RagFacts, labels: RagLabels) -> Score:
 
 
 def _context_relevance(facts: RagFacts, labels: RagLabels) -> Score:
+    """Scores how much of what is needed the context holds, and how much of it is useful."""
     if not facts.has_context:
         return Score(0.0, "RAG-C1", "No context was retrieved.")
     named = {item.passage: frozenset(item.useful_sentences) for item in labels.passages}
@@ -228,6 +231,7 @@ def _context_relevance(facts: RagFacts, labels: RagLabels) -> Score:
 
 
 def _answer_relevance(facts: RagFacts, labels: RagLabels) -> Score:
+    """Scores how much of the question the answer covers, and how directly."""
     refusal = labels.refusal
     if refusal is not None and refusal.is_refusal:
         return _refusal_by_labels(facts, labels, refusal)
@@ -253,6 +257,7 @@ def _answer_relevance(facts: RagFacts, labels: RagLabels) -> Score:
 
 
 def _refusal_by_labels(facts: RagFacts, labels: RagLabels, refusal: RefusalLabel) -> Score:
+    """Scores a refusal: its reason, category and validity, and whether it was right."""
     evidence = (
         f"reason stated: {yes_no(refusal.reason_stated)}",
         f"category: {category_name(refusal.category)}",
@@ -270,6 +275,7 @@ def _refusal_by_labels(facts: RagFacts, labels: RagLabels, refusal: RefusalLabel
 
 
 def _similarity(facts: RagFacts, labels: RagLabels) -> Score:
+    """Scores the similarity to the reference."""
     if facts.case.reference is None:
         return Score(None, "RAG-S1", "Not scored: no reference answer was given.")
     if facts.same_as_reference:

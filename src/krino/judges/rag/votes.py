@@ -71,6 +71,7 @@ def join_votes(facts: RagFacts, ballots: Sequence[RagLabels]) -> Joined[RagLabel
 
 
 def _with_claims(joined: RagLabels, facts: RagFacts, ballots: Sequence[RagLabels], ties: list[str]) -> RagLabels:
+    """Joins the claims of all seats, sentence by sentence."""
     claims: list[Claim] = []
     empty: list[int] = []
     for number in range(1, len(facts.sentences) + 1):
@@ -166,6 +167,7 @@ def _middle(choices: Sequence[tuple[Claim, ...]]) -> tuple[Claim, ...]:
 
 
 def _with_context(joined: RagLabels, facts: RagFacts, ballots: Sequence[RagLabels], ties: list[str]) -> RagLabels:
+    """Joins the labels of passages and needs."""
     uses = [{item.passage: item.useful_sentences for item in ballot.passages} for ballot in ballots]
     passages = []
     for item in facts.passages:
@@ -181,6 +183,7 @@ def _with_context(joined: RagLabels, facts: RagFacts, ballots: Sequence[RagLabel
 
 
 def _with_answer(joined: RagLabels, facts: RagFacts, ballots: Sequence[RagLabels], ties: list[str]) -> RagLabels:
+    """Joins the labels of the answer: parts, directness and refusal."""
     parts = _middle_list([ballot.parts for ballot in ballots], lambda part: part.answered, "parts answered", ties)
     direct = _lowest([ballot.direct for ballot in ballots], _DIRECTNESS, "direct", ties)
     refusal = _refusal([ballot.refusal for ballot in ballots], ties)

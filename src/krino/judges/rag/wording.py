@@ -18,6 +18,7 @@ def list_lacking(reason: bool, category: str | None, validity: bool) -> str:
 
 
 def claim_evidence(facts: RagFacts, claim: Claim) -> str:
+    """Returns a claim with its label and quotation, for the evidence of a score."""
     text = f'sentence {claim.sentence} "{cut(claim.text)}": {claim.label}'
     if claim.critical:
         text += " (critical)"
@@ -33,6 +34,7 @@ def claim_evidence(facts: RagFacts, claim: Claim) -> str:
 
 
 def list_claims(facts: RagFacts, claims: Sequence[Claim]) -> str:
+    """Returns claims with label and reason, the first few only."""
     shown = []
     for claim in claims[:_NAMED]:
         text = f'"{cut(claim.text)}" ({claim.label}'
@@ -71,6 +73,7 @@ def plural(noun: str, count: int) -> str:
 
 
 def cut(text: str) -> str:
+    """Shortens a text for a quotation, and removes line ends."""
     if len(text) <= _QUOTED and text.isprintable() and "  " not in text:  # most are flat but for spaces at the ends
         return text.strip()
     flat = " ".join(text.split())

@@ -65,6 +65,7 @@ class _ShortForms:
 
 @cache
 def _short_forms() -> _ShortForms:
+    """Returns the short forms after which a full stop does not end a sentence."""
     data, dates = table("sentences"), table("values")["dates"]
     return _ShortForms(
         frozenset(data["never_end"].split()),
@@ -106,6 +107,7 @@ def split_any(text: str) -> tuple[Sentence, ...]:
 
 
 def _append(found: list[Sentence], text: str, start: int, end: int) -> None:
+    """Appends a sentence without its list marker; a dangling piece joins the sentence before it."""
     marker = _MARKER.match(text, start, end)
     if marker is not None and marker.end() < end:
         start = marker.end()

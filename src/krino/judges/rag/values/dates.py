@@ -64,6 +64,7 @@ def inside(place: int, spans: list[tuple[int, int]]) -> bool:
 
 
 def find_dates(plain: str, lowered: str, digits: bool, words: set[str]) -> Iterator[Value]:
+    """Yields the dates of a text."""
     spans: list[tuple[int, int]] = []
     in_figures = digits and _LIKE_DATE.search(plain) is not None
     for found in _ISO.finditer(plain) if in_figures else ():
@@ -130,6 +131,7 @@ def _is_month(plain: str, start: int, name: str) -> bool:
 
 
 def _date(plain: str, span: tuple[int, int], year: int | None, month: int, day: int | None) -> Value:
+    """Returns a date with all keys that it can be found by."""
     keys = ([str(year)] if year is not None else []) + [f"#month {month}"] + ([f"#day {month}-{day}"] if day else [])
     also = (f"#either {min(month, day)}-{max(month, day)}",) if day else ()
     ages = ages_of(year) if year is not None else ()
@@ -149,6 +151,7 @@ def _numeric_date(plain: str, span: tuple[int, int], first: int, second: int, ye
 
 
 def find_times(lowered: str, digits: bool, words: list[re.Match[str]]) -> Iterator[Value]:
+    """Yields the times of day of a text."""
     for found in _CLOCK.finditer(lowered) if digits and _LIKE_TIME.search(lowered) else ():
         groups = found.groups()
         half = groups[2]

@@ -56,6 +56,7 @@ def often_words() -> frozenset[str]:
 
 @cache
 def _counts() -> dict[str, int]:
+    """Returns the number that each word of counting means, such as "twice"."""
     known = table("values")["frequencies"]
     small = table("values")["numbers"]["small"]
     words = {word: int(number) for number in small if number.isdecimal() for word in small[number].split()}
@@ -112,6 +113,7 @@ def rate_behind(lowered: str, end: int) -> tuple[str, ...]:
 
 
 def _number(word: str | None) -> Fraction:
+    """Returns the number that a word means, 1 for no word."""
     if word is None:
         return Fraction(1)
     if word in table("values")["frequencies"]["half"]:

@@ -32,6 +32,7 @@ _EARLIEST_YEAR, _LATEST_YEAR = 1000, 2100
 def find_numbers(
     plain: str, lowered: str, digits: bool, words: list[int], spans: list[tuple[int, int]]
 ) -> Iterator[Value]:
+    """Yields the numbers of a text that are not in the spans already taken."""
     done = 0
     starts = (
         [found.start() for found in NUMBER.finditer(plain) if not _in_code(lowered, found.start())] if digits else []
@@ -56,6 +57,7 @@ def _in_code(lowered: str, start: int) -> bool:
 
 
 def _read_digits(plain: str, lowered: str, start: int) -> Value | None:
+    """Reads a number in figures with its scale, sign and unit."""
     found = NUMBER.match(plain, start)
     assert found is not None
     end, key = found.end(), canonical_number(found.group())
@@ -125,6 +127,7 @@ def _scaled(plain: str, lowered: str, start: int, end: int, number: Decimal) -> 
 
 
 def _half(plain: str, lowered: str, first: re.Match[str]) -> Value | None:
+    """Reads "half a" with its unit."""
     after = _HALF_A.match(lowered, first.end())
     if after is None or (unit := unit_at(lowered, after.end() - 1)) is None:
         return None
@@ -132,6 +135,7 @@ def _half(plain: str, lowered: str, first: re.Match[str]) -> Value | None:
 
 
 def _one(plain: str, lowered: str, first: re.Match[str]) -> Value | None:
+    """Reads an article or "one" with its unit, as in "an hour and a half"."""
     if (half := and_half().match(lowered, first.end() + 1)) and first.group() not in words_for("numbers", "article"):
         return _scaled(plain, lowered, first.start(), half.end(), Decimal("1.5"))
     scale = NEXT_WORD.match(lowered, first.end())

@@ -97,6 +97,7 @@ def _hour(plain: str, start: int, end: int, number: Decimal) -> Value:
 def quantity_of(
     plain: str, start: int, end: int, number: Decimal, unit: tuple[str, str, Decimal], *, spelled: bool
 ) -> Value:
+    """Returns a number with its unit, the amount converted to the base unit."""
     dimension, prefix, factor = unit
     amount = number * factor
     also = (*_about(prefix, amount), _canonical(number))

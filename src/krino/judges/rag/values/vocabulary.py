@@ -73,6 +73,7 @@ def unit_names() -> dict[str, tuple[str, str, Decimal]]:
 
 @cache
 def speaking_words() -> frozenset[str]:
+    """Returns every word that may begin a value, for a quick check whether a text has any."""
     dates = table("values")["dates"]
     return frozenset(
         {*numbered("months"), *numbered("weekdays"), *small_number_words(), *scale_words(), *dates["noon"].split()}
