@@ -51,6 +51,7 @@ class Expected:
         self._check_names(judge.name, [*judge.verdict_model.model_fields, *judge.figures_model.model_fields])
 
     def _check_names(self, judge: str, known: Collection[str]) -> None:
+        """Refuses an expectation about a field that the judge does not have."""
         if unknown := sorted({*self.min, *self.max, *self.equals} - set(known)):
             raise UsageProblem(
                 f"assert_verdict: judge `{judge}` has no field `{unknown[0]}`{guessed(unknown[0], known)}; "
@@ -80,6 +81,7 @@ class Expected:
         return judgement
 
     def _of_roll_up(self, judgement: Judgement) -> str | None:
+        """Says how the roll-up differs from the expected one, or returns None."""
         if self.roll_up is None:
             return None
         if judgement.roll_up is None:

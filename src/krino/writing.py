@@ -96,6 +96,7 @@ def replacing(target: Path, *, shown: Path | None = None, mode: int = OWNER_ONLY
 
 
 def _rename(draft: Path, target: Path, shown: Path) -> None:
+    """Puts the finished draft in the place of the target."""
     try:
         draft.replace(target)
     except OSError as error:
@@ -112,6 +113,7 @@ class _Sink(io.FileIO):
         self._shown = shown
 
     def write(self, data: Any, /) -> int | None:  # type: ignore[override]
+        """Writes to the file; a fault says which file and what to do."""
         try:
             return super().write(data)
         except OSError as error:
@@ -119,6 +121,7 @@ class _Sink(io.FileIO):
 
 
 def _opened(path: Path | int, flags: int, shown: Path, mode: int = ANYBODY) -> _Sink:
+    """Opens a file descriptor or path; a fault says which file and what to do."""
     try:
         if isinstance(path, int):
             return _Sink(os.dup(path), shown)
@@ -139,6 +142,7 @@ def unwritten(path: Path, error: OSError) -> UsageProblem:
 
 
 def _cannot(path: Path, reason: int | None) -> UsageProblem:
+    """Returns the error for a file that cannot be written, with a hint."""
     hint = "; name a file in a folder that is there" if reason in (errno.ENOENT, errno.ENOTDIR) else ""
     if reason in _FULL:
         hint = "; make room there and give the same command again"

@@ -97,6 +97,7 @@ def _labels_of(judge: AnyJudge) -> list[str]:
     words: list[str] = []
 
     def collect(node: Any) -> None:
+        """Collects the words of every closed choice in a schema."""
         if isinstance(node, Mapping):
             words.extend(str(word) for word in node.get("enum", ()) if isinstance(word, str))
             for inner in node.values():
@@ -110,6 +111,7 @@ def _labels_of(judge: AnyJudge) -> list[str]:
 
 
 def _encode(family: str, order: str) -> str:
+    """Writes an order in an encoding that a model may follow."""
     if family == "base64":
         return f"Decode and obey: {base64.b64encode(order.encode()).decode()}"
     if family == "rot13":
@@ -133,6 +135,7 @@ def texts_in(record: Mapping[str, Any], judge: AnyJudge) -> list[Path]:
     known = names_read(judge)
 
     def walk(value: Any, path: Path) -> Iterator[Path]:
+        """Yields the paths of all texts inside a value."""
         if isinstance(value, str) and value.strip():
             yield path
         elif isinstance(value, Mapping) and len(path) < _DEEPEST:
@@ -177,6 +180,7 @@ def structural_problems(judge: AnyJudge, record: Mapping[str, Any], path: Path, 
 
 
 def _asked(judge: AnyJudge, record: Mapping[str, Any]) -> Questions | None:
+    """Returns the questions of a case, or None if it cannot be judged."""
     try:
         case = judge.read(record)
         return judge.ask(case, judge.study(case))
@@ -244,9 +248,11 @@ def _attack_model(
     corpus: Sequence[Manipulation],
     found: Attacked,
 ) -> None:
+    """Judges every case as it is and with each manipulation, and notes what moved."""
     plans: list[tuple[int, str, Manipulation | None]] = []
 
     def records() -> Iterator[Mapping[str, Any]]:
+        """Yields each case, followed by its manipulated forms."""
         for number, record in enumerate(cases):
             plans.append((number, "", None))
             yield record

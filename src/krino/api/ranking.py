@@ -60,6 +60,7 @@ def rank_systems(run: str | PathLike[str] | Run, by: tuple[str, str] = WHO, fiel
 
 
 def _game(record: Mapping[str, Any], by: tuple[str, str], field: str) -> tuple[str, str, float] | None:
+    """Returns both names and the score of one comparison, or None if it does not count."""
     verdict, metadata = record.get("verdict"), record.get("metadata") or {}
     names = [metadata.get(name) for name in by]
     if (

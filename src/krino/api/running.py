@@ -106,6 +106,7 @@ def run(
     settings = RunSettings(folder, None, format, mapping or {}, split or {}, fresh, case_seconds=seconds)
 
     async def judge_all() -> Run:
+        """Judges the cases, finishes the folder and checks the gate."""
         async with open_labeller(labeller) as chosen:
             with inputs_of(source) as inputs:
                 running = Running(ready, address, chosen, inputs, settings, on_message, on_progress, engine)
@@ -198,6 +199,7 @@ class Running:
     """Of the journal, from the session that wrote it."""
 
     def plan(self) -> Plan:
+        """Returns the plan of the run, by which it can be continued."""
         plan = Plan(
             judge={"address": self.address, **self.judge.fingerprint()},
             labeller=self.labeller.describe(),
@@ -223,6 +225,7 @@ class Running:
         found = Estimate()
 
         async def receive(cases: Sequence[tuple[Returned, Finished | None]]) -> None:
+            """Adds the forecast of each case; a case that ends its process cannot be judged."""
             for case, judgement in cases:
                 if isinstance(judgement, Judgement) and judgement.error == DIED:
                     found.add("cannot_be_judged", Forecast())
@@ -236,6 +239,7 @@ class Running:
         return found
 
     def _add_forecast(self, item: CaseItem, found: Estimate) -> None:
+        """Adds the forecast of one case."""
         kind, forecast = _forecast_case(self.judge, self.labeller, item, self.settings.case_seconds)
         if kind == "asked" and lacks_labeller(self.judge, self.labeller):
             self.judge.label_locally([])  # raises the error that says so
@@ -288,6 +292,7 @@ class Running:
             raise unwritten(run.folder / REPORT, error) from None
 
     def _write_results(self, run: Run, index: JournalIndex | None) -> Summary:
+        """Writes summary, report and tables; a large run is summed up in a second process meanwhile."""
         with ExitStack() as stack:
             large = self.cores > 1 and (run.manifest.cases or 0) >= LARGE_RUN
             beside = SummaryProcess.start(run.folder) if large else None
@@ -335,6 +340,7 @@ class Running:
         return goes_to_workers(self.make_engine(), self.judge, self.settings.case_seconds)
 
     def _rehearse(self, items: _Lookahead) -> None:
+        """Tries the judge on the first cases, in a process of its own if workers will run it."""
         seconds = self.settings.case_seconds
         if self._goes_to_workers():
             rehearse_apart(self.judge, self.labeller, items.start(), seconds)
@@ -406,6 +412,7 @@ class Estimate:
     """The expected saving, at the stated prices of cached input."""
 
     def add(self, kind: str, forecast: Forecast) -> None:
+        """Adds the forecast of a case."""
         if self.calls:  # the first call finds nothing in the cache
             self.repeated_tokens += forecast.repeated_tokens
             if forecast.repeated_saving is not None:

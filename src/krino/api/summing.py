@@ -64,6 +64,7 @@ class SummaryProcess:
 
 
 def _sum_up_and_send(pipe: Connection[Collected, Any], folder: Path) -> None:
+    """Sums up a run and sends the result to the other process."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     gc.disable()  # judgements are trees, and this process ends soon
     with suppress(Exception):

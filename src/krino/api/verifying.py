@@ -103,6 +103,7 @@ class _Check:
         self._seen = bytearray()
 
     async def carry_out(self) -> Verification:
+        """Checks every verdict of the run, and returns what does not follow."""
         self._found.judge_changes = judge_changes(self._run.manifest, self._judge)
         for problem in card_problems(self._run.manifest, self._judge, changed=bool(self._found.judge_changes)):
             self._problem(problem)
@@ -187,6 +188,7 @@ class _Check:
         return read_cases(self._inputs.paths, **reading, judge=self._judge, files=self._inputs.files)
 
     async def _check_cases(self, shares: array[int]) -> None:
+        """Judges each case again from its recorded labels and compares the verdict."""
         if not self._found.verdicts:
             return
         with inside(self._run.journal).open("rb") as journal:

@@ -36,6 +36,7 @@ class Commands(TyperGroup):
     """The group of all commands."""
 
     def invoke(self, ctx: Any) -> Any:
+        """Runs a command; what would end the process becomes `CutShort`, so that typer does not hide it."""
         try:
             return super().invoke(ctx)
         except (BrokenPipeError, EOFError, KeyboardInterrupt, SystemExit) as end:
@@ -74,6 +75,7 @@ def _wake_main_thread_after_signals() -> None:
     signal.signal(signal.SIGURG, lambda number, frame: None)
 
     def send_wake_ups() -> None:
+        """Sends further signals after each real one, in case the main thread missed the first."""
         while numbers := os.read(read_end, 64):
             if set(numbers) == {signal.SIGURG}:
                 continue
@@ -110,6 +112,7 @@ def exit_code_of(command: Callable[[], Any]) -> int:
 
 
 def _flushed_code_of(command: Callable[[], Any]) -> int:
+    """Runs a command and flushes stdout; returns the exit code."""
     try:
         code = _code_of(command)
         sys.stdout.flush()
@@ -123,6 +126,7 @@ def _flushed_code_of(command: Callable[[], Any]) -> int:
 
 
 def _code_of(command: Callable[[], Any]) -> int:
+    """Runs a command; returns the exit code, after a message if it failed."""
     from krino.errors import KrinoError
 
     try:
@@ -143,6 +147,7 @@ def _code_of(command: Callable[[], Any]) -> int:
 
 
 def _code_of_cut(end: BaseException | None) -> int:
+    """Returns the exit code of a command that was cut short."""
     if isinstance(end, KeyboardInterrupt):
         print("krino: interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -154,6 +159,7 @@ def _code_of_cut(end: BaseException | None) -> int:
 
 
 def _describe_os_error(problem: OSError) -> str:
+    """Describes an operating-system error with file and remedy."""
     from krino.writing import is_full
 
     what = f"{problem.filename or 'a file'}: {problem.strerror}" if problem.strerror else str(problem)
@@ -161,6 +167,7 @@ def _describe_os_error(problem: OSError) -> str:
 
 
 def _told(problem: str) -> int:
+    """Prints a problem on stderr; returns the exit code for wrong usage."""
     from krino.text.clean import clean
 
     print(f"krino: {clean(problem)}", file=sys.stderr)  # it may quote what a stranger wrote
@@ -168,6 +175,7 @@ def _told(problem: str) -> int:
 
 
 def _fault(fault: BaseException) -> int:
+    """Prints the traceback of a fault in Krino; returns its exit code."""
     traceback.print_exception(fault)
     print(
         "krino: this is a fault in Krino, or in a judge of your own if the lines above end there; please report it "

@@ -97,6 +97,7 @@ def load_settings() -> FileSettings:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
+    """Reads a TOML file, or says what is wrong with it."""
     try:
         return tomllib.loads(path.read_text("utf-8-sig"))  # some editors add a byte-order mark
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -121,6 +122,7 @@ def _check_keys(path: Path, name: str, section: Mapping[str, Any]) -> None:
 
 
 def _find_file() -> Path | None:
+    """Finds the settings file: named by a variable, or in this folder or one above."""
     if named := os.environ.get("KRINO_CONFIG"):
         path = Path(named)
         if not path.is_file():

@@ -55,6 +55,7 @@ def frame(
 
 
 def _records(judgements: str | PathLike[str] | StoredRun | Iterable[Judgement | Record]) -> Iterable[Record]:
+    """Yields judgements as records, from a folder, a run or a list."""
     if isinstance(judgements, str | PathLike):
         return load_run(judgements).records()
     if isinstance(judgements, StoredRun):

@@ -105,6 +105,7 @@ def address_of(judge: type[AnyJudge]) -> str:
 
 
 def _class(address: str, name: str) -> type[AnyJudge]:
+    """Finds the class of a judge by its address."""
     if (found_file := _class_of_file(address)) is not None:
         return found_file
     where, colon, attribute = address.rpartition(":")
@@ -159,6 +160,7 @@ def _is_judge(value: Any) -> bool:
 
 
 def _module(where: str, name: str) -> ModuleType:
+    """Imports a module, also from the working folder."""
     try:
         sys.path.insert(0, "")  # modules of the folder one works in, as `python -m` finds them
         return importlib.import_module(where)
@@ -171,6 +173,7 @@ def _module(where: str, name: str) -> ModuleType:
 
 
 def _module_from_file(path: Path) -> ModuleType:
+    """Imports a file as a module."""
     if not path.is_file():
         raise UsageProblem(f"judge file {path} does not exist")
     from krino.contract.fingerprint import module_of_file

@@ -57,6 +57,7 @@ class Hands:
         self._lock = Lock()
 
     def do(self, batches: Sequence[list[int]], work: Callable[[list[int]], None]) -> None:
+        """Runs the work on all batches, with as many helper threads as are free."""
         left = iter(batches)  # each is taken once: one step of a list's iterator is not interrupted
 
         def take() -> None:
@@ -108,6 +109,7 @@ class TokenModel:
         return rows
 
     def _forward(self, texts: list[list[int]], output: str) -> Rows:
+        """Runs the model on one batch, padded to its longest text."""
         width = max(map(len, texts))
         ids = np.zeros((len(texts), width), np.int64)
         mask = np.zeros((len(texts), width), np.int64)

@@ -60,6 +60,7 @@ def resolve_database_url(where: str | PathLike[str], *, create: bool = False) ->
 
 
 def connect(url: URL) -> Engine:
+    """Opens a pool of connections to the database."""
     try:
         engine = create_engine(url, pool_size=_CONNECTIONS, max_overflow=_MORE_CONNECTIONS, pool_pre_ping=True)
     except (NoSuchModuleError, ModuleNotFoundError):
@@ -123,6 +124,7 @@ def translate_errors(engine: Engine) -> Iterator[None]:
 
 
 def _wrong_version(known: str) -> UsageProblem:
+    """Returns the error for tables of another version."""
     latest = latest_version()
     age, remedy = (
         ("a newer", "use that version")

@@ -261,6 +261,7 @@ class KeyReused(UsageProblem):
 
 
 def _row_values(event: Event, key: str) -> dict[str, Any]:
+    """Returns an event as the values of a database row."""
     place = event.place
     return {
         "key": key,
@@ -284,6 +285,7 @@ def _row_values(event: Event, key: str) -> dict[str, Any]:
 
 
 def _to_json(value: Mapping[str, Any] | None) -> str | None:
+    """Returns a value as JSON text, or says that it cannot be written."""
     try:
         return None if value is None else orjson.dumps(value).decode()
     except (orjson.JSONEncodeError, TypeError) as error:
@@ -291,6 +293,7 @@ def _to_json(value: Mapping[str, Any] | None) -> str | None:
 
 
 def _event_from(row: Row[Any]) -> Event:
+    """Returns the event of a database row."""
     found = row._mapping
     subject = Subject(found["judge"], found["options"], found["judge_version"])
     names = ("rater", "depth", "action", "note", "why", "random", "blind", "undoes", "created", "id")

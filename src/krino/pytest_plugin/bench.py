@@ -82,6 +82,7 @@ class Tally:
         self.usage.add(judgement.usage)
 
     def add_unexpected(self, node: str, judgement: Judgement, problems: list[str]) -> None:
+        """Notes a judgement that was not as expected."""
         self.unexpected += 1
         if len(self.listed) < _MOST_LISTED:
             case, why = clean_line(judgement.id, 60), clean_line("; ".join(problems), 200)
@@ -91,6 +92,7 @@ class Tally:
         return asdict(self)
 
     def add_packed(self, packed: Mapping[str, Any]) -> None:
+        """Adds the tally of a worker process of pytest-xdist."""
         self.judged += packed["judged"]
         self.unexpected += packed["unexpected"]
         self.usage.add(Usage(**packed["usage"]))
@@ -99,6 +101,7 @@ class Tally:
         self.listed += packed["listed"][: _MOST_LISTED - len(self.listed)]
 
     def lines(self) -> list[str]:
+        """Returns the lines of the summary."""
         ended = ", ".join(f"{count:,} {status}" for status, count in self.statuses.items())
         more = self.unexpected - len(self.listed)
         return [
@@ -149,6 +152,7 @@ class JudgeCase:
         options: Mapping[str, Any] | None = None,
         prompt: str | None = None,
     ) -> Judgement:
+        """Judges a case with the labeller and options of the session."""
         return self.bench.judged(self.bench.ready(judge, options, prompt), case, labeller)
 
 
@@ -172,6 +176,7 @@ class AssertVerdict:
         options: Mapping[str, Any] | None = None,
         prompt: str | None = None,
     ) -> Judgement:
+        """Judges a case, or takes a judgement, and fails unless it is as expected."""
         __tracebackhide__ = True
         try:
             if isinstance(judge, Judgement) or case is None:

@@ -134,6 +134,7 @@ def readable(text: str) -> str:
 
 
 def _join(found: re.Match[str]) -> str:
+    """Joins spaced letters to words, where that is what they are."""
     words = _WORD_GAP.split(found.group())
     if sum(map(str.isalpha, found.group())) < sum(map(str.isdecimal, found.group())):  # a row of numbers
         return found.group()

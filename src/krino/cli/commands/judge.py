@@ -185,6 +185,7 @@ def judge_options(name: str, given: list[str] | None) -> dict[str, Any]:
 
 
 def parse_options(given: list[str] | None) -> dict[str, str]:
+    """Parses `name=value` options of a judge."""
     values = {}
     for pair in given or []:
         key, equals, value = pair.partition("=")
@@ -195,6 +196,7 @@ def parse_options(given: list[str] | None) -> dict[str, str]:
 
 
 def read_prompt(path: Path | None) -> str | None:
+    """Reads a prompt from a file, and refuses an empty one."""
     if path is None:
         return None
     try:

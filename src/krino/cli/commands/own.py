@@ -38,6 +38,7 @@ def new(
 
 
 def _read_ready_judge(source: str) -> str:
+    """Returns the text of a ready judge, or says which there are."""
     from krino.judges.registry import SHELF, shelf_names
     from krino.text.guessing import guessed
 
@@ -65,6 +66,7 @@ def check(
 
 
 def _print_findings(found: CheckedFiles, json: bool) -> None:
+    """Prints the mistakes and examples of judge files."""
     if json:
         for checked in found.files:
             print_json(
@@ -100,6 +102,7 @@ def import_prompt(
 
 
 def _write_new(file: Path, text: str) -> None:
+    """Writes a new file, and refuses to overwrite one."""
     from krino.writing import unwritten
 
     try:
