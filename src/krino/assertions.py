@@ -16,7 +16,7 @@ from krino.api.judging import judge as judge_case
 from krino.contract import AnyJudge, Judgement, Labeller
 from krino.errors import UsageProblem
 from krino.text.clean import clean_line
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 _WIDTH = 100
 
@@ -54,7 +54,7 @@ class Expected:
         """Refuses an expectation about a field that the judge does not have."""
         if unknown := sorted({*self.min, *self.max, *self.equals} - set(known)):
             raise UsageProblem(
-                f"assert_verdict: judge `{judge}` has no field `{unknown[0]}`{guessed(unknown[0], known)}; "
+                f"assert_verdict: judge `{judge}` has no field `{unknown[0]}`{did_you_mean(unknown[0], known)}; "
                 f"it has {', '.join(known)}"
             )
 

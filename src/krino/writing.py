@@ -135,8 +135,8 @@ def is_full(error: OSError) -> bool:
     return error.errno in _FULL
 
 
-def unwritten(path: Path, error: OSError) -> UsageProblem:
-    """Of a file that a run grows by: a disk that is full, above all. Nothing may go on as if it had been written."""
+def write_failed(path: Path, error: OSError) -> UsageProblem:
+    """Returns the error for a failed write to a run's file, mostly a full disk; the run must not go on."""
     advice = "make room and give the same command again: what is judged is kept"
     return UsageProblem(f"{path} cannot be written: {error.strerror}; {advice}")
 

@@ -23,7 +23,7 @@ from krino.errors import UsageProblem
 from krino.labellers.factory import labeller_from
 from krino.results.summary import Collected
 from krino.runs.inputs import inputs_of
-from krino.runs.reading import load_run
+from krino.runs.reading import load_stored_run
 from made_runs import failed_row, make_run, row
 from toy_judge import ToyJudge
 from waiting import children, ended, is_alive, until
@@ -65,7 +65,7 @@ def test_two_processes_find_and_write_what_one_does(
 
 
 def test_slices_and_failed_cases_are_the_same_too(tmp_path: Path) -> None:
-    run = load_run(made(tmp_path / "r"))
+    run = load_stored_run(made(tmp_path / "r"))
     with SummaryProcess(run.folder) as process:
         found = process.result()
     table = (run.folder / "judgements.parquet").read_bytes()

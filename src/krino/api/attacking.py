@@ -175,7 +175,7 @@ def structural_problems(judge: AnyJudge, record: Mapping[str, Any], path: Path, 
     for piece in after.parts or (after,):
         outside = [piece.request, *(passage.name for passage in piece.passages)]
         if any(line in text for line in lines for text in outside):
-            yield "the text stands outside of its fence, in the name of a passage or in what is asked"
+            yield "the text appears outside its fence, in the name of a passage or in the question"
         yield from _fence_problems(piece)
 
 
@@ -280,7 +280,7 @@ def _attack_model(
 
 
 def _change(before: Judgement, after: Judgement) -> tuple[str, Any, Any] | None:
-    """The first field of the verdict that is another one; what a model writes freely is none."""
+    """Returns the first field of the verdict that changed, with both values; free text of a model is ignored."""
     for name, value in (before.verdict or {}).items():
         other = (after.verdict or {}).get(name)
         if value != other and before.rules.get(name) != "FREE-TEXT":

@@ -22,7 +22,7 @@ from krino.api.summing import LARGE_RUN, SummaryProcess, sum_up
 from krino.cases import CaseItem, read_cases
 from krino.cases.field_notes import note_odd_fields
 from krino.cases.formats.shard import heads_of
-from krino.cases.item import as_text
+from krino.cases.item import storable_text
 from krino.cases.origin import Format, list_ignored_files
 from krino.contract import AnyJudge, Forecast, Judgement, Labeller, Task
 from krino.contract.code_limit import CASE_SECONDS, CodeLimit, seconds_of
@@ -54,7 +54,7 @@ from krino.runs.manifest import Manifest, Plan, in_part
 from krino.runs.reading import RecordedLabels
 from krino.runs.session import CaseSource, Session, SessionProgress
 from krino.text.clean import clean_line
-from krino.writing import is_full, unwritten
+from krino.writing import is_full, write_failed
 
 Notify = Callable[[str], None]
 Conduct = Callable[[Session, CaseSource], Awaitable[Manifest]]
@@ -203,7 +203,7 @@ class Running:
         plan = Plan(
             judge={"address": self.address, **self.judge.fingerprint()},
             labeller=self.labeller.describe(),
-            inputs=[as_text(name) for name in self.inputs.names],
+            inputs=[storable_text(name) for name in self.inputs.names],
             format=self.settings.format,
             mapping=dict(self.settings.mapping),
             split=dict(self.settings.split),
@@ -289,7 +289,7 @@ class Running:
             if not is_full(error):
                 raise
             # The error names a temporary file, which would mean nothing to the user.
-            raise unwritten(run.folder / REPORT, error) from None
+            raise write_failed(run.folder / REPORT, error) from None
 
     def _write_results(self, run: Run, index: JournalIndex | None) -> Summary:
         """Writes summary, report and tables; a large run is summed up in a second process meanwhile."""
@@ -462,8 +462,8 @@ def prepare_resettling(
 ) -> Iterator[Running]:
     """Prepares a run that uses the labels of another one. `trust`: load whatever judge the other run names.
 
-    `make_engine`: makes one with other processes than this; they are used from the start where the other run was killed
-    or has errors, so that a case that kills whoever settles it is an error and no more."""
+    `make_engine`: makes an engine that uses other processes; if the other run was killed or has errors, these are used
+    from the start, so that a case that kills its process becomes an error and does not end the run."""
     plan = run.manifest.plan
     command = shlex.join(["krino", "resettle", str(run.folder), *(source if isinstance(source, list) else [])])
     named = judge if judge is not None else judge_of_run(run, trust, command)

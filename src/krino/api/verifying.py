@@ -232,7 +232,7 @@ class _Check:
                 line = self._find(entry.input_hash)
                 if line is not None and line.status != "error" and not self._seen[line.number]:
                     self._found.count(
-                        NamedCase(id=clean_line(entry.id), line=line.offset, fault="not at hand"), self._named
+                        NamedCase(id=clean_line(entry.id), line=line.offset, fault="input missing"), self._named
                     )
 
     def _number_lines(self) -> None:
@@ -255,7 +255,7 @@ def _counted(counts: Mapping[str, int]) -> str:
 
 
 def judge_changes(manifest: Manifest, judge: AnyJudge) -> list[str]:
-    """What distinguishes the judge at hand from that of a run, one line each."""
+    """Returns what distinguishes the installed judge from that of a run, one line each."""
 
     def plan(described: Mapping[str, Any]) -> Plan:
         return Plan(judge=dict(described), labeller={}, inputs=[]).identity()

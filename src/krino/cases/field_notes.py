@@ -14,7 +14,7 @@ from krino.cases.metadata import PREFIX
 from krino.contract import AnyJudge
 from krino.contract.record_fields import ELEMENT, list_names, unread_names
 from krino.text.clean import clean_line
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 _INSPECTED = 100
 _MOST_NAMED = 10
@@ -102,7 +102,7 @@ class UnreadFields:
             for where, inner in rest:
                 found.update(dict.fromkeys(_leaf_paths(inner, where) if self._leaves else [where]))
             if path not in self.guesses:
-                self.guesses[path] = guessed(name, known)
+                self.guesses[path] = did_you_mean(name, known)
         self.records.update(found.keys())
 
     def describe(self) -> str | None:
@@ -165,9 +165,9 @@ def note_misspelt_fields(items: Iterator[CaseItem], judge: AnyJudge, notify: Not
         for path, name, _, known in unread_names(record, reads, spell) if reads is not None else ():
             if path in noted or len(noted) >= _MOST_PATHS or path.startswith(PREFIX):
                 continue
-            guess = guessed(name, known)
+            guess = did_you_mean(name, known)
             present = {spell(key) for key in record if isinstance(key, str)} if path == name else set()
-            if guess and guess == guessed(name, known.keys() - present):
+            if guess and guess == did_you_mean(name, known.keys() - present):
                 noted.add(path)
                 notify(f"not read by {judge.name}: {clean_line(path, _LONGEST_NAME)}{guess}")
 

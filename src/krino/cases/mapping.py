@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from krino.errors import UsageProblem
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 EACH = ".*."
 """Between the path of a list and a field of its elements."""
@@ -159,7 +159,7 @@ def describe_missing(fields: FieldMap, targets: Sequence[str], record: dict[str,
     problems = []
     for target, source in fields.pairs:
         if target in targets:
-            guess = guessed(source, paths_in(record))
+            guess = did_you_mean(source, paths_in(record))
             problems.append(f"mapping `{target}={source}`: no record has `{source}`{guess}")
     return f"{'; '.join(problems)}; {_there(record)}"
 

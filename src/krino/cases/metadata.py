@@ -35,10 +35,10 @@ def metadata_with(columns: Mapping[str, Any], record: Mapping[str, Any]) -> dict
 
 def column_value(metadata: Mapping[str, Any] | None, columns: Sequence[str]) -> str:
     """The value in a column of metadata, or in several combined, as text to group by."""
-    return " · ".join([as_text((metadata or {}).get(column)) for column in columns])
+    return " · ".join([slice_text((metadata or {}).get(column)) for column in columns])
 
 
-def as_text(value: Any) -> str:
+def slice_text(value: Any) -> str:
     """One value as text to group by."""
     if isinstance(value, str):  # nearly all are
         return value

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from krino.errors import UsageProblem
-from krino.text.guessing import guessed_beside
+from krino.text.guessing import did_you_mean_file
 
 Format = Literal["auto", "jsonl", "json", "csv", "parquet", "folder"]
 FileFormat = Literal["stdin", "jsonl", "json", "csv", "parquet", "shard"]
@@ -85,7 +85,7 @@ def _find_on_disk(given: str, wanted: Format) -> Iterator[Origin]:
         is_folder = stat.S_ISDIR(path.stat().st_mode)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        guess = guessed_beside(path, lambda other: other.is_dir() or _kind(other) is not None)
+        guess = did_you_mean_file(path, lambda other: other.is_dir() or _kind(other) is not None)
         raise UsageProblem(f"{shown}: the input cannot be read: {reason}{guess}; check the path") from None
     if is_folder:
         if wanted not in ("auto", "folder"):

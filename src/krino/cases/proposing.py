@@ -99,7 +99,7 @@ _NEVER = _Score(-1.0)
 
 
 @dataclass(slots=True)
-class Column:
+class SeenColumn:
     """A path in the records: how many have a value there, and some of the values."""
 
     path: tuple[str, ...]
@@ -113,14 +113,14 @@ class Column:
 
     @property
     def words(self) -> tuple[str, ...]:
-        return tuple(word for part in self.path for word in words_of(part))
+        return tuple(word for part in self.path for word in split_name(part))
 
     @property
     def dotted(self) -> str:
         return ".".join(self.path)
 
 
-Columns = dict[tuple[str, ...], Column]
+SeenColumns = dict[tuple[str, ...], SeenColumn]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,19 +129,19 @@ class _Fit:
 
     score: float
     target: str
-    column: Column
+    column: SeenColumn
     why: str
     by_name: bool
     inner: tuple[Proposal, ...] = ()
 
 
-def survey(records: Iterable[Mapping[str, Any]]) -> Columns:
+def survey(records: Iterable[Mapping[str, Any]]) -> SeenColumns:
     """Every path of the records that does not lead through a list, with its values that are not null."""
-    columns: Columns = {}
+    columns: SeenColumns = {}
     for record in records:
         for path, value in _walk(record, ()):
             if path in columns or len(columns) < _MOST_COLUMNS:
-                columns.setdefault(path, Column(path)).add(value)
+                columns.setdefault(path, SeenColumn(path)).add(value)
     return columns
 
 
@@ -157,7 +157,7 @@ def _walk(value: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tup
             yield from _walk(inner, (*path, name))
 
 
-def _present(column: Column, records: Sequence[Any]) -> float:
+def _present(column: SeenColumn, records: Sequence[Any]) -> float:
     """The share of the records that have the column: of two names, the one that most records have is meant."""
     return min(1.0, column.records / max(1, len(records)))
 
@@ -243,7 +243,7 @@ def _order(judge: AnyJudge, target: str) -> tuple[int, int]:
 # --- how well a column fits ------------------------------------------------------------------------
 
 
-def _all_fits(judge: AnyJudge, columns: Columns, links: _Links, records: Sequence[Any]) -> Iterator[_Fit]:
+def _all_fits(judge: AnyJudge, columns: SeenColumns, links: _Links, records: Sequence[Any]) -> Iterator[_Fit]:
     """Yields every column that fits a field of the judge, with its score."""
     for target in judge.fields.words:
         if EACH in target or target not in judge.case_model.model_fields:
@@ -254,7 +254,7 @@ def _all_fits(judge: AnyJudge, columns: Columns, links: _Links, records: Sequenc
                 yield replace(fit, score=fit.score - _BY_ABSENCE * (1 - _present(column, records)))
 
 
-def _fit_of(judge: AnyJudge, target: str, column: Column, links: _Links) -> _Fit | None:
+def _fit_of(judge: AnyJudge, target: str, column: SeenColumn, links: _Links) -> _Fit | None:
     """Returns how well a column fits a field, or None if it does not."""
     found = _is_found(judge, target, column.path)
     fit = _score(judge, target, target, column, links)
@@ -274,7 +274,7 @@ def _is_found(judge: AnyJudge, target: str, path: tuple[str, ...]) -> bool:
     return len(path) == 1 and spelling_of(judge)(path[0]) in names_of(judge, target)
 
 
-def _score(judge: AnyJudge, target: str, key: str, column: Column, links: _Links) -> _Score:
+def _score(judge: AnyJudge, target: str, key: str, column: SeenColumn, links: _Links) -> _Score:
     """Scores a column for a field by its name, by the form of its values, and by links to other columns."""
     if not _may_be(target, key, column):
         return _NEVER
@@ -297,13 +297,13 @@ def _score(judge: AnyJudge, target: str, key: str, column: Column, links: _Links
     return _Score(0.0)
 
 
-def _by_length(column: Column) -> float:
+def _by_length(column: SeenColumn) -> float:
     """Of two texts that nothing names, the longer is the passage and the shorter its title; at most 0.1."""
     length = sum(len(value) for value in column.values if isinstance(value, str)) / len(column.values)
     return 0.1 * length / (length + 500)
 
 
-def _may_be(target: str, key: str, column: Column) -> bool:
+def _may_be(target: str, key: str, column: SeenColumn) -> bool:
     """Not for what is judged where the column is about what is right, or what another system said."""
     of_truth, perhaps = not _OF_TRUTH.isdisjoint(column.words), _is_about_truth(column)
     if (of_truth and target not in _TRUTHS) or (not perhaps and target == "ground_truth"):
@@ -313,11 +313,11 @@ def _may_be(target: str, key: str, column: Column) -> bool:
     return key.partition(EACH)[0] not in _JUDGED or _OF_OTHERS.isdisjoint(column.words)
 
 
-def _is_about_truth(column: Column) -> bool:
+def _is_about_truth(column: SeenColumn) -> bool:
     return not (_OF_TRUTH | _PERHAPS_OF_TRUTH).isdisjoint(column.words)
 
 
-def _is_telling(judge: AnyJudge, key: str, column: Column) -> bool:
+def _is_telling(judge: AnyJudge, key: str, column: SeenColumn) -> bool:
     """Whether values of this kind need no name: no other field of the level has it, and it is not just any text."""
     level = key.rpartition(EACH)[0]
     kind, test = judge.fields.shapes[key]
@@ -332,7 +332,7 @@ def _is_prose(value: Any) -> bool:
 
 
 @lru_cache(maxsize=4_096)
-def words_of(name: str) -> tuple[str, ...]:
+def split_name(name: str) -> tuple[str, ...]:
     """`citedCourtName`, `cited-court_name` and `CitedCourtName` alike: cited, court, name; without accents."""
     plain = unicodedata.normalize("NFKD", name[:200])
     plain = "".join(sign for sign in plain if not unicodedata.combining(sign))
@@ -341,10 +341,10 @@ def words_of(name: str) -> tuple[str, ...]:
 
 def _stems(name: str) -> tuple[str, ...]:
     """The words without the endings of plurals and participles: `docs` and `doc`, `answered` and `answer`."""
-    return tuple(_ENDING.sub("", word) for word in words_of(name))
+    return tuple(_ENDING.sub("", word) for word in split_name(name))
 
 
-def _name_score(column: Column, wanted: Iterable[str]) -> tuple[float, str]:
+def _name_score(column: SeenColumn, wanted: Iterable[str]) -> tuple[float, str]:
     """1 for a name, or the end of a path, that is one of the words; less where it only holds them."""
     parts = [_stems(part) for part in column.path]
     is_prose = sum(map(_is_prose, column.values)) >= 0.5 * len(column.values)
@@ -387,7 +387,7 @@ def _likeness_of_end(parts: Sequence[tuple[str, ...]], word: tuple[str, ...], is
 # --- fields of elements ----------------------------------------------------------------------------
 
 
-def _inner(judge: AnyJudge, target: str, column: Column, links: _Links) -> tuple[tuple[Proposal, ...], float]:
+def _inner(judge: AnyJudge, target: str, column: SeenColumn, links: _Links) -> tuple[tuple[Proposal, ...], float]:
     """Proposals for the fields of a list's elements, and how well they fit the list."""
     elements = [item for value in column.values for item in _elements(value)]
     if not elements:
@@ -420,7 +420,7 @@ def _inner(judge: AnyJudge, target: str, column: Column, links: _Links) -> tuple
     return tuple(chosen.values()), weight
 
 
-def _score_inner(judge: AnyJudge, target: str, name: str, inner: Column, links: _Links) -> _Score:
+def _score_inner(judge: AnyJudge, target: str, name: str, inner: SeenColumn, links: _Links) -> _Score:
     key = f"{target}{EACH}{name}"
     return _score(judge, name, key, inner, links) if key in judge.fields.words else _NEVER
 
@@ -437,7 +437,7 @@ class _Links:
         self._judge = judge
         self._ids = _ids_in_lists(records) if judge.fields.links else set()
 
-    def share(self, key: str, column: Column) -> float:
+    def share(self, key: str, column: SeenColumn) -> float:
         """How many of the values of a column are values of the field that this one refers to."""
         if key not in self._judge.fields.links or not column.values:
             return 0.0
@@ -459,7 +459,7 @@ def _ids_in_lists(records: Sequence[Mapping[str, Any]]) -> set[str]:
     return found
 
 
-def _propose_id(records: Sequence[Mapping[str, Any]], columns: Columns) -> Iterator[Proposal]:
+def _propose_id(records: Sequence[Mapping[str, Any]], columns: SeenColumns) -> Iterator[Proposal]:
     """An id of the records, where they have none that is found by itself."""
     if any(case_id(record) is not None for record in records) or len(records) < 2:
         return

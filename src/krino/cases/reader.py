@@ -175,34 +175,34 @@ def _mapped(fields: FieldMap, record: dict[str, Any], where: str) -> tuple[dict[
 # --- from an input to its rows ---------------------------------------------------------------------
 
 
-class Columns(NamedTuple):
+class TableColumns(NamedTuple):
     """The columns of a table whose cells stay text, and those that hold lists."""
 
     texts: frozenset[str] = frozenset()
     lists: frozenset[str] = frozenset()
 
 
-def _columns(fields: FieldMap | None, judge: AnyJudge | None) -> Columns:
+def _columns(fields: FieldMap | None, judge: AnyJudge | None) -> TableColumns:
     """Which columns of a table the judge reads as text and which as lists, by their names before mapping."""
     if judge is None:
-        return Columns()
+        return TableColumns()
     pairs = fields.pairs if fields is not None else ()
     inside = {source.partition(".")[0] for _, source in pairs if "." in source}  # a path into it: it is JSON
     split = {field for field, _ in fields.splits} if fields is not None else set()
     texts, lists = text_names(judge), list_names(judge) - split
-    return Columns(
+    return TableColumns(
         frozenset((texts | {source for target, source in pairs if target in texts}) - inside),
         frozenset((lists | {source for target, source in pairs if target in lists}) - inside),
     )
 
 
-def _rows(origin: Origin, opener: _Opener, judge: AnyJudge | None, columns: Columns) -> Iterator[Row]:
+def _rows(origin: Origin, opener: _Opener, judge: AnyJudge | None, columns: TableColumns) -> Iterator[Row]:
     if not origin.in_folder:
         return _rows_of_file(origin, opener, judge, columns)
     return _rows_of_member(origin, opener, judge, columns)
 
 
-def _rows_of_member(origin: Origin, opener: _Opener, judge: AnyJudge | None, columns: Columns) -> Iterator[Row]:
+def _rows_of_member(origin: Origin, opener: _Opener, judge: AnyJudge | None, columns: TableColumns) -> Iterator[Row]:
     """A bad file in a folder is one problem; it does not end the reading."""
     if not origin.is_regular:
         yield bad_row(1, f"{origin.shown}: not a regular file but a pipe, a device or a broken link; name it by itself")
@@ -213,7 +213,7 @@ def _rows_of_member(origin: Origin, opener: _Opener, judge: AnyJudge | None, col
         yield bad_row(1, str(problem))
 
 
-def _rows_of_file(origin: Origin, opener: _Opener, judge: AnyJudge | None, columns: Columns) -> Iterator[Row]:
+def _rows_of_file(origin: Origin, opener: _Opener, judge: AnyJudge | None, columns: TableColumns) -> Iterator[Row]:
     """Yields the rows of a file with the reader of its format."""
     if origin.format == "parquet" and origin.path is not None:
         yield from parquet.rows(origin.path, origin.shown)

@@ -15,7 +15,7 @@ from typing import Any
 from krino.cases.item import CaseItem, case_id
 from krino.contract import AnyJudge, ReadsRecords
 from krino.text.clean import clean_name
-from krino.text.faults import named
+from krino.text.faults import describe_exception
 
 _KEY_BYTES = 16
 _SHOWN_ID = 80
@@ -41,14 +41,14 @@ class Scattered:
         """Why this part of a record is not a case: other records hold parts of the same trace."""
         key, place = _key(item, own), _place(item)
         if key in self._known:
-            return _problem(item, own, self._known[key])
+            return _describe_scattered_trace(item, own, self._known[key])
         if (earlier := self._first.setdefault(key, place)) == place:
             return None
         late = "; the first part was read as a case before this one turned up: its judgement is of a part only"
-        return _problem(item, own, (earlier, place)) + late
+        return _describe_scattered_trace(item, own, (earlier, place)) + late
 
 
-def _problem(item: CaseItem, own: str, places: tuple[int, int]) -> str:
+def _describe_scattered_trace(item: CaseItem, own: str, places: tuple[int, int]) -> str:
     """Describes a trace that is scattered over several records."""
     one, two = places
     where = f"{item.source}: " if item.source else ""
@@ -68,7 +68,7 @@ def _key(item: CaseItem, own: str) -> bytes:
     return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=_KEY_BYTES).digest()
 
 
-Part = tuple[str | None, Mapping[str, Any]]
+SplitPart = tuple[str | None, Mapping[str, Any]]
 
 
 def split_items(items: Iterator[CaseItem], judge: AnyJudge, ahead: Iterable[CaseItem] = ()) -> Iterator[CaseItem]:
@@ -111,14 +111,14 @@ def _split_item(item: CaseItem, judge: ReadsRecords, scattered: Scattered) -> li
     return found
 
 
-def _parts(item: CaseItem, judge: ReadsRecords) -> list[Part] | str:
+def _parts(item: CaseItem, judge: ReadsRecords) -> list[SplitPart] | str:
     """The cases of the record, or why it has none."""
     if item.record is None:
         return []
     try:
         parts = list(judge.split(item.record))
     except Exception as fault:
-        return f"{item.source or item.id}: the record cannot be taken apart: {named(fault)}"
+        return f"{item.source or item.id}: the record cannot be taken apart: {describe_exception(fault)}"
     return parts or f"{item.source or item.id}: the record holds no case; give it one, or remove it"
 
 

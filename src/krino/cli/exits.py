@@ -121,7 +121,7 @@ def _flushed_code_of(command: Callable[[], Any]) -> int:
         return READER_GONE
     except OSError as problem:  # a folder that cannot be made, a disk that is full
         _drop_stdout()
-        return _told(_describe_os_error(problem))
+        return _print_usage_error(_describe_os_error(problem))
     return code
 
 
@@ -138,7 +138,7 @@ def _code_of(command: Callable[[], Any]) -> int:
     except KeyboardInterrupt as end:  # before typer began, or after it ended
         return _code_of_cut(end)
     except KrinoError as problem:
-        return _told(str(problem))
+        return _print_usage_error(str(problem))
     except OSError:
         raise
     except Exception as fault:
@@ -166,7 +166,7 @@ def _describe_os_error(problem: OSError) -> str:
     return f"{what}; make room and give the same command again" if is_full(problem) else what
 
 
-def _told(problem: str) -> int:
+def _print_usage_error(problem: str) -> int:
     """Prints a problem on stderr; returns the exit code for wrong usage."""
     from krino.text.clean import clean
 

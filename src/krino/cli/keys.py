@@ -17,7 +17,7 @@ import typer
 from krino.cli.printing import say
 from krino.cli.settings import load_settings, read_toml
 from krino.errors import UsageProblem
-from krino.labellers.llm.endpoint import address_problem, is_loopback, key_variables, masked
+from krino.labellers.llm.endpoint import address_problem, is_loopback_url, key_variables, masked
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,10 @@ def keys_for(ctx: typer.Context, names: Sequence[str], base_url: str | None, api
         return Keys(key_from(api_key_env), os.environ)
     where, shown = load_settings().path, masked(base_url)
     if not at_stake:
-        if not is_loopback(base_url):
+        if not is_loopback_url(base_url):
             say(f"the cases are sent to {shown}: {where} names that address")
         return Keys(key_from(api_key_env), os.environ)
-    if is_loopback(base_url):  # local servers seldom need a key, and anybody may listen there
+    if is_loopback_url(base_url):  # local servers seldom need a key, and anybody may listen there
         say(f"{at_stake[0]} is not sent to {shown}: {where} names that address. {_explain_trust(base_url)}")
         return Keys(None, {name: value for name, value in os.environ.items() if name not in of_providers})
     raise UsageProblem(

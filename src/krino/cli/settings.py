@@ -16,7 +16,7 @@ from typing import Any
 import typer
 
 from krino.errors import UsageProblem
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 PRICES_NEEDED = frozenset({"input", "output"})
 PRICES_KNOWN = PRICES_NEEDED | {"cached", "cache_write"}
@@ -76,7 +76,8 @@ def load_settings() -> FileSettings:
     data = read_toml(path)
     if unknown := sorted(data.keys() - set(SECTIONS)):
         raise UsageProblem(
-            f"{path}: unknown section [{unknown[0]}]{guessed(unknown[0], SECTIONS)}; there are {', '.join(SECTIONS)}"
+            f"{path}: unknown section [{unknown[0]}]{did_you_mean(unknown[0], SECTIONS)}; "
+            f"there are {', '.join(SECTIONS)}"
         )
     sections = {name: data.get(name, {}) for name in SECTIONS}
     for name, section in sections.items():
@@ -117,7 +118,7 @@ def _check_keys(path: Path, name: str, section: Mapping[str, Any]) -> None:
 
     known = FROM_FILE if name == "gate" else inspect.signature(judge).parameters.keys() - NOT_IN_FILE
     if unknown := sorted(section.keys() - known):
-        guess = guessed(unknown[0], known)
+        guess = did_you_mean(unknown[0], known)
         raise UsageProblem(f"{path}: [{name}] has no key `{unknown[0]}`{guess}; it has {', '.join(sorted(known))}")
 
 

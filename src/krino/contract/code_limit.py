@@ -25,7 +25,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from krino.errors import UsageProblem, UserInterrupt
-from krino.text.faults import named
+from krino.text.faults import describe_exception
 
 CASE_SECONDS = 300.0
 """How long the code of one case may take by default, without the wait for a model."""
@@ -100,7 +100,7 @@ class CodeLimit:
             raise TookTooLong(
                 f"the judge's code took longer than {self._seconds:g} seconds over this case (--case-timeout)"
             ) from fault
-        raise CodeBroke(named(fault)) from fault
+        raise CodeBroke(describe_exception(fault)) from fault
 
 
 def _is_users_interrupt(fault: BaseException) -> bool:

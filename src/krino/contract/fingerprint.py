@@ -1,9 +1,10 @@
-"""Hashes all that a judge computes with: its source, schemas, rules and data. One that was edited is another judge.
+"""Hashes everything a judge computes with: its source, schemas, rules and data. An edited judge is another judge.
 
-Source is the files of the class and its bases: of a judge in a package every file of that folder, else the file itself,
-and the modules of the same project that they import. Imports are read from the source, not from what happens to be
-loaded, so that the hash is the same whenever it is taken. The standard library and installed packages do not count,
-but for the package that a judge itself comes in; of Krino, what judges compute with does (`OF_KRINO`).
+The source is the files of the class and its bases: every file of the folder if the judge is in a package, otherwise the
+file itself, and the modules of the same project that they import. Imports are read from the source, not from what
+happens to be loaded, so that the hash does not depend on when it is computed. The standard library and installed
+packages do not count, except the package the judge itself comes in, and the parts of Krino that judges use
+(`OF_KRINO`).
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ UNKNOWN = ("unknown", "unclear", "undecided", "abstain", "cannot_tell", "not_sur
 def join_labels(ballots: Sequence[LabelsT]) -> Joined[LabelsT]:
     """Join labels by majority; raises `CannotJudge` if a tie leaves a label without any value."""
     joining = _Joining()
-    labels = joining.objects(sorted(ballots, key=canonical), "")
+    labels = joining.objects(sorted(ballots, key=canonical_labels), "")
     if joining.hopeless:
         raise CannotJudge(f"the seats are evenly split: {'; '.join(joining.hopeless)}")
     return Joined(labels, tuple(joining.ties))
@@ -52,7 +52,7 @@ def spell(votes: Iterable[Hashable]) -> str:
     return ", ".join(f"{as_word(value)} {count}" for value, count in counts)
 
 
-def canonical(labels: BaseModel) -> bytes:
+def canonical_labels(labels: BaseModel) -> bytes:
     """The same bytes for the same labels: the result must not depend on the order of the ballots."""
     return orjson.dumps(labels.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS)
 

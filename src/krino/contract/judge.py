@@ -16,7 +16,7 @@ from krino.contract.hooks import DisplayHooks, LabellingHooks, RecordHooks, Resu
 from krino.contract.judgement import Finding, Settlement, VerdictT
 from krino.contract.labeller import CaseT, FactsT, LabelsT, Questions, describe_validation
 from krino.errors import CannotJudge, UsageProblem
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 OptionsT = TypeVar("OptionsT", bound=BaseModel, default=BaseModel, covariant=True)
 _MODELS = ("case_model", None, "labels_model", "verdict_model", "options_model")
@@ -105,7 +105,7 @@ class Judge(
             return
         there = f"there are {', '.join(fields)}" if fields else "it has none"
         raise UsageProblem(
-            f"options of judge `{self.name}`: no option `{unknown[0]}`{guessed(unknown[0], fields)}; {there}"
+            f"options of judge `{self.name}`: no option `{unknown[0]}`{did_you_mean(unknown[0], fields)}; {there}"
         )
 
     def read(self, record: Mapping[str, Any]) -> CaseT:

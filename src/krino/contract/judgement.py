@@ -258,7 +258,7 @@ class Judgement(BaseModel, Generic[VerdictT]):
     @classmethod
     def _refuse_newer(cls, version: str) -> str:
         if is_newer(version, SCHEMA_VERSION):
-            raise ValueError(newer_told(version))
+            raise ValueError(newer_version_message(version))
         return version
 
     @model_validator(mode="after")
@@ -320,7 +320,7 @@ def is_newer(version: Any, known: str) -> bool:
     return isinstance(version, str) and version.isdecimal() and int(version) > int(known)
 
 
-def newer_told(version: str) -> str:
+def newer_version_message(version: str) -> str:
     newer = f"schema_version {version} was written by a newer version of Krino (this one reads {SCHEMA_VERSION})"
     return f"{newer}; read it with that version"
 

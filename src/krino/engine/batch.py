@@ -25,7 +25,7 @@ from krino.labellers.llm.batch.providers import refuse_without_batches
 from krino.labellers.llm.batch.queue import LATER, Sizes
 from krino.labellers.llm.labeller import LlmLabeller
 from krino.labellers.panel import Panel
-from krino.writing import unwritten
+from krino.writing import write_failed
 
 PILOT = 3
 """Cases of a new run that are asked one by one, at the full price, before files are written. So what the endpoint
@@ -49,7 +49,7 @@ class BatchFiles:
         """Asks a first few cases directly, then sends the rest in batch files until all are answered."""
         models = models_of(assignment.labeller)
         if assignment.folder is None:
-            raise UsageProblem("batch files need a run folder: the state of what is out is kept there")
+            raise UsageProblem("batch files need a run folder: the state of outstanding requests is kept there")
         self._labeller = assignment.labeller
         ledger = Ledger(assignment.folder / FOLDER)
         waiting = _WaitingCases(ledger.folder)
@@ -227,7 +227,7 @@ class _WaitingCases:
                 self._open[number] = _CaseFile(self._folder)
             self._open[number].add(case)
         except OSError as error:
-            raise unwritten(self._folder, error) from None
+            raise write_failed(self._folder, error) from None
 
     def numbers(self) -> list[int]:
         return sorted(self._open)
@@ -271,7 +271,7 @@ class _CaseFile:
             try:
                 self._file.seek(0)  # which writes the rest of it
             except OSError as error:
-                raise unwritten(self._folder, error) from None
+                raise write_failed(self._folder, error) from None
             with contextlib.suppress(EOFError):
                 while True:
                     yield pickle.load(self._file)  # noqa: S301 - written above

@@ -34,7 +34,7 @@ from krino.contract.source_lines import locate_fault
 from krino.engine.views import StudiedCase, ViewKeeper
 from krino.errors import CannotJudge, LabelFailed, RunStopped, Undecided, UsageProblem, Waiting
 from krino.text.clean import cut, sound
-from krino.text.faults import named, words_of
+from krino.text.faults import describe_exception, fault_message
 
 _MOST_UNREAD = 50
 _LONGEST_UNREAD = 300
@@ -141,12 +141,12 @@ async def carry(
             known.figures = figures_of(judge, settlement) if judge.figures_model.model_fields else {}
             return known.judged(known.judgement(settlement))
     except Undecided as tie:
-        return known.judged(known.without_verdict("failed", words_of(tie), **_asked(labeller, tie)))
+        return known.judged(known.without_verdict("failed", fault_message(tie), **_asked(labeller, tie)))
     except CannotJudge as reason:
-        return known.judged(known.without_verdict("failed", words_of(reason) or "the judge gave no reason"))
+        return known.judged(known.without_verdict("failed", fault_message(reason) or "the judge gave no reason"))
     except LabelFailed as failure:
         asked = {"raw_reply": failure.raw_reply, **_asked(labeller, failure)}
-        return known.judged(known.without_verdict("error", words_of(failure), **asked), failure.stopped)
+        return known.judged(known.without_verdict("error", fault_message(failure), **asked), failure.stopped)
     except (RunStopped, UsageProblem, Waiting):
         raise
     except Exception as fault:
@@ -168,10 +168,10 @@ def open_questions(judge: AnyJudge, labeller: Labeller, case: Any, facts: Any) -
 def describe_fault(fault: BaseException, judge: AnyJudge | None = None) -> str:
     """What went wrong and where, in one line; for a fault of a judge, the place in the judge's own code."""
     if isinstance(fault, BrokenContract):
-        return words_of(fault)
+        return fault_message(fault)
     if isinstance(fault, CodeBroke):
-        return f"{words_of(fault)}{locate_fault(type(judge), fault.__cause__ or fault)}"
-    return f"{named(fault)}{locate_fault(type(judge), fault)}"
+        return f"{fault_message(fault)}{locate_fault(type(judge), fault.__cause__ or fault)}"
+    return f"{describe_exception(fault)}{locate_fault(type(judge), fault)}"
 
 
 def without_verdict(

@@ -59,7 +59,7 @@ class Cases(NamedTuple):
     batches: list[bytes]
 
 
-class Answer(NamedTuple):
+class CallAnswer(NamedTuple):
     """The result of a gateway call."""
 
     number: int
@@ -105,5 +105,5 @@ class Ended(NamedTuple):
     reason: RunStopped | UsageProblem | None
 
 
-ToWorker = Cases | Answer | Stop
+ToWorker = Cases | CallAnswer | Stop
 FromWorker = Ready | Done | Views | GatewayCall | Ended

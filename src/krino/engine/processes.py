@@ -24,7 +24,7 @@ from krino.engine.protocol import Assignment, Engine, OpenCase, ReceiveAny
 from krino.engine.worker import HEARTBEAT, Worker
 from krino.engine.worker_pool import WorkerLost, WorkerPool
 from krino.labellers.local import LocalLabeller
-from krino.text.faults import named
+from krino.text.faults import describe_exception
 
 FEW = 96
 """Fewer cases than this are judged in this process: they are done before other processes have started."""
@@ -171,7 +171,7 @@ class ProcessLink:
         except (EOFError, OSError):
             raise WorkerLost("its process has ended") from None
         except Exception as fault:  # a judge has written into the pipe
-            raise WorkerLost(f"its message cannot be read: {named(fault)}") from None
+            raise WorkerLost(f"its message cannot be read: {describe_exception(fault)}") from None
         finally:
             receiving.cancel()
         if not isinstance(messages, list) or not all(isinstance(message, FromWorker) for message in messages):

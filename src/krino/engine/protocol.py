@@ -119,8 +119,8 @@ class Trial:
         if self.broken < MOST_BROKEN:
             return
         raise RunStopped(
-            f"the judge's own code broke on each of the first {self.broken} cases that were labelled for it, and on "
-            f"none did it come to a verdict: {judgement.error}. Put that right first: going on would only pay "
+            f"the judge's own code failed on each of the first {self.broken} labelled cases, so none has a verdict: "
+            f"{judgement.error}. Fix it first: going on would only pay "
             "for more of them (replies that are in the cache are not paid again)",
             kind="judge",
         )

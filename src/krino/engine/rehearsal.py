@@ -46,7 +46,7 @@ from krino.labellers.local import LocalLabeller
 from krino.labellers.panel import Panel
 from krino.labellers.remote import key_variables_of
 from krino.text.clean import cut
-from krino.text.faults import named, words_of
+from krino.text.faults import describe_exception, fault_message
 
 MOST_TRIED = 20
 """Cases at the start of a run that are looked at."""
@@ -90,9 +90,9 @@ def rehearse(judge: AnyJudge, item: CaseItem, seconds: float = CASE_SECONDS) -> 
         raise
     except Exception as fault:
         if isinstance(fault, BrokenContract):
-            raise UsageProblem(f"{words_of(fault)} (seen on case {item.id}, before anybody was asked)") from None
+            raise UsageProblem(f"{fault_message(fault)} (seen on case {item.id}, before anybody was asked)") from None
         if _is_certain(fault):
-            where = f"{named(fault)}{locate_fault(type(judge), fault)}"
+            where = f"{describe_exception(fault)}{locate_fault(type(judge), fault)}"
             raise UsageProblem(
                 f"judge `{judge.name}` breaks: {where} (on case {item.id}, before anybody was asked)"
             ) from fault
@@ -163,7 +163,7 @@ def _is_certain(fault: Exception) -> bool:
     """Whether the code is at fault whatever the labels are."""
     if isinstance(fault, AttributeError):
         return isinstance(fault.obj, BaseModel) and fault.obj.model_config.get("extra") != "allow"
-    return type(fault) is NameError or (isinstance(fault, TypeError) and bool(_WRONG_CALL.search(words_of(fault))))
+    return type(fault) is NameError or (isinstance(fault, TypeError) and bool(_WRONG_CALL.search(fault_message(fault))))
 
 
 def _must_fit_the_verdict(judge: AnyJudge, settlements: list[Settlement]) -> None:

@@ -19,7 +19,7 @@ from krino.contract.code_limit import end_if_stuck, is_alive
 from krino.engine.case import Written, written
 from krino.engine.child_process import keep_to_one_core
 from krino.engine.messages import (
-    Answer,
+    CallAnswer,
     Cases,
     Done,
     Ended,
@@ -36,7 +36,7 @@ from krino.engine.protocol import Assignment, OpenCase, Returned
 from krino.engine.views import ViewKeeper
 from krino.errors import RunStopped, UsageProblem
 from krino.labellers.remote import Call
-from krino.text.faults import named
+from krino.text.faults import describe_exception
 
 CALL_SECONDS = 0.005
 """How long results are collected while a gateway call waits to be sent."""
@@ -85,7 +85,7 @@ class Worker:
         except BaseException as fault:
             if self._began:  # a case has broken the process (closed its files, say): the pool finds out which
                 os._exit(1)
-            reason = UsageProblem(f"a worker cannot go on: {named(fault)}; --workers 1 uses none")
+            reason = UsageProblem(f"a worker cannot go on: {describe_exception(fault)}; --workers 1 uses none")
         self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         self._report()
         self._send([Ended(reason)])
@@ -161,7 +161,7 @@ class Worker:
                 self._assigned += message.how_many
                 for batch in message.batches:
                     self._batches.put_nowait(batch)
-            elif isinstance(message, Answer):
+            elif isinstance(message, CallAnswer):
                 self._take_answer(message)
             else:
                 if message.now:
@@ -176,7 +176,7 @@ class Worker:
         self._report_soon()
         return await waiting
 
-    def _take_answer(self, answer: Answer) -> None:
+    def _take_answer(self, answer: CallAnswer) -> None:
         """Gives the answer of a call to the case that waits for it."""
         waiting = self._calls.pop(answer.number, None)
         if waiting is None or waiting.done():

@@ -23,7 +23,7 @@ from krino.contract import Usage
 from krino.engine.case import Written, without_verdict
 from krino.engine.messages import (
     REPORT_SECONDS,
-    Answer,
+    CallAnswer,
     Cases,
     Done,
     Ended,
@@ -43,7 +43,7 @@ from krino.errors import LabelFailed, RunStopped, UsageProblem
 from krino.judges.reference import JudgeReference
 from krino.labellers.local import LocalLabeller
 from krino.labellers.remote import Call, answer_call, key_variables_of, pack_labeller
-from krino.text.faults import named
+from krino.text.faults import describe_exception
 
 if TYPE_CHECKING:
     from krino.labellers.llm.sending.gateway import Gateway
@@ -176,14 +176,14 @@ class _CallAnswerer:
     _requests: dict[str, dict[Call, asyncio.Task[Any]]] = field(default_factory=lambda: defaultdict(dict))
     """By the hash of their case: the requests of cases that are not done, answered or under way."""
 
-    async def answer(self, number: int, call: Call) -> Answer:
+    async def answer(self, number: int, call: Call) -> CallAnswer:
         """Answers a worker's call; faults are sent to the worker too."""
         try:
-            return Answer(number, await self._result(call))
+            return CallAnswer(number, await self._result(call))
         except (RunStopped, LabelFailed, UsageProblem) as fault:
-            return Answer(number, None, fault)
+            return CallAnswer(number, None, fault)
         except Exception as fault:  # whatever it is, the worker must get an answer, or it waits for ever
-            return Answer(number, None, LabelFailed(named(fault)))
+            return CallAnswer(number, None, LabelFailed(describe_exception(fault)))
 
     def forget_case(self, digest: str) -> None:
         self._requests.pop(digest, None)
@@ -455,7 +455,7 @@ def _checked(message: Done, assigned: dict[int, AssignedCase]) -> list[tuple[int
     try:
         numbers = [number for number, judgement in done if judgement is None or isinstance(judgement, Written)]
     except Exception as fault:
-        raise WorkerLost(f"its message cannot be read: {named(fault)}") from None
+        raise WorkerLost(f"its message cannot be read: {describe_exception(fault)}") from None
     if len(set(numbers)) < len(done) or not assigned.keys() >= set(numbers):
         raise WorkerLost("its message names cases that it does not have")
     return done

@@ -13,7 +13,7 @@ from typing import IO
 
 from krino.exports.columns import Record, Value, find_columns, readable_columns, table_rows
 from krino.text.clean import clean
-from krino.text.formulas import marked
+from krino.text.formulas import escape_formula
 
 
 def write_csv(sink: IO[bytes], judgements: Callable[[], Iterable[Record]], *, every_column: bool = False) -> None:
@@ -40,4 +40,4 @@ def csv_cell(value: Value) -> str | int | float:
 
 
 def defuse_formula(text: str) -> str:
-    return marked(clean(text))
+    return escape_formula(clean(text))

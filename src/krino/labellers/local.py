@@ -13,7 +13,7 @@ from krino.errors import CannotJudge, LabelFailed
 
 BATCH = 32
 ONE_CORE_BATCH = 8
-"""Cases that are labelled on the event loop itself at a time: nothing else is heard meanwhile."""
+"""Batch size on the event loop itself, which handles nothing else while a batch is labelled."""
 
 
 class LocalLabeller(Labeller):
@@ -22,7 +22,7 @@ class LocalLabeller(Labeller):
     reads_questions = False
 
     def __init__(self, batch: int = BATCH, *, one_core: bool = False) -> None:
-        """`one_core`: nothing is done at the same time as anything else; the loop must have nothing else to do."""
+        """`one_core`: label on the event loop instead of a thread; the loop must have nothing else to do."""
         self.batch = min(batch, ONE_CORE_BATCH) if one_core else batch
         self._one_core = one_core
         self._waiting: list[tuple[Task[Any, Any, Any], asyncio.Future[Any]]] = []
@@ -48,21 +48,22 @@ class LocalLabeller(Labeller):
     def _flush(self) -> None:
         """Starts a task for each batch of the waiting cases."""
         self._scheduled = False
-        self._waiting = [(task, answer) for task, answer in self._waiting if not answer.done()]  # whose asker has gone
+        # A cancelled case has an answer that is done.
+        self._waiting = [(task, answer) for task, answer in self._waiting if not answer.done()]
         while self._waiting:
             batch, self._waiting = self._waiting[: self.batch], self._waiting[self.batch :]
-            running = asyncio.get_running_loop().create_task(self._work(batch))
+            running = asyncio.get_running_loop().create_task(self._label_and_answer(batch))
             self._running.add(running)
             running.add_done_callback(self._running.discard)
 
-    async def _work(self, batch: list[tuple[Task[Any, Any, Any], asyncio.Future[Any]]]) -> None:
+    async def _label_and_answer(self, batch: list[tuple[Task[Any, Any, Any], asyncio.Future[Any]]]) -> None:
         """Labels one batch, and sets the future of every case in it."""
         started = time.perf_counter()
         tasks = [task for task, _ in batch]
         results = _label_batch(tasks) if self._one_core else await asyncio.to_thread(_label_batch, tasks)
         share = (time.perf_counter() - started) / len(batch)
         for (_, answer), result in zip(batch, results, strict=True):
-            if answer.done():  # the one who asked has gone
+            if answer.done():  # cancelled in the meantime
                 continue
             if isinstance(result, BaseException):
                 answer.set_exception(result)

@@ -28,11 +28,11 @@ from krino.contract import (
     Task,
     Usage,
 )
-from krino.contract.joining import canonical
+from krino.contract.joining import canonical_labels
 from krino.contract.judge_checks import settle_case, verdict_of
 from krino.errors import CannotJudge, LabelFailed, RunStopped, Undecided, UsageProblem, Waiting
 from krino.labellers.local import LocalLabeller
-from krino.text.faults import named
+from krino.text.faults import describe_exception
 
 ABSENT = "KRINO-SEAT-ABSENT"
 TIE = "KRINO-SEATS-TIED"
@@ -168,7 +168,7 @@ class Panel(Labeller):
         except (UsageProblem, Waiting):  # while one seat waits for a batch file, the others have been asked too
             raise
         except Exception as fault:
-            ballot.problem = named(fault)
+            ballot.problem = describe_exception(fault)
             return Vote(ballot)
         described = self._described[seat.name]
         ballot.labeller = {key: value for key, value in labelled.info.items() if described.get(key) != value}
@@ -236,8 +236,8 @@ def conclude(
 
 
 def join(task: Task[CaseT, FactsT, LabelsT], given: Sequence[LabelsT]) -> Joined[LabelsT]:
-    """Blind to the order of the seats; what all say is taken as it is; what comes out fits the case like a reply."""
-    ballots = sorted(given, key=canonical)
+    """Joins the labels of all seats, whatever their order; the result is checked against the case like a reply."""
+    ballots = sorted(given, key=canonical_labels)
     if all(labels == ballots[0] for labels in ballots):
         return Joined(ballots[0])
     joined = task.judge.join_votes(task.case, task.facts, ballots)
@@ -257,7 +257,7 @@ def _settle(task: Task[CaseT, FactsT, LabelsT], vote: Vote[LabelsT]) -> None:
         ballot.verdict = verdict_of(judge, settlement)
         ballot.roll_up = judge.roll_up(ballot.verdict, rules)
     except Exception as fault:  # its labels still vote; the joined ones are settled with all care
-        ballot.verdict, ballot.problem = None, f"no verdict from these labels alone: {named(fault)}"
+        ballot.verdict, ballot.problem = None, f"no verdict from these labels alone: {describe_exception(fault)}"
 
 
 def _findings(absent: Sequence[Vote[Any]], ties: Sequence[str]) -> Iterator[Finding]:

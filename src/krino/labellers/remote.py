@@ -99,9 +99,7 @@ def _pack(labeller: Labeller, gateways: list[Gateway]) -> PortableLabeller:
         return _PortablePanel(members, labeller.repeat, labeller.quorum)
     if isinstance(labeller, PanelReplay | Unasked):
         return _PortableReplay(labeller)
-    raise UsageProblem(
-        f"labels of {type(labeller).__name__} are had in one process only: leave out --workers and --engine ray"
-    )
+    raise UsageProblem(f"{type(labeller).__name__} can label in one process only: leave out --workers and --engine ray")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 from krino.contract import CaseT, FactsT, Finding, Labelled, LabelsT, Questions, Task, Usage
 from krino.contract.labeller import in_parts
 from krino.errors import LabelFailed, RunStopped, Waiting
-from krino.text.faults import named
+from krino.text.faults import describe_exception
 
 LabelPiece = Callable[[Task[CaseT, FactsT, LabelsT]], Awaitable[Labelled[LabelsT]]]
 
@@ -65,7 +65,7 @@ def _joined(
     try:
         labels, about = in_parts(task.judge).join_parts(task.case, task.facts, done)
     except Exception as fault:  # a fault of the judge's own; what was paid for stays on record
-        raise LabelFailed(f"joining {len(done)} parts: {named(fault)}", usage=usage) from fault
+        raise LabelFailed(f"joining {len(done)} parts: {describe_exception(fault)}", usage=usage) from fault
     if problems := task.judge.check(task.case, task.facts, labels):
         raise LabelFailed(f"the joined labels of {len(done)} parts do not fit: {'; '.join(problems)}", usage=usage)
     asked = [info for info in infos if info.get("channel") != "cache"]

@@ -78,7 +78,7 @@ ROLES = (
     "about_passages",
     "question",
 )
-"""What a sentence of an answer is there for; the columns of `roles`."""
+"""The roles that a sentence of an answer can have; the columns of `roles`."""
 
 
 class RoleInput(NamedTuple):

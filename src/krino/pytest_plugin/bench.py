@@ -18,7 +18,7 @@ from krino.errors import UsageProblem
 from krino.judges.registry import judge_names
 from krino.results.formatting import format_count, format_usage
 from krino.text.clean import clean_line
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 _MOST_LISTED = 50
 _REMEMBERED = 1_000
@@ -58,7 +58,7 @@ def options_of(config: pytest.Config) -> dict[str, dict[str, str]]:
             raise UsageProblem(f"option of a judge `{pair}`: write it as rag.goal=legal")
         if judge not in judge_names():
             known = sorted(judge_names())
-            raise UsageProblem(f"option of a judge `{pair}`{guessed(judge, known)}: there are {', '.join(known)}")
+            raise UsageProblem(f"option of a judge `{pair}`{did_you_mean(judge, known)}: there are {', '.join(known)}")
         found.setdefault(judge, {})[name] = value
     return found
 

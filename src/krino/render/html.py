@@ -103,11 +103,11 @@ def _section(block: b.Section, links: Links) -> Markup:
     """Draws a section, folded if the block says so."""
     key = block.key or None
     if block.folded:
-        return fold(block.title, to_html(block.blocks, links), key=key)
+        return draw_folded(block.title, to_html(block.blocks, links), key=key)
     return tag("section", tag("h2", block.title, id=key), to_html(block.blocks, links), aria_labelledby=key)
 
 
-def fold(title: str, *children: Markup | None, key: str | None = None) -> Markup:
+def draw_folded(title: str, *children: Markup | None, key: str | None = None) -> Markup:
     """A collapsed panel."""
     return tag("details", tag("summary", title), *children, class_="panel fold", id=key)
 

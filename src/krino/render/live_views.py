@@ -51,7 +51,10 @@ class LiveJudge:
         return blocks
 
     def _study_in_time(self, record: Record) -> StudiedCase | None:
-        """None for a case that cannot be read or studied in time."""
+        """Reads and studies a case within the time limit; returns None on any error.
+
+        After one time-out no further case is tried: a page of slow cases would take as many time limits.
+        """
         if self._is_too_slow:
             return None
         try:

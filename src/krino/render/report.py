@@ -17,7 +17,7 @@ from krino.blocks import Block
 from krino.contract import AnyJudge
 from krino.contract.code_limit import CASE_SECONDS
 from krino.render.embed import CaseOf, Collector, Kept, columns_of, script_json
-from krino.render.html import fold, page_file, to_html
+from krino.render.html import draw_folded, page_file, to_html
 from krino.render.live_views import LiveJudge, RunOverview
 from krino.render.markup import Markup, join, tag
 from krino.render.summary import page_blocks
@@ -167,7 +167,7 @@ def _settings(manifest: Manifest) -> Markup:
     settings = {**manifest.plan.model_dump(mode="json"), "inputs": _names(manifest)}
     plan = orjson.dumps(settings, option=orjson.OPT_INDENT_2).decode()
     note = tag("p", f"Krino {manifest.krino_version}, plan {manifest.plan.digest()}", class_="note")
-    return fold("How this run was made", tag("pre", plan, class_="code"), note)
+    return draw_folded("How this run was made", tag("pre", plan, class_="code"), note)
 
 
 def _prompt(judge: LiveJudge | None, manifest: Manifest) -> Markup:
@@ -178,7 +178,7 @@ def _prompt(judge: LiveJudge | None, manifest: Manifest) -> Markup:
     if manifest.plan.labeller.get("kind") in _READS_NO_PROMPT:
         text = "No model read it in this run: the embedded labeller and recorded labels need no prompt."
         note = tag("p", text, class_="note")
-    return fold("The judge's prompt", note, tag("pre", judge.prompt(), class_="code", id="prompt"))
+    return draw_folded("The judge's prompt", note, tag("pre", judge.prompt(), class_="code", id="prompt"))
 
 
 def _kept_notes(kept: Kept) -> Markup:

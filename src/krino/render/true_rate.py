@@ -15,7 +15,7 @@ def true_rates_blocks(found: TrueRates) -> Iterator[Block]:
     yield from _blocks(found.overall)
     if found.slices:
         rows = [
-            (name, f"{one.cases:,}", f"{one.labels:,}", format_value(one.judged, one), *_cells(one.best, one))
+            (name, f"{one.cases:,}", f"{one.labels:,}", format_rate(one.judged, one), *_cells(one.best, one))
             for name, one in found.slices.items()
         ]
         columns = (found.by or "", "cases", "labels", "verdicts say", "true value", "95 % interval")
@@ -42,7 +42,7 @@ def _blocks(found: TrueRate) -> Iterator[Block]:
 
 def _cells(one: Estimate, found: TrueRate) -> tuple[str, str]:
     low, high = one.interval
-    return format_value(one.value, found), f"{format_value(low, found)} to {format_value(high, found)}"
+    return format_rate(one.value, found), f"{format_rate(low, found)} to {format_rate(high, found)}"
 
 
 def _next_labels(found: TrueRate) -> str:
@@ -58,5 +58,5 @@ def _next_labels(found: TrueRate) -> str:
     return f"{advice} Draw them at random, {shares}."
 
 
-def format_value(value: float, found: TrueRate) -> str:
+def format_rate(value: float, found: TrueRate) -> str:
     return f"{100 * value:.1f}%" if found.is_rate else f"{value:.3f}"

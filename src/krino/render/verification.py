@@ -39,7 +39,7 @@ def _rows(case: NamedCase) -> Iterator[tuple[Value, ...]]:
 def _notes(found: Verification) -> Iterator[str]:
     """Yields notes on a changed judge and on cases that are not shown."""
     if found.judge_changes:
-        yield "The judge at hand is not the one that made the run: " + "; ".join(found.judge_changes) + "."
+        yield "The installed judge is not the one that made the run: " + "; ".join(found.judge_changes) + "."
     named = len(found.cases)
     if (faults := found.verdicts - found.follow) > named:
         yield f"{faults - named:,} more that do not follow are not named; --named names more."

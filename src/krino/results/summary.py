@@ -21,7 +21,7 @@ from krino.results.formatting import format_count, format_interval, format_numbe
 from krino.results.number_summary import NumberCounter, NumberField
 from krino.results.slices import AutoSlicer, SliceTable
 from krino.results.stability import LABELLER, Stability, StabilityCounter
-from krino.results.table import FieldEncoder, Part, TableReader, Values
+from krino.results.table import EncodedValues, FieldEncoder, TablePart, TableReader
 from krino.results.verdict_schema import Schema, closed_labels, declared_bounds
 from krino.runs.index import CODES
 from krino.runs.manifest import Counts, Manifest
@@ -163,7 +163,7 @@ class SummaryCounter:
     _usage: Usage = field(default_factory=Usage)
     _stability: StabilityCounter = field(default_factory=StabilityCounter)
 
-    def add(self, part: Part) -> None:
+    def add(self, part: TablePart) -> None:
         """Adds a part of the run to all counts."""
         found = np.bincount(part.statuses, minlength=max(CODES.values()) + 1)
         self._statuses.update({status: int(found[code]) for status, code in CODES.items()})
@@ -240,7 +240,7 @@ class _FieldCounter:
     """Cases with at least one label."""
     counts: Counter[str] = field(default_factory=Counter)
 
-    def add(self, values: Values, encoder: FieldEncoder) -> None:
+    def add(self, values: EncodedValues, encoder: FieldEncoder) -> None:
         """Adds values of one field to its numbers, labels and nulls."""
         self.nulls += int((values.codes == NULL).sum())
         numbers = values.numbers[~np.isnan(values.numbers)]

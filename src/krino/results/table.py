@@ -27,11 +27,11 @@ from krino.results.field_kinds import MOST_VALUES, ROLL_UP, ColumnKind, as_codes
 from krino.results.verdict_schema import closed_labels
 from krino.runs.index import CODES
 from krino.runs.manifest import Counts, Manifest
-from krino.runs.reading import JudgedCases, LineReader, StoredRun, load_run
+from krino.runs.reading import JudgedCases, LineReader, StoredRun, load_stored_run
 from krino.runs.roll import Entry
 from krino.stats.arrays import Floats
 from krino.text.clean import clean_line
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 Record = Mapping[str, Any]
 Labels = tuple[str, ...]
@@ -50,7 +50,7 @@ _SPENT = itemgetter(*SPENDING[:-1])
 # --- parts of the table ----------------------------------------------------------------------------
 
 
-class Values(NamedTuple):
+class EncodedValues(NamedTuple):
     """The values of one field in some rows."""
 
     rows: Places
@@ -60,12 +60,12 @@ class Values(NamedTuple):
     """Index into the values of the encoder, `NULL`, `NO_CODE` for a number, or a smaller number: the hash of a text."""
 
 
-class Part(NamedTuple):
+class TablePart(NamedTuple):
     """Some rows of the table, with their judgements."""
 
     records: Sequence[Record]
     statuses: NDArray[np.uint8]
-    fields: dict[str, Values]
+    fields: dict[str, EncodedValues]
 
 
 @dataclass(slots=True)
@@ -140,12 +140,12 @@ class TableReader:
     names: dict[str, None] = field(default_factory=dict)
     """The names of all fields; the roll-up is one if the judge gives it."""
 
-    def parts(self, records: Iterable[Record]) -> Iterator[Part]:
+    def parts(self, records: Iterable[Record]) -> Iterator[TablePart]:
         remaining = iter(records)
         while some := list(islice(remaining, ROWS)):
             yield self.part(some)
 
-    def part(self, records: Sequence[Record]) -> Part:
+    def part(self, records: Sequence[Record]) -> TablePart:
         """The part of some judgements. Only judgements with status `ok` have values."""
         statuses = np.fromiter((CODES[record["status"]] for record in records), np.uint8, len(records))
         ok = np.flatnonzero(statuses == CODES["ok"])
@@ -163,8 +163,8 @@ class TableReader:
                 rows, values = _field_values(name, ok, verdicts, rolled)
                 if values:
                     encoder = self.encoders.setdefault(name, FieldEncoder(self.marks))
-                    fields[name] = Values(rows, *encoder.read(values))
-        return Part(records, statuses, fields)
+                    fields[name] = EncodedValues(rows, *encoder.read(values))
+        return TablePart(records, statuses, fields)
 
 
 def _field_values(name: str, ok: Places, verdicts: Sequence[Record], rolled: Sequence[Any]) -> tuple[Places, list[Any]]:
@@ -287,10 +287,10 @@ def read_table(
     folder: Path, *, fields: Collection[str] | None = None, by: Sequence[Sequence[str]] = (), spending: bool = False
 ) -> Table:
     """Read the table of a run. `fields`: only these; `by`: combinations of metadata columns to slice or cluster by."""
-    run = load_run(folder)
+    run = load_stored_run(folder)
     builder = _TableBuilder(run, TableReader(fields), [tuple(columns) for columns in by], spending)
     index = run.index()
-    judged, places, again = JudgedCases(run, index, builder.note_cases()).columns()
+    judged, places, again = JudgedCases(run, index, builder.note_cases()).judged_offsets()
     digests = np.frombuffer(builder.digests, np.uint64)[judged]
     offsets, first, rows = np.unique(places, return_index=True, return_inverse=True)
     with LineReader(
@@ -307,7 +307,9 @@ def slice_name(columns: Sequence[str]) -> str:
 
 def unknown_column(flag: str, name: str, known: Collection[str], what: str = "column") -> UsageProblem:
     there = ", ".join(clean_line(column, 60) for column in sorted(known)) or "none"
-    return UsageProblem(f"{flag} {name}: the judgements have no such {what}{guessed(name, known)}; they have {there}")
+    return UsageProblem(
+        f"{flag} {name}: the judgements have no such {what}{did_you_mean(name, known)}; they have {there}"
+    )
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from krino.stats.arrays import Floats
 from krino.stats.confidence_intervals import Bounds, Interval, Moments
 from krino.stats.repeated_looks import difference_at_look, interval_of_look
 from krino.text.clean import clean_line
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 
 class TrendPoint(FrozenModel):
@@ -93,7 +93,7 @@ def _values(run: Table, target: Target) -> Floats:
     if column is None:
         if not run.ok.any():
             return np.empty(0)
-        guess = guessed(target.field or "", run.field_names)
+        guess = did_you_mean(target.field or "", run.field_names)
         raise UsageProblem(f"{run.folder}: the verdicts have no field `{target.field}`{guess}")
     known = run.ok & has_value(column)
     if target.label is not None:

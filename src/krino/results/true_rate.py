@@ -24,7 +24,7 @@ from krino.stats.arrays import Floats
 from krino.stats.confidence_intervals import NORMAL_95, Interval
 from krino.stats.prediction_powered import Estimated, Strata
 from krino.text.clean import clean_line, clean_name
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 FEWEST = 10
 _MOST_SLICES = 50
@@ -173,11 +173,15 @@ def _sample(column: _Column, target: Target, schema: Schema | None, notes: list[
     name = column.name
     if name not in column.names:
         there = join_quoted(column.names)
-        raise UsageProblem(f"the verdicts have no field {quote(name)}{guessed(name, column.names)}; there are {there}")
+        raise UsageProblem(
+            f"the verdicts have no field {quote(name)}{did_you_mean(name, column.names)}; there are {there}"
+        )
     given = column.labels.columns.get(name)
     if given is None:
         there = join_quoted(column.labels.columns)
-        raise UsageProblem(f"the labels have no column {quote(name)}{guessed(name, column.labels.columns)}: {there}")
+        raise UsageProblem(
+            f"the labels have no column {quote(name)}{did_you_mean(name, column.labels.columns)}: {there}"
+        )
     try:
         scale, closed = declared_scale(schema, name), closed_labels(schema, name)
         coding = encode_field(name, column.pool, given, scale, closed)

@@ -14,7 +14,7 @@ from krino.results.field_kinds import ROLL_UP, ROLL_UPS, as_codes, as_number, fi
 from krino.results.table import Record
 from krino.results.verdict_schema import Schema, declared_scales, lower_is_better, scale_position
 from krino.text.clean import clean_line
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 T = TypeVar("T")
 _SAMPLE = 1_000  # judged cases, which show which fields are numbers
@@ -126,7 +126,7 @@ def _choose_order(records: Callable[[], Iterable[Record]], by: str | None, schem
             )
     elif verdicts and wanted not in names:
         raise UsageProblem(
-            f"--by {by}: the verdicts have no field `{wanted}`{guessed(wanted, names)}; {_list_fields(names)}"
+            f"--by {by}: the verdicts have no field `{wanted}`{did_you_mean(wanted, names)}; {_list_fields(names)}"
         )
     if wanted in numbers and colon and bad not in ("low", "high"):
         raise UsageProblem(f"--by {by}: `{wanted}` is a number; write {wanted}, or {wanted}:high where high is bad")

@@ -16,7 +16,7 @@ from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
 from krino.contract import LEFT_OUT_IF_EMPTY, SCHEMA_VERSION, Judgement, RollUp
 from krino.contract.json_schema import Schema, compiled
-from krino.contract.judgement import is_newer, newer_told
+from krino.contract.judgement import is_newer, newer_version_message
 from krino.errors import UsageProblem
 from krino.runs.manifest import DAMAGED, MANIFEST, Manifest
 from krino.text.clean import clean_line
@@ -68,7 +68,7 @@ class LineCheck:
     def __call__(self, data: Any) -> None:
         """Raises `ValueError` if a line is not a judgement of this run."""
         if isinstance(data, dict) and is_newer(version := data.get("schema_version"), SCHEMA_VERSION):
-            raise ValueError(newer_told(str(version)))
+            raise ValueError(newer_version_message(str(version)))
         try:
             self._validate(data)
         except ValidationError as error:

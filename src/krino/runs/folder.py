@@ -57,8 +57,8 @@ def find_location(
     if named is not None:
         if has_unseen(named.name) and not named.exists():
             raise UsageProblem(
-                f"the run `{clean_name(named.name)}` cannot be made under the name that was given: it holds characters "
-                "that nobody sees (soft hyphens, or such as turn the line around); write the name without them"
+                f"the run `{clean_name(named.name)}` cannot be made under this name: it contains invisible characters "
+                "(soft hyphens, or marks that reverse the text direction); write the name without them"
             )
         return RunLocation(named, continued=_can_continue(plan, named, fresh))
     return _in_base(plan, base or Path("runs"), fresh)
@@ -68,15 +68,15 @@ def refuse_other(known: Plan, plan: Plan, folder: Path) -> None:
     """Raise if the folder's verdicts are of another judge, labeller or options: they are never mixed."""
     if changed := differences(known.identity(), plan.identity()):
         reasons = "".join(f"\n  {line}" for line in changed)
-        raise UsageProblem(f"{folder} was judged otherwise, so this command cannot go on there:{reasons}\n{REMEDY}")
+        raise UsageProblem(f"{folder} was made with other settings, so it cannot be continued:{reasons}\n{REMEDY}")
 
 
 def refuse_batches_out(folder: Path) -> None:
     """Raise if batches are pending: with any other engine they would be paid again."""
     if (folder / BATCHES).exists():
         raise UsageProblem(
-            f"{folder} has requests out in batch files, which are paid for: go on with --engine batch (or delete "
-            f"{folder / BATCHES}, and they are asked and paid again)"
+            f"{folder} has outstanding requests in batch files, which are paid for: continue with --engine batch "
+            f"(or delete {folder / BATCHES}, and they are sent and paid again)"
         )
 
 

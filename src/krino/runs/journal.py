@@ -24,17 +24,17 @@ from krino.contract import Judgement, Usage
 from krino.engine.protocol import Finished
 from krino.errors import UsageProblem
 from krino.runs.checking import ADVICE, LineCheck
-from krino.runs.files import BEGINNING, MOST_BYTES, Line, Place, inside, read_lines
+from krino.runs.files import BEGINNING, MOST_BYTES, FilePosition, Line, inside, read_lines
 from krino.runs.index import JournalIndex
 from krino.runs.manifest import Manifest
-from krino.writing import open_own, unwritten
+from krino.writing import open_own, write_failed
 
 JOURNAL = "judgements.jsonl"
 _KNOWN = Judgement.model_fields.keys()
 _SEAL = "seal"
 
 
-def read_journal(folder: Path, check: LineCheck, after: Place = BEGINNING) -> Iterator[Line]:
+def read_journal(folder: Path, check: LineCheck, after: FilePosition = BEGINNING) -> Iterator[Line]:
     """Every line, checked; also superseded lines, and lines of cases that are no longer on the roll."""
     path = folder / JOURNAL
     for line in read_lines(path, ADVICE, after=after):
@@ -110,7 +110,7 @@ class Journal:
         except OSError as error:
             with contextlib.suppress(OSError):
                 self._file.truncate(self._end)  # the next judgement must not be appended to half a line
-            raise unwritten(self.path, error) from None
+            raise write_failed(self.path, error) from None
         for judgement, line in zip(judgements, lines, strict=True):
             self.index.note(judgement.input_hash, judgement.status, judgement.usage, self._end, len(line))
             self._end += len(line)

@@ -13,13 +13,13 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 
 from krino import __version__
 from krino.cases.content import names_of_plain_model
-from krino.cases.formats.shard import Head
+from krino.cases.formats.shard import ShardHead
 from krino.contract import AnyJudge, Usage, describe_validation
 from krino.contract.fingerprint import joined_schema, schema_of
 from krino.contract.judgement import is_newer
 from krino.errors import UsageProblem
 from krino.runs.files import inside
-from krino.text.guessing import guessed_beside
+from krino.text.guessing import did_you_mean_file
 from krino.writing import replacing
 
 MANIFEST = "run.json"
@@ -82,7 +82,7 @@ class Plan(BaseModel):
         return hashlib.blake2b(data, digest_size=4).hexdigest()
 
 
-def in_part(plan: Plan, heads: Sequence[Head]) -> Plan:
+def in_part(plan: Plan, heads: Sequence[ShardHead]) -> Plan:
     """The plan of a run over these shards: the plan of the whole, and which part this is."""
     whole = heads[0].whole
     part = Part(
@@ -180,7 +180,7 @@ class Manifest(BaseModel):
             text = path.read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             why = f"it has no {MANIFEST}" if folder.is_dir() else "there is no such folder"
-            guess = guessed_beside(folder, lambda other: (other / MANIFEST).is_file())
+            guess = did_you_mean_file(folder, lambda other: (other / MANIFEST).is_file())
             raise UsageProblem(f"{folder} is no run folder: {why}{guess}") from None
         except OSError as error:
             raise UsageProblem(f"{path} cannot be read: {error.strerror}") from None

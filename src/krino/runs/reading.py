@@ -1,4 +1,4 @@
-"""A run folder that is there: its manifest, its judgements in the order of the input, and its recorded labels."""
+"""Reads a recorded run folder: its manifest, its judgements in input order, and its recorded labels."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class StoredRun:
         return UsageProblem(f"{self.folder} was begun anew while it was read; try again")
 
 
-def load_run(folder: str | PathLike[str]) -> StoredRun:
+def load_stored_run(folder: str | PathLike[str]) -> StoredRun:
     """The run in a folder that `krino judge` has written."""
     path = Path(folder)
     return StoredRun(path, Manifest.load(path))
@@ -141,6 +141,17 @@ class JudgedCase(NamedTuple):
     """An earlier case has the same content, and so the same judgement."""
 
 
+class JudgedOffsets(NamedTuple):
+    """Where the judgements of a roll are in the journal, as arrays."""
+
+    judged: NDArray[np.bool_]
+    """For every case of the roll: is it judged?"""
+    offsets: NDArray[np.int64]
+    """For every judged case: the offset of its line."""
+    repeats: NDArray[np.bool_]
+    """For every judged case: does an earlier case have the same content?"""
+
+
 class JudgedCases:
     """The judged cases of a run at this moment; cases that a running one adds later are left out.
 
@@ -187,15 +198,14 @@ class JudgedCases:
                     record["usage"] = unpaid(record["usage"])
                 yield record
 
-    def columns(self) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.bool_]]:
-        """Which cases of the roll are judged; and for those the offset, and whether an earlier case has the same
-        content."""
+    def judged_offsets(self) -> JudgedOffsets:
+        """Returns which cases of the roll are judged, and where their lines begin."""
         self._refuse_gaps()
         numbers = np.frombuffer(self._numbers, np.int64)
         judged = numbers >= 0
         again = np.ones(int(judged.sum()), np.bool_)
         again[np.unique(numbers[judged], return_index=True)[1]] = False
-        return judged, self._index.offsets()[numbers[judged]], again
+        return JudgedOffsets(judged, self._index.offsets()[numbers[judged]], again)
 
     def _refuse_gaps(self) -> None:
         """A finished run has a line for every case, and as many of each kind as it had when it was finished."""

@@ -18,10 +18,10 @@ from pydantic_core import SchemaValidator, core_schema
 from krino.cases.item import CaseItem
 from krino.errors import UsageProblem
 from krino.runs.checking import COUNT, HASH, SOURCE, TEXT, typed
-from krino.runs.files import BEGINNING, Line, Place, inside, read_lines
+from krino.runs.files import BEGINNING, FilePosition, Line, inside, read_lines
 from krino.runs.hash_table import HashTable
 from krino.runs.manifest import MANIFEST, Manifest
-from krino.writing import open_own, unwritten
+from krino.writing import open_own, write_failed
 
 ROLL = "roll.jsonl"
 ADVICE = "run the command again: the roll is written anew, and what is judged stays judged"
@@ -83,7 +83,7 @@ class RollWriter:
         try:
             self._file.write(entry.to_line())
         except OSError as error:
-            raise unwritten(self._path, error) from None
+            raise write_failed(self._path, error) from None
         self._hash.update(digest.encode())
         self.cases += 1
         self.repeated.add(item.id, digest)
@@ -93,7 +93,7 @@ class RollWriter:
         try:
             self._file.flush()
         except OSError as error:
-            raise unwritten(self._path, error) from None
+            raise write_failed(self._path, error) from None
 
     def input_hash(self) -> str:
         """A hash over the content of all cases in order."""
@@ -110,7 +110,7 @@ class RollWriter:
         try:
             self._file.close()
         except OSError as error:
-            raise unwritten(self._path, error) from None
+            raise write_failed(self._path, error) from None
 
 
 def read_roll(folder: Path, manifest: Manifest) -> Iterator[Entry]:
@@ -134,7 +134,7 @@ def entries_with_offsets(folder: Path, manifest: Manifest) -> Iterator[tuple[int
         )
 
 
-def read_entries(folder: Path, after: Place = BEGINNING) -> Iterator[tuple[Entry, Place]]:
+def read_entries(folder: Path, after: FilePosition = BEGINNING) -> Iterator[tuple[Entry, FilePosition]]:
     """The cases after a position in the roll, each with the position behind it. The roll may be incomplete."""
     for line in read_lines(folder / ROLL, ADVICE, after=after):
         yield _entry_in(line, folder), line.place

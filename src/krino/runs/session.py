@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from krino.cases.item import CaseItem, as_text
+from krino.cases.item import CaseItem, storable_text
 from krino.contract import AnyJudge, Labeller, Source, Usage
 from krino.contract.code_limit import CASE_SECONDS
 from krino.engine.case import unwritable
@@ -281,8 +281,8 @@ def _encodable(item: CaseItem) -> CaseItem:
         if item.source is not None:
             item.source.file.encode()
     except UnicodeEncodeError:
-        source = item.source and Source(as_text(item.source.file), item.source.line)
-        return replace(item, id=as_text(item.id), source=source)
+        source = item.source and Source(storable_text(item.source.file), item.source.line)
+        return replace(item, id=storable_text(item.id), source=source)
     return item
 
 

@@ -22,7 +22,7 @@ from krino.engine.views import FIRST_VIEWS, LONGEST_VIEW, ROOM_FOR_OK, ROOM_FOR_
 from krino.errors import UsageProblem
 from krino.runs.files import inside
 from krino.runs.hash_table import HashTable
-from krino.writing import open_own, unwritten
+from krino.writing import open_own, write_failed
 
 VIEWS = "views.jsonl"
 MOST_BYTES = ROOM_FOR_OK + ROOM_FOR_OTHERS + 10_000_000
@@ -55,7 +55,7 @@ class ViewFile:
         except OSError as error:
             with contextlib.suppress(OSError):
                 self._file.truncate(self._size)
-            raise unwritten(self._path, error) from None
+            raise write_failed(self._path, error) from None
         self._size += len(line)
 
     def clear(self) -> None:
@@ -75,7 +75,7 @@ class ViewFile:
             self._size = os.fstat(self._file.fileno()).st_size
             self._end_torn_line()
         except OSError as error:
-            raise unwritten(self._path, error) from None
+            raise write_failed(self._path, error) from None
 
     def _end_torn_line(self) -> None:
         """A killed process may have left half a line; the next view must not be appended to it."""
@@ -164,7 +164,7 @@ def why_no_view(judgement: Mapping[str, Any]) -> str:
     return (
         "The run keeps no view of this case, so only its judgement is shown. Views are kept of the first "
         f"{FIRST_VIEWS:,} cases and of those that failed, as far as there is room; runs of earlier versions "
-        "have none. `krino serve` makes one where the file of the case is at hand."
+        "have none. `krino serve` makes one if the input file is available."
     )
 
 

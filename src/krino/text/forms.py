@@ -36,7 +36,7 @@ def straighten(text: str) -> str:
     return text if text.isascii() else text.translate(_QUOTE_CHARS)
 
 
-def canonical(text: str) -> str:
+def canonical_text(text: str) -> str:
     """The form in which two texts count as the same: case, spaces, quote characters, final stop ignored."""
     plain = " ".join(straighten(text).split()).strip(_EDGES).rstrip(".!… ")
     return plain.casefold()
@@ -45,11 +45,11 @@ def canonical(text: str) -> str:
 def same_text(first: str, second: str) -> bool:
     """Whether two texts have the same canonical form; texts that begin differently are rejected early."""
     if min(len(first), len(second)) < _LOOK:
-        return canonical(first) == canonical(second)
+        return canonical_text(first) == canonical_text(second)
     openings = [
         straighten(text.lstrip(_OPENING)[:_LOOK]).casefold().split()[:_OPENING_WORDS] for text in (first, second)
     ]
-    return openings[0] == openings[1] and canonical(first) == canonical(second)
+    return openings[0] == openings[1] and canonical_text(first) == canonical_text(second)
 
 
 def locate(quote: str, text: str) -> tuple[int, int] | None:

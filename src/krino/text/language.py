@@ -40,7 +40,8 @@ def language_name(code: str) -> str:
 
 @lru_cache(maxsize=2_048)
 def guess_language(text: str) -> str | None:
-    """The code of the language, or None where there is too little to tell; a short text is taken for a read one."""
+    """Returns the language code, or None if the text is too short to tell. A short text is assumed to be in one of
+    `READ_LANGUAGES`."""
     sample = text[:_SAMPLE]
     words = _WORD.findall(_MEASURE.sub(" ", sample.lower()))
     if not words:

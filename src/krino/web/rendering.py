@@ -101,7 +101,7 @@ def trust_markup(text: markup.Markup) -> Markup:
 # --- verdicts --------------------------------------------------------------------------------------
 
 
-class Cell(NamedTuple):
+class PageCell(NamedTuple):
     """A value of a verdict as short text, with its grade_value on the scale as a colour."""
 
     name: str
@@ -133,7 +133,7 @@ def _on_demand(block: Block) -> Block:
     return block
 
 
-def list_cells(judgement: Mapping[str, Any], schema: Schema) -> Iterator[Cell]:
+def list_cells(judgement: Mapping[str, Any], schema: Schema) -> Iterator[PageCell]:
     """The numbers and codes of a verdict, which readers want first."""
     verdict, scales = own_fields(judgement) if judgement["status"] == "ok" else {}, declared_scales(schema)
     for name, value in verdict.items():
@@ -141,17 +141,19 @@ def list_cells(judgement: Mapping[str, Any], schema: Schema) -> Iterator[Cell]:
             yield make_cell(name, verdict, scales)
 
 
-def make_cell(name: str, verdict: Mapping[str, Any], scales: Scales, *, ok: bool = True, number: bool = False) -> Cell:
+def make_cell(
+    name: str, verdict: Mapping[str, Any], scales: Scales, *, ok: bool = True, number: bool = False
+) -> PageCell:
     """One value as a cell. `number`: the column is numeric, whatever this value is."""
     value, kind, shown = verdict.get(name), "figure" if number else "word", name.replace("_", " ")
     if value is None:
-        return Cell(shown, "null" if ok else "–", f"{kind} none", "")
+        return PageCell(shown, "null" if ok else "–", f"{kind} none", "")
     found = as_number(value)
     if found is not None:
         text = str(value) if isinstance(value, int) else format_number(found)
-        return Cell(shown, text, kind, grade_value(scales, name, found) or "")
+        return PageCell(shown, text, kind, grade_value(scales, name, found) or "")
     codes = as_codes(value)
-    return Cell(shown, clean_line(", ".join(codes) if codes else str(value), _LONGEST_VALUE), kind, "")
+    return PageCell(shown, clean_line(", ".join(codes) if codes else str(value), _LONGEST_VALUE), kind, "")
 
 
 # --- addresses -------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ from krino.runs.manifest import MANIFEST, Counts, Manifest
 from krino.runs.reading import StoredRun
 from krino.runs.roll import ROLL
 from krino.text.clean import clean_line
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 from krino.web.index.cases import Cases
 from krino.web.index.run_index import VERSION, RunIndex, State, stamp_file
 from krino.web.paths import inside_folder
@@ -162,7 +162,7 @@ class RunsFolder:
         else:
             path = inside_folder(self.folder, name)
         if path is None or path.name != name or not (path / MANIFEST).is_file():
-            guess = guessed(name, (other.name for other in self._folders()))
+            guess = did_you_mean(name, (other.name for other in self._folders()))
             raise NoSuchRun(f"no run `{clean_line(name, 100)}` in this folder{guess}")
         return path
 

@@ -12,7 +12,7 @@ from fastapi.routing import APIRoute
 
 from krino.cases.strict_json import DuplicateKey, check_keys, explain
 from krino.text.clean import clean_line
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 from krino.web.problems import Problem
 
 FILTERED_ROUTES = frozenset({"/runs/{run}", "/runs/{run}/cases/{case:path}", "/v1/runs/{run}/cases"})
@@ -36,7 +36,7 @@ async def refuse_unknown_parameters(request: Request) -> None:
             accepted = f"the parameters are {', '.join(known)}" if known else "there are no parameters"
             raise Problem(
                 422,
-                f"unknown parameter `{shown}`{guessed(shown, known)}",
+                f"unknown parameter `{shown}`{did_you_mean(shown, known)}",
                 where=f"query.{shown}",
                 remedy=f"leave it out or correct its name: {accepted}",
             )

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Literal, TypeVar
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from krino.cases.item import CaseItem, as_text
+from krino.cases.item import CaseItem, storable_text
 from krino.cases.open_files import MAX_CASE_BYTES, OpenFiles
 from krino.contract import Source, describe_validation
 from krino.errors import UsageProblem
@@ -46,7 +46,7 @@ class Whole(BaseModel):
     input_hash: str = Field(default="0" * HASH_DIGITS, pattern=f"^[0-9a-f]{{{HASH_DIGITS}}}$")
 
 
-class Head(BaseModel):
+class ShardHead(BaseModel):
     """The first line of a shard."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -97,10 +97,10 @@ class Cutter:
                 count += 1
         counted = whole.model_copy(update={"cases": count, "input_hash": digests.hexdigest()})
         for number, path in enumerate(self._paths, 1):
-            self._finish(path, Head(number=number, of=len(self._paths), whole=counted))
+            self._finish(path, ShardHead(number=number, of=len(self._paths), whole=counted))
         return self._paths
 
-    def _finish(self, path: Path, head: Head) -> None:
+    def _finish(self, path: Path, head: ShardHead) -> None:
         """Writes a shard: its head line, then the cases that were collected."""
         draft = _draft(path)
         with replacing(path, mode=ANYBODY) as shard, draft.open("rb") as body:
@@ -126,8 +126,8 @@ def _draft(path: Path) -> Path:
 
 def _line_of(item: CaseItem) -> bytes:
     """Returns a case as a line of a shard."""
-    source = item.source and Source(as_text(item.source.file), item.source.line)
-    line: dict[str, Any] = {"place": item.index, "id": as_text(item.id), "source": source and asdict(source)}
+    source = item.source and Source(storable_text(item.source.file), item.source.line)
+    line: dict[str, Any] = {"place": item.index, "id": storable_text(item.id), "source": source and asdict(source)}
     rest = {"record": item.record} if item.record is not None else {"problem": item.problem, "raw": item.raw}
     try:
         return orjson.dumps({**line, **rest}) + b"\n"
@@ -143,7 +143,7 @@ def is_shard(path: str | Path) -> bool:
     return Path(path).suffix == SUFFIX
 
 
-def heads_of(paths: Sequence[str], files: OpenFiles | None = None) -> list[Head]:
+def heads_of(paths: Sequence[str], files: OpenFiles | None = None) -> list[ShardHead]:
     """The heads of inputs that are shards of one whole; empty if none is a shard. Other mixtures are refused."""
     shards = [path for path in paths if is_shard(path)]
     if not shards:
@@ -156,7 +156,7 @@ def heads_of(paths: Sequence[str], files: OpenFiles | None = None) -> list[Head]
     return heads
 
 
-def read_head(path: Path, files: OpenFiles | None = None) -> Head:
+def read_head(path: Path, files: OpenFiles | None = None) -> ShardHead:
     with _open(path, files) as lines:
         return _head(lines, path)
 
@@ -181,8 +181,8 @@ def _open(path: Path, files: OpenFiles | None) -> BinaryIO:
         raise UsageProblem(f"{path}: the shard cannot be read: {error.strerror}") from None
 
 
-def _head(lines: BinaryIO, path: Path) -> Head:
-    return _parsed(Head, lines.readline(LONGEST), f"{path}:1")
+def _head(lines: BinaryIO, path: Path) -> ShardHead:
+    return _parsed(ShardHead, lines.readline(LONGEST), f"{path}:1")
 
 
 def _parsed(model: type[ModelT], text: bytes, where: str) -> ModelT:

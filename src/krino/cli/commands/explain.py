@@ -12,7 +12,7 @@ from krino.cli import options
 from krino.cli.printing import print_json
 from krino.contract import AnyJudge, Explainer
 from krino.errors import UsageProblem
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 What = Annotated[
     str,
@@ -56,7 +56,7 @@ def _find_explainer(what: str, name: str | None, given: list[str]) -> Explainer:
         if what in known:
             return _load(candidate, given).explainers()[what]
     there = ", ".join(known) or "nothing that it explains"
-    raise UsageProblem(f"no judge explains `{what}`{guessed(what, known)}; there is {there}")
+    raise UsageProblem(f"no judge explains `{what}`{did_you_mean(what, known)}; there is {there}")
 
 
 def _load(name: str, given: list[str]) -> AnyJudge:

@@ -11,7 +11,7 @@ import typer
 from krino.cli import options
 from krino.cli.printing import print_blocks, print_json, say
 from krino.errors import UsageProblem
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 if TYPE_CHECKING:
     from krino.runs.reading import StoredRun
@@ -42,9 +42,9 @@ def show(
     json: options.AsJson = False,
 ) -> None:
     """Show a run, its worst cases, or one case. With --json: judgements, one a line, in the order of the input."""
-    from krino.runs.reading import load_run
+    from krino.runs.reading import load_stored_run
 
-    loaded = load_run(run)
+    loaded = load_stored_run(run)
     if worst is not None:
         if case_id is not None:
             raise UsageProblem("--worst lists cases, and an ID shows one: give only one")
@@ -62,7 +62,7 @@ def show(
         print_json(judgement) if json else _show_judgement(judgement, loaded, labels)
     if case_id is not None and not found:
         ways = f"`krino show {run} --worst 10` lists the worst by their ids, `krino show {run} --json` all of them"
-        guess = guessed(case_id, (case.entry.id for case in judged))
+        guess = did_you_mean(case_id, (case.entry.id for case in judged))
         raise UsageProblem(f"{run} has no judgement of a case `{case_id}`{guess}; {ways}")
 
 

@@ -13,12 +13,12 @@ from krino.judges.citation.options import WhoReads
 from krino.judges.citation.reasoning.cues import Cues, read_reasoning
 from krino.judges.citation.reasoning.objections import Objections
 from krino.judges.citation.scoring.candidates import (
-    Answer,
     CandidateFacts,
     Cited,
+    MatcherAnswer,
     merge_duplicates,
-    read_answer,
     read_cited,
+    read_matcher_answer,
     study_candidates,
 )
 from krino.judges.citation.scoring.truth import (
@@ -135,7 +135,7 @@ class CitationFacts(NamedTuple):
     candidates: tuple[CandidateFacts, ...]
     duplicates: tuple[str, ...]
     complete: bool
-    answer: Answer
+    answer: MatcherAnswer
     cues: Cues
     objections: Objections
     truth: Truth
@@ -155,7 +155,7 @@ def study(case: CitationCase, who_reads: WhoReads = "open") -> CitationFacts:
     """Computes every fact of a case that needs no opinion."""
     cited = read_cited(case)
     candidates, duplicates = merge_duplicates(study_candidates(case.candidates, cited))
-    answer = read_answer(case, cited, candidates)
+    answer = read_matcher_answer(case, cited, candidates)
     complete = case.candidate_count is None or case.candidate_count <= len(case.candidates)
     unlisted = {match.candidate.key: match.candidate for match in answer.matches if not match.candidate.listed}
     if unlisted:

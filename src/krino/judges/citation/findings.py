@@ -13,7 +13,11 @@ from krino.judges.citation.case import Named
 from krino.judges.citation.facts import LONGEST_SNIPPET, LONGEST_TEXT, MOST_SHOWN, CitationFacts, full_text
 from krino.judges.citation.reasoning.cues import LONGEST
 from krino.judges.citation.scoring.candidates import CandidateFacts, Cited, reasoning_beside_matches
-from krino.judges.citation.scoring.errors import citation_contradicts_itself, court_code_contradicts, year_contradicts
+from krino.judges.citation.scoring.ecli_conflicts import (
+    citation_contradicts_itself,
+    court_code_contradicts,
+    year_contradicts,
+)
 from krino.judges.citation.scoring.outcome import Outcome, ceiling
 
 _MOST = 8

@@ -10,7 +10,7 @@ from krino.judges.citation import table
 from krino.judges.citation.belgium import table as belgian_table
 from krino.judges.citation.belgium.courts import Court, CourtRef, Other, Unknown
 from krino.judges.citation.scoring.candidates import Cited
-from krino.judges.citation.scoring.errors import court_code_contradicts
+from krino.judges.citation.scoring.ecli_conflicts import court_code_contradicts
 from krino.judges.citation.scoring.outcome import Ceiling, Expected, Outcome
 from krino.judges.citation.scoring.quality import Deduction
 from krino.judges.citation.scoring.truth import Signal

@@ -31,7 +31,7 @@ class Tally:
 def settle(facts: EfficiencyFacts, labels: EfficiencyLabels | None, mode: Mode) -> Settlement:
     """Scores the labels, after those that facts refute are overruled."""
     if labels is None:
-        raise CannotJudge("there are no labels: which steps were necessary is for a labeller to say")
+        raise CannotJudge("there are no labels: the steps must be labelled first")
     steps, again = merge_copies(labels)
     by_place = sorted(steps, key=lambda item: facts.places[item.step])
     given = [item for item in by_place if facts.places[item.step] not in facts.unknown]

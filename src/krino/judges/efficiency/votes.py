@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from krino.contract import Finding, Joined
-from krino.contract.joining import canonical, leaders, spell
+from krino.contract.joining import canonical_labels, leaders, spell
 from krino.judges.efficiency.ask import find_places
 from krino.judges.efficiency.facts import EfficiencyFacts
 from krino.judges.efficiency.labels import (
@@ -38,7 +38,7 @@ def join_votes(facts: EfficiencyFacts, ballots: Sequence[EfficiencyLabels]) -> J
 def _step(votes: Sequence[StepLabel], ties: list[str]) -> StepLabel:
     """A tie means unnecessary, because the rubric says that in doubt a step is."""
     label = _label([vote.label for vote in votes], votes[0].step, ties)
-    return min((vote for vote in votes if vote.label == label), key=canonical)
+    return min((vote for vote in votes if vote.label == label), key=canonical_labels)
 
 
 def _label(labels: Sequence[StepLabelName], step: str, ties: list[str]) -> StepLabelName:

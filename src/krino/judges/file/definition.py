@@ -126,7 +126,7 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class FileRule:
     """`of`: the output that a score or a cap is about. `sets`: what a fact says of labels and outputs."""
 
     id: str
@@ -164,7 +164,7 @@ class Definition:
     inputs: tuple[Input, ...]
     labels: tuple[Label, ...]
     outputs: tuple[Output, ...]
-    rules: tuple[Rule, ...]
+    rules: tuple[FileRule, ...]
     examples: tuple[Example, ...]
     prompt: str
     text: str
@@ -181,7 +181,7 @@ class Definition:
     def has_one_label(self) -> bool:
         return len(self.labels) == 1 and self.labels[0].name == ONLY_LABEL and self.labels[0].each is None
 
-    def rules_of(self, kind: RuleKind) -> tuple[Rule, ...]:
+    def rules_of(self, kind: RuleKind) -> tuple[FileRule, ...]:
         return tuple(rule for rule in self.rules if rule.kind == kind)
 
     def input(self, name: str) -> Input:

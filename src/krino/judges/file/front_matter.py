@@ -33,11 +33,11 @@ class Value:
     data: Any
     place: Place
     keys: dict[str, Place] = field(default_factory=dict)
-    """Where each key of a mapping stands."""
+    """The place of each key of a mapping."""
     raw: str = ""
-    """Of a scalar, as it is written."""
+    """A scalar as it is written in the file."""
     exact: bool = True
-    """Whether a character of the text stands as far behind `place` in the file as in the text."""
+    """Whether offsets in the text are also offsets from `place` in the file."""
 
     @property
     def is_mapping(self) -> bool:

@@ -8,7 +8,7 @@ from krino.judges.file.definition import Example, Input, Label, Output
 from krino.judges.file.front_matter import Value
 from krino.judges.file.problems import Place
 from krino.judges.file.values import Reader, is_scalar
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 _KEYS = ("case", "labels", "expect")
 _EXAMPLE = "- {case: {text: Thank you}, labels: {label: polite}, expect: {score: 1}}"
@@ -45,7 +45,9 @@ def _example(
     for name in case:
         if name not in known:
             place = value.data["case"].keys[name]
-            reader.problem(place, f"there is no input `{name}`{guessed(name, known)}; there are {', '.join(known)}")
+            reader.problem(
+                place, f"there is no input `{name}`{did_you_mean(name, known)}; there are {', '.join(known)}"
+            )
     if not case:
         reader.problem(value.place, "an example needs a `case`; write `case: {text: Thank you}`")
     return Example(
@@ -66,7 +68,9 @@ def _labels(reader: Reader, value: Value, labels: tuple[Label, ...]) -> dict[str
     for name in given:
         if name not in known:
             place: Place = value.data["labels"].keys[name]
-            reader.problem(place, f"there is no label `{name}`{guessed(name, known)}; there are {', '.join(known)}")
+            reader.problem(
+                place, f"there is no label `{name}`{did_you_mean(name, known)}; there are {', '.join(known)}"
+            )
     return {name: inner.plain() for name, inner in given.items()}
 
 
@@ -92,5 +96,7 @@ def _expected(
     for name in found:
         if name not in known:
             place = stated.keys[name]
-            reader.problem(place, f"there is no output `{name}`{guessed(name, known)}; there are {', '.join(known)}")
+            reader.problem(
+                place, f"there is no output `{name}`{did_you_mean(name, known)}; there are {', '.join(known)}"
+            )
     return {name: inner.plain() for name, inner in found.items()}

@@ -6,7 +6,7 @@ from krino.judges.file.definition import ONLY_LABEL, Choice, Input, Label
 from krino.judges.file.front_matter import Value
 from krino.judges.file.problems import Place
 from krino.judges.file.values import Reader, is_scalar
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 _KEYS = ("values", "range", "type", "nullable", "several", "quote_from", "each", "about")
 _MARKS = frozenset({"values", "range", "type", "each", "quote_from", "nullable", "several"})
@@ -156,7 +156,9 @@ def _each(reader: Reader, value: Value, inputs: tuple[Input, ...]) -> str | None
         return conversations[0]
     if stated.raw not in lists:
         there = f"there are {', '.join(lists)}" if lists else "none is; write `inputs: {steps: list}`"
-        reader.problem(stated.place, f"`each` must name an input that is a list{guessed(stated.raw, lists)}; {there}")
+        reader.problem(
+            stated.place, f"`each` must name an input that is a list{did_you_mean(stated.raw, lists)}; {there}"
+        )
         return None
     return str(stated.raw)
 
@@ -173,7 +175,7 @@ def _quote_from(reader: Reader, value: Value, inputs: tuple[Input, ...], each: s
     for name in names:
         if name not in known:
             there = ", ".join((*known, NO_QUOTE))
-            reader.problem(stated.place, f"`quote_from` names `{name}`{guessed(name, known)}; there are {there}")
+            reader.problem(stated.place, f"`quote_from` names `{name}`{did_you_mean(name, known)}; there are {there}")
     return tuple(name for name in names if name in known)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from krino.judges.file.definition import ONLY_LABEL, TIE, Label, Output, OutputKind
 from krino.judges.file.front_matter import Value
 from krino.judges.file.values import Reader, is_scalar
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 _KEYS = ("type", "range", "values", "about")
 _KINDS: tuple[OutputKind, ...] = ("number", "text", "boolean", "list")
@@ -103,6 +103,6 @@ def _kind(reader: Reader, value: Value) -> OutputKind:
         if kind == value.raw:
             return kind
     reader.problem(
-        value.place, f"there is no type `{value.raw}`{guessed(value.raw, _KINDS)}; there are {', '.join(_KINDS)}"
+        value.place, f"there is no type `{value.raw}`{did_you_mean(value.raw, _KINDS)}; there are {', '.join(_KINDS)}"
     )
     return "number"

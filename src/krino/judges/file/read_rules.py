@@ -9,13 +9,13 @@ from krino.judges.file.cel import BOOL, DOUBLE, ExpressionProblem, Type, compile
 from krino.judges.file.cel import Expression as Compiled
 from krino.judges.file.cel.functions import FUNCTIONS, Function
 from krino.judges.file.cel.types import fits as is_of_type
-from krino.judges.file.definition import ONLY_LABEL, Input, Label, Output, Rule, RuleKind, label_names
+from krino.judges.file.definition import ONLY_LABEL, FileRule, Input, Label, Output, RuleKind, label_names
 from krino.judges.file.front_matter import Value
 from krino.judges.file.json_schemas import schema_function
 from krino.judges.file.problems import Place
 from krino.judges.file.read_outputs import LONGER, POSITION, QUOTE, REASON, SCORE, WINNER
 from krino.judges.file.values import NAME, Reader, is_scalar
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 KINDS: tuple[RuleKind, ...] = get_args(RuleKind)
 OURS = {
@@ -41,7 +41,7 @@ _EXAMPLE = 'rules: {EMPTY: {fact: "is_blank(text)", set: {label: rude}, message:
 
 def read_rules(
     reader: Reader, values: Value, inputs: tuple[Input, ...], labels: tuple[Label, ...], outputs: tuple[Output, ...]
-) -> tuple[Rule, ...]:
+) -> tuple[FileRule, ...]:
     """Reads all rules, and checks that every output gets a value."""
     functions = {**FUNCTIONS, **schema_function(reader, values)}
     stated = values.data.get("rules")
@@ -78,7 +78,7 @@ class _RuleReader:
         self._labelled = label_names(labels, one) | self._before
         self._scored = {known.name: known.type for known in outputs} | self._labelled
 
-    def read(self, name: str, value: Value, place: Place) -> Rule | None:
+    def read(self, name: str, value: Value, place: Place) -> FileRule | None:
         """Reads one rule: its kind, expression, message and effect."""
         reader = self._reader
         if not value.is_mapping:
@@ -86,7 +86,7 @@ class _RuleReader:
             return None
         kinds = [kind for kind in KINDS if kind in value.data]
         if len(kinds) != 1:
-            near = next((guessed(word, KINDS) for word in value.data if guessed(word, KINDS)), "")
+            near = next((did_you_mean(word, KINDS) for word in value.data if did_you_mean(word, KINDS)), "")
             reader.problem(place, f"the rule `{name}` must have one of {', '.join(KINDS)}{near}")
             return None
         kind = kinds[0]
@@ -105,7 +105,7 @@ class _RuleReader:
         to = self._limit(value, place) if kind == "cap" else 0.0
         if expression is None:
             return None
-        return Rule(name, kind, expression, message, when, of.name if of else SCORE, to, sets)
+        return FileRule(name, kind, expression, message, when, of.name if of else SCORE, to, sets)
 
     def _expression(self, value: Value, names: Mapping[str, Type], wanted: Type, what: str) -> Compiled | None:
         """Compiles an expression that must have the wanted type; returns None if it is wrong."""
@@ -143,7 +143,9 @@ class _RuleReader:
                 if kind == "cap" and output.kind != "number":
                     self._reader.problem(place, f"`{name}` is no number, so nothing caps it")
                 return output
-        self._reader.problem(place, f"there is no output `{name}`{guessed(name, known)}; there are {', '.join(known)}")
+        self._reader.problem(
+            place, f"there is no output `{name}`{did_you_mean(name, known)}; there are {', '.join(known)}"
+        )
         return None
 
     def _limit(self, value: Value, place: Place) -> float:
@@ -167,7 +169,7 @@ class _RuleReader:
             elif output is None and label is None:
                 self._reader.problem(
                     value.data["set"].keys[name],
-                    f"there is no label or output `{name}`{guessed(name, known)}; there are {', '.join(known)}",
+                    f"there is no label or output `{name}`{did_you_mean(name, known)}; there are {', '.join(known)}",
                 )
             else:
                 found[name] = self._set_value(name, given, output, label)
@@ -204,7 +206,7 @@ class _RuleReader:
         if not is_scalar(given) or given.raw not in choices:
             shown = given.raw if is_scalar(given) else "a list"
             self._reader.problem(
-                given.place, f"`{shown}` is none of the values{guessed(shown, choices)}: {', '.join(choices)}"
+                given.place, f"`{shown}` is none of the values{did_you_mean(shown, choices)}: {', '.join(choices)}"
             )
 
 
@@ -213,7 +215,7 @@ def _is_inside(number: float, output: Output) -> bool:
 
 
 def _check_sources(
-    reader: Reader, values: Value, labels: tuple[Label, ...], outputs: tuple[Output, ...], rules: tuple[Rule, ...]
+    reader: Reader, values: Value, labels: tuple[Label, ...], outputs: tuple[Output, ...], rules: tuple[FileRule, ...]
 ) -> None:
     """An output that nothing sets would be null in every verdict."""
     scored = any(label.has_scores for label in labels)

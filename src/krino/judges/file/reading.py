@@ -161,7 +161,7 @@ def _check_placeholders(
     inputs: tuple[Input, ...], found: list[Placeholder], body: str, line: int, problems: list[Problem]
 ) -> None:
     """Notes placeholders that name no input, or one that is hidden from the labeller."""
-    from krino.text.guessing import guessed
+    from krino.text.guessing import did_you_mean
 
     known = {item.name for item in inputs}
     hidden = {item.name for item in inputs if not item.is_shown}
@@ -178,7 +178,7 @@ def _check_placeholders(
             problems.append(
                 Problem(
                     place,
-                    f"there is no input `{item.name}`{guessed(item.name, known)}; add it to `inputs`, or write "
+                    f"there is no input `{item.name}`{did_you_mean(item.name, known)}; add it to `inputs`, or write "
                     f"\\{body[item.start : item.end]} for the braces themselves",
                 )
             )

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from krino.judges.file.front_matter import Value
 from krino.judges.file.problems import Place, Problem
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _LONGEST_TEXT = 4_000
@@ -36,7 +36,7 @@ class Reader:
             if " " in name and value.data[name].data is None:
                 self.problem(place, f"`{name}` stands alone: put a text with a comma between quotation marks")
             else:
-                self.problem(place, f"{where} has no `{name}`{guessed(name, known)}; it has {', '.join(known)}")
+                self.problem(place, f"{where} has no `{name}`{did_you_mean(name, known)}; it has {', '.join(known)}")
 
     def mapping(self, value: Value, name: str, example: str) -> dict[str, Value]:
         """The values below a key; empty where the key is missing."""

@@ -135,7 +135,7 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
 
     def settle(self, case: RagCase, facts: RagFacts, labels: RagLabels | None) -> Settlement:
         if labels is None:
-            raise ValueError("labels are needed: what an answer says to its question is always open")
+            raise ValueError("labels are needed: whether an answer covers its question always has to be labelled")
         return settle(facts, labels)
 
     def reorder(self, case: RagCase, facts: RagFacts, draw: Random) -> Reordered[RagCase, RagFacts, RagLabels] | None:

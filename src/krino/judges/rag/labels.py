@@ -16,7 +16,7 @@ from krino.judges.copies import Copy, drop_copies, find_copies
 from krino.judges.rag.facts import RagFacts, opens_with_yes_or_no
 from krino.judges.rag.tables import table
 from krino.text.clean import clean_name
-from krino.text.forms import canonical, plain_letters
+from krino.text.forms import canonical_text, plain_letters
 from krino.text.language import READ_LANGUAGES
 from krino.text.quoting import TOO_LITTLE, is_whole, says_too_little
 from krino.text.words import stop_words
@@ -231,9 +231,9 @@ def _is_answered_so(facts: RagFacts, claim: Claim) -> bool:
 def _same_letters(text: str) -> str:
     """Claims that differ only in signs, spaces, case or accents, or in how letters are drawn, are one claim."""
     if text.isascii():
-        return " ".join(_WORD.findall(canonical(clean_name(text))))
+        return " ".join(_WORD.findall(canonical_text(clean_name(text))))
     plain = unicodedata.normalize("NFKD", plain_letters(clean_name(text)))
-    return " ".join(_WORD.findall(canonical("".join(sign for sign in plain if not unicodedata.combining(sign)))))
+    return " ".join(_WORD.findall(canonical_text("".join(sign for sign in plain if not unicodedata.combining(sign)))))
 
 
 def _says_nothing(text: str) -> bool:

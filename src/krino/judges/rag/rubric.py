@@ -33,13 +33,13 @@ from krino.judges.rag.verdict import RagVerdict
 from krino.judges.rag.wording import (
     category_name,
     claim_evidence,
-    cut,
     list_claims,
     list_lacking,
     list_numbers,
     list_quoted,
     list_some,
     plural,
+    shorten,
     yes_no,
 )
 from krino.text.forms import is_blank
@@ -225,7 +225,7 @@ def _context_relevance(facts: RagFacts, labels: RagLabels) -> Score:
         why += f" Off topic: {list_some([item.label for item in off_topic])}."
     evidence = tuple(
         f"{item.label}: {useful[item.number]} of {len(item.sentences)} sentences useful" for item in facts.passages
-    ) + tuple(f'need "{cut(item.need)}": {"held" if item.held else "missing"}' for item in labels.needs)
+    ) + tuple(f'need "{shorten(item.need)}": {"held" if item.held else "missing"}' for item in labels.needs)
     value = _shares(needs - len(missing), needs, helpful, count, goal.name)
     return Score(value, "RAG-C2", why, evidence, True)
 
@@ -249,7 +249,7 @@ def _answer_relevance(facts: RagFacts, labels: RagLabels) -> Score:
     if unanswered:
         why += f" Unanswered: {list_quoted(unanswered)}."
     evidence = tuple(
-        f'part "{cut(item.part)}": '
+        f'part "{shorten(item.part)}": '
         f"{'answered' if item.answered else 'rightly declined' if item in declined else 'not answered'}"
         for item in labels.parts
     )
@@ -288,8 +288,8 @@ def _similarity(facts: RagFacts, labels: RagLabels) -> Score:
     measured = similarity(labels.similarity) if labels.similarity_score is None else labels.similarity_score
     difference = _capping_difference(facts, labels)
     if difference is not None and measured > (most := _worth("similarity_cap")["difference"]):
-        told = f"{text} At most {float(most)}, because they differ to the letter: {difference}."
-        return Score(two_decimals(most), "RAG-S5", told, (step, f"difference: {difference}"), True)
+        explanation = f"{text} At most {float(most)}, because they differ literally: {difference}."
+        return Score(two_decimals(most), "RAG-S5", explanation, (step, f"difference: {difference}"), True)
     if labels.similarity_score is None:
         return Score(similarity(labels.similarity), "RAG-S3", text, (step,), True)
     return Score(two_decimals(labels.similarity_score), "RAG-S4", text, (step, "measured within the step"), True)

@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar, get_args
 from pydantic import BaseModel
 
 from krino.contract import Joined
-from krino.contract.joining import canonical, leaders, spell
+from krino.contract.joining import canonical_labels, leaders, spell
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import (
     Claim,
@@ -158,7 +158,7 @@ def _middle(choices: Sequence[tuple[Claim, ...]]) -> tuple[Claim, ...]:
 
     def rank(claims: tuple[Claim, ...]) -> tuple[Fraction, list[bytes]]:
         supported = sum(claim.label == "supported" for claim in claims)
-        return Fraction(supported, len(claims)), [canonical(claim) for claim in claims]
+        return Fraction(supported, len(claims)), [canonical_labels(claim) for claim in claims]
 
     return sorted(choices, key=rank)[(len(choices) - 1) // 2]
 
@@ -202,7 +202,7 @@ def _refusal(votes: Sequence[RefusalLabel | None], ties: list[str]) -> RefusalLa
         ties.append(f"refusal: yes {len(refusing)}, no {len(others)}; taken as no")
     if 2 * len(refusing) <= len(votes):
         hedging = [vote for vote in others if vote is not None]
-        return min(hedging, key=canonical) if 2 * len(hedging) > len(others) else None
+        return min(hedging, key=canonical_labels) if 2 * len(hedging) > len(others) else None
     decided = {
         name: _yes([getattr(vote, name) for vote in refusing], f"refusal.{name}", ties)
         for name in ("reason_stated", "validity_shown", "right_to_refuse")
@@ -213,7 +213,7 @@ def _refusal(votes: Sequence[RefusalLabel | None], ties: list[str]) -> RefusalLa
         ties.append(f"refusal.category: {spell(categories)}; taken as null")
     settled = {**decided, "category": best[0] if len(best) == 1 else None}
     nearest = max(
-        sorted(refusing, key=canonical),
+        sorted(refusing, key=canonical_labels),
         key=lambda vote: sum(getattr(vote, name) == value for name, value in settled.items()),
     )
     return nearest.model_copy(update=settled)
@@ -223,13 +223,13 @@ def _with_similarity(joined: RagLabels, ballots: Sequence[RagLabels], ties: list
     """Step, measure and reason belong together: all three come from one seat."""
     steps = [ballot.similarity for ballot in ballots if ballot.similarity is not None]
     step = _lowest(steps, _SIMILARITY, "similarity", ties)
-    chosen = min((ballot for ballot in ballots if ballot.similarity == step), key=canonical)
+    chosen = min((ballot for ballot in ballots if ballot.similarity == step), key=canonical_labels)
     names = ("similarity", "similarity_why", "similarity_score")
     return joined.model_copy(update={name: getattr(chosen, name) for name in names})
 
 
 def _uncertain(ballots: Sequence[RagLabels], ties: list[str]) -> str | None:
-    """A remark of half of the seats is worth a reader's eye."""
+    """Returns a remark that at least half of the seats made, so that people look at it; None otherwise."""
     remarks = sorted(ballot.uncertain for ballot in ballots if ballot.uncertain)
     if 2 * len(remarks) == len(ballots):
         ties.append(f"uncertain: a remark {len(remarks)}, none {len(ballots) - len(remarks)}; taken as a remark")
@@ -263,7 +263,7 @@ def _middle_list(
     def share(items: Sequence[ItemT]) -> Fraction:
         return Fraction(sum(map(holds, items)), max(len(items), 1))
 
-    ranked = sorted(lists, key=lambda items: (share(items), [canonical(item) for item in items]))
+    ranked = sorted(lists, key=lambda items: (share(items), [canonical_labels(item) for item in items]))
     lower, upper = ranked[(len(ranked) - 1) // 2], ranked[len(ranked) // 2]
     if share(lower) != share(upper):
         ties.append(f"{where}: {share(lower)} or {share(upper)}; taken as {share(lower)}")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 from krino.errors import LabelFailed, RunStopped
-from krino.labellers.llm.refusals import find_final_reason, is_too_complex, out_of_money, read_length_limits
+from krino.labellers.llm.endpoint_refusals import find_final_reason, is_too_complex, out_of_money, read_length_limits
 from krino.labellers.llm.schema import STRENGTHS
 from krino.labellers.llm.wire import ApiError, Channel, ChatRequest, Params, Strength
 
@@ -109,7 +109,7 @@ class Abilities:
     context: int | None = None
     """The context length that the endpoint has stated, for prompt and reply together."""
     reasoning_tokens: int = 0
-    """LengthLimits for reasoning that is added to the limit of a reply."""
+    """Tokens for reasoning, added to the reply limit."""
     _worked: set[tuple[Channel, Params, str | None, str]] = field(default_factory=set)
     _shapeless: Counter[str] = field(default_factory=Counter)
     _denied: int = 0

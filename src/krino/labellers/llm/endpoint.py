@@ -19,7 +19,7 @@ from krino.labellers.llm.dialects.ollama import OllamaDialect
 from krino.labellers.llm.dialects.openai import AzureDialect, OpenAIDialect
 from krino.labellers.llm.extras import ExtrasDialect, with_extras
 from krino.labellers.llm.wire import Dialect, Strength
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 _BLANK = re.compile(r"[\s\x00-\x1f]")
 _NO_HOST = re.compile(r"[\\^|`<>{}\"%]")
@@ -63,7 +63,7 @@ class Endpoint:
     cached_from: int | None = None
     """The shortest prefix in tokens that the provider's prompt cache keeps; None: no cache is known."""
     reasoning_tokens: int = 0
-    """LengthLimits for reasoning that is added to the limit of a reply, where models behind this address may reason."""
+    """Tokens for reasoning, added to the reply limit where models behind this address may reason."""
     key_source: Callable[[], str] | None = field(default=None, repr=False)
     """The function that gave the key, if any: it is called again when the endpoint refuses the key."""
 
@@ -272,7 +272,7 @@ def _split(name: str, addressed: bool) -> tuple[str, str]:
     if colon and not addressed:  # with an address given, `llama3:8b` is a model's own name
         known_names = sorted(providers())
         raise UsageProblem(
-            f"labeller `{name}`: unknown provider `{provider}`{guessed(provider, known_names)}; "
+            f"labeller `{name}`: unknown provider `{provider}`{did_you_mean(provider, known_names)}; "
             f"there are {', '.join(known_names)}"
         )
     return "openai", name
@@ -322,7 +322,7 @@ def address_problem(url: str) -> str | None:
     return "has port 0, where nobody listens" if port == 0 else None
 
 
-def is_loopback(url: str) -> bool:
+def is_loopback_url(url: str) -> bool:
     """Whether requests stay on this machine."""
     host = urlsplit(url).hostname or ""
     try:

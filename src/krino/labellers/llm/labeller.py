@@ -18,16 +18,16 @@ from krino.labellers.llm.cache import ReplyCache
 from krino.labellers.llm.conversation import REASONING_TOKENS, Conversation
 from krino.labellers.llm.cut_prompt import refuse_cut_prompt
 from krino.labellers.llm.endpoint import Endpoint, clean_address
+from krino.labellers.llm.endpoint_refusals import is_failed_generation
 from krino.labellers.llm.extras import recorded as recorded_extras
 from krino.labellers.llm.planted.answers import PlantedAnswers, search_case
-from krino.labellers.llm.refusals import is_failed_generation
-from krino.labellers.llm.reply import BadReply, read_answer, serialise_answer
+from krino.labellers.llm.reply import BadReply, parse_reply, serialise_answer
 from krino.labellers.llm.request_writer import RequestWriter
 from krino.labellers.llm.schema import AnswerCheck
 from krino.labellers.llm.sending.budget import Budget, Prices, SharedBudget
 from krino.labellers.llm.sending.gateway import CHARS_PER_TOKEN, Gateway, LocalGateway, ModelRequest
 from krino.labellers.llm.sending.pace import Pace
-from krino.labellers.llm.sending.transport import Transport
+from krino.labellers.llm.sending.retrying import Transport
 from krino.labellers.llm.wire import ApiError, ChatRequest, Params, Reply, Turn
 from krino.labellers.settings import LlmSettings, known_settings
 from krino.labellers.split_calls import label_in_parts
@@ -205,7 +205,7 @@ class LlmLabeller(Labeller):
             if reply.refusal:  # a model that declines does so again
                 raise LabelFailed(f"the model declined to answer: {reply.refusal}", raw_reply=reply.raw() or None)
             try:
-                answer = read_answer(reply, request.channel, talk.tag)
+                answer = parse_reply(reply, request.channel, talk.tag)
                 serialised = serialise_answer(answer)
                 self._refuse_misfit(answer, talk, planted)
                 labels = _accept(talk.task, serialised)

@@ -54,7 +54,7 @@ class BadReply(Exception):
         self.misfit = misfit
 
 
-def read_answer(reply: Reply, channel: Channel, tag: str) -> dict[str, Any]:
+def parse_reply(reply: Reply, channel: Channel, tag: str) -> dict[str, Any]:
     """The label object of a reply."""
     if reply.broken:
         raise BadReply(reply.broken, shape=False)

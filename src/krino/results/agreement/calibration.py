@@ -16,7 +16,7 @@ from krino.results.formatting import join_quoted
 from krino.stats.arrays import MISSING, Floats
 from krino.stats.classification import BINS, Reliability, reliability
 from krino.stats.confidence_intervals import FEW
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 
 def calibrate_confidences(
@@ -27,12 +27,12 @@ def calibrate_confidences(
     for name, of in chosen.items():
         if name not in verdicts.names:
             raise UsageProblem(
-                f"confidence `{name}`: no such field of the verdict{guessed(name, verdicts.names)}; "
+                f"confidence `{name}`: no such field of the verdict{did_you_mean(name, verdicts.names)}; "
                 f"it has {join_quoted(verdicts.names)}"
             )
         if of not in classes:
             raise UsageProblem(
-                f"confidence `{name}` of `{of}`: that field is not compared as classes{guessed(of, classes)}; "
+                f"confidence `{name}` of `{of}`: that field is not compared as classes{did_you_mean(of, classes)}; "
                 f"there are {join_quoted(classes)}"
             )
     for name in verdicts.fields:

@@ -17,9 +17,9 @@ from krino.results.field_kinds import ROLL_UP, ROLL_UPS, kind_of
 from krino.results.formatting import join_quoted, quote
 from krino.results.verdict_schema import Scale
 from krino.stats.arrays import MISSING, Codes, Floats
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
-Kind = Literal["category", "order", "scale", "number"]
+FieldKind = Literal["category", "order", "scale", "number"]
 MOST_STEPS = 12
 """Numbers with at most this many distinct values are steps of a scale; each step is also a class."""
 NULL = "null"
@@ -38,7 +38,7 @@ class NotComparable(Exception):
 class Coding:
     """The classes or numbers of a field, and the code of each value in both pools (-1: none)."""
 
-    kind: Kind
+    kind: FieldKind
     values: tuple[str, ...]
     positions: Floats | None
     """The number of each code; None if classes have no order."""
@@ -238,7 +238,7 @@ class _WordReader:
             if word.casefold() not in self._known:
                 raise UsageProblem(
                     f"{place}: the label {quote(value)} of `{name}` says {quote(word)}, which is not one of its words"
-                    f"{guessed(word, self._known.values())}; there are {join_quoted(sorted(self._known.values()))}"
+                    f"{did_you_mean(word, self._known.values())}; there are {join_quoted(sorted(self._known.values()))}"
                 )
 
 

@@ -1,4 +1,4 @@
-"""Reads the labels of people, with one row or one column for each rater, and translates their words."""
+"""Reads people's labels from a file or rows into `Labels`: one row or one column per rater, words mapped to values."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from krino.errors import UsageProblem
 from krino.results.field_kinds import is_too_long_for_label
 from krino.results.formatting import join_quoted, quote
 from krino.text.clean import clean_name
-from krino.text.formulas import unmarked
-from krino.text.guessing import guessed
+from krino.text.formulas import unescape_formula
+from krino.text.guessing import did_you_mean
 
 _OPTIONS: Final = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
@@ -223,7 +223,7 @@ def _clean_table_row(record: Mapping[str, Any]) -> Mapping[str, Any]:
     ids, raters and codes are unchanged.
     """
     return {
-        unmarked(name): None if value == "null" else _remove_mark(value)
+        unescape_formula(name): None if value == "null" else _remove_mark(value)
         for name, value in record.items()
         if value is not None or name == RATER
     }
@@ -232,9 +232,9 @@ def _clean_table_row(record: Mapping[str, Any]) -> Mapping[str, Any]:
 def _remove_mark(value: Any) -> Any:
     """Removes the mark that keeps a spreadsheet from running a cell as a formula."""
     if isinstance(value, str):
-        return unmarked(value)
+        return unescape_formula(value)
     try:
-        return orjson.loads(unmarked(orjson.dumps(value).decode()))  # JSON in a cell, marked as a whole
+        return orjson.loads(unescape_formula(orjson.dumps(value).decode()))  # JSON in a cell, marked as a whole
     except orjson.JSONEncodeError:  # nested deeper than any real label
         return value
 
@@ -268,7 +268,7 @@ def translate_values(labels: Labels, values: Mapping[str, Any], fields: Collecti
     columns = {name: column for name, column in labels.columns.items() if name in fields}
     for name in own:
         if name not in columns:
-            guess = guessed(name, columns)
+            guess = did_you_mean(name, columns)
             raise UsageProblem(f"--values {name}: no such field in the labels{guess}; there are {join_quoted(columns)}")
     used = {
         name: {_normalise_word(value) for value in column.pool.values if value is not None}
@@ -288,7 +288,7 @@ def _refuse_unused(meant: Mapping[str, Any], used: set[str], field: str) -> None
     """Refuses a word in `--values` that no label has."""
     for word in meant:
         if word not in used:
-            guess = guessed(word, used)
+            guess = did_you_mean(word, used)
             raise UsageProblem(
                 f"--values {field}{word}: no label has it{guess}; the labels have {join_quoted(sorted(used))}"
             )

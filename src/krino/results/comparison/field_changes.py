@@ -111,7 +111,10 @@ class FieldComparison:
         )
 
     def _number_direction(self, interval: Interval | None, change: NDArray[np.float64], known: Places) -> Direction:
-        """The bootstrap of few cases gives too narrow intervals, so the exact test of their signs must agree."""
+        """Returns whether a number rose, fell or stayed the same.
+
+        With few cases the sign test must agree, because the bootstrap interval is then too narrow.
+        """
         moves = change[known]
         if self.resampler.clusters is not None:  # a cluster counts as one case
             _, homes = np.unique(self.resampler.clusters[known], return_inverse=True)

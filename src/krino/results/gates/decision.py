@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krino.results.formatting import format_count, format_number
 from krino.results.gates.measures import Measure
-from krino.results.gates.rules import NULL, Limit, Rule, Target
+from krino.results.gates.rules import NULL, Rule, RuleLimit, Target
 from krino.stats.confidence_intervals import FEW
 
 
@@ -67,7 +67,7 @@ def _describe_interval(rule: Rule, found: Measure) -> str:
     return f" (95 % interval {low} to {high})"
 
 
-def _format_value(value: float, limit: Limit, *, signed: bool = False) -> str:
+def _format_value(value: float, limit: RuleLimit, *, signed: bool = False) -> str:
     sign = "−" if value < 0 else "+" if signed else ""
     return sign + (f"{100 * abs(value):.1f} %" if limit.is_share else format_number(abs(value)))
 

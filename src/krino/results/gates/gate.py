@@ -17,7 +17,7 @@ from krino.results.formatting import format_count, format_start, join_first, jud
 from krino.results.gates.decision import decide_rule
 from krino.results.gates.measures import measure, measure_change, pair_field
 from krino.results.gates.result import Check, GateResult
-from krino.results.gates.rules import NULL, Limit, Rule, Target
+from krino.results.gates.rules import NULL, Rule, RuleLimit, Target
 from krino.results.gates.validate import Validator
 from krino.results.gates.violations import (
     CheckedRule,
@@ -30,7 +30,7 @@ from krino.results.gates.violations import (
 from krino.results.table import Mask, Places, Table, read_table, slice_name
 from krino.results.true_rate import TrueRate, true_rate
 from krino.runs.manifest import Manifest
-from krino.runs.reading import load_run
+from krino.runs.reading import load_stored_run
 from krino.stats.confidence_intervals import FEW
 from krino.text.clean import clean_line
 
@@ -112,7 +112,7 @@ def _list_ids(run: Table, places: Places) -> str:
     return join_first((clean_line(run.ids[place], 60) for place in places), _LISTED, len(places))
 
 
-NONE_FAILED = Rule("max", Target(None), Limit(0.0))
+NONE_FAILED = Rule("max", Target(None), RuleLimit(0.0))
 """The default limit on cases without a verdict."""
 _NO_SINGLE_CASE = "no single case breaks it: with more cases the interval would be narrower"
 _MOST_SMALL = 100  # small slices that are listed: a column with thousands of values is not one to gate by
@@ -276,7 +276,7 @@ class _RuleChecks:
 
     def _true_rate(self, rule: Rule, labels: Labels) -> TrueRate:
         schema = self.run.manifest.about.fields_schema
-        return true_rate(load_run(self.run.folder).records(), labels, str(rule.target), schema=schema)
+        return true_rate(load_stored_run(self.run.folder).records(), labels, str(rule.target), schema=schema)
 
 
 def _all_cases(run: Table) -> Mask:

@@ -17,7 +17,7 @@ from krino.results.gates.rules import NULL, Beyond, Rule
 from krino.results.table import Table, unknown_column
 from krino.results.verdict_schema import Scale, Schema, closed_labels, declared_scale
 from krino.text.clean import clean_line
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Validator:
             if field == ROLL_UP:
                 message = "this judge has no roll-up (pass, review or fail); name a field"
                 raise UsageProblem(f"{rule}: {message}: {there}")
-            guess = guessed(field, self.run.field_names)
+            guess = did_you_mean(field, self.run.field_names)
             raise UsageProblem(f"{rule}: the verdicts have no field `{field}`{guess}; they have {there}")
         if label is None and column.kind in ("codes", "other"):
             raise UsageProblem(f"{rule}: `{field}` is not a number; name a label of it, as {field}:LABEL=90%")
@@ -99,7 +99,7 @@ class Validator:
 def refuse_label(rule: Rule, field: str, label: str, known: set[str] | None) -> None:
     """`known`: all labels that the field can have; None if the judge does not declare them."""
     if known is not None and label not in known:
-        guess = guessed(label, known)
+        guess = did_you_mean(label, known)
         raise UsageProblem(f"{rule}: `{field}` has no label `{label}`{guess}; it has {', '.join(sorted(known))}")
 
 
@@ -158,7 +158,7 @@ def _refuse(rule: Rule, field: str, judge: str, schema: Schema) -> None:
         if schema.get("additionalProperties"):
             return
         raise UsageProblem(
-            f"{rule}: the verdicts of judge `{judge}` have no field `{field}`{guessed(field, fields)}; "
+            f"{rule}: the verdicts of judge `{judge}` have no field `{field}`{did_you_mean(field, fields)}; "
             f"they have {', '.join(fields)}"
         )
     scale, labels = declared_scale(schema, field), closed_labels(schema, field)

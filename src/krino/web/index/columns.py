@@ -57,7 +57,7 @@ def metadata_values(judgement: Mapping[str, Any], names: list[str]) -> list[str 
     return [*values, *[None] * (MOST_METADATA - len(values))]
 
 
-def words_of(judgement: Mapping[str, Any]) -> str:
+def searchable_text(judgement: Mapping[str, Any]) -> str:
     """The text that search looks through, limited in length."""
     words, room = [], _LONGEST_WORDS
     for text in _texts(judgement):

@@ -20,12 +20,12 @@ import orjson
 
 from krino.errors import UsageProblem
 from krino.runs.checking import LineCheck
-from krino.runs.files import Line, Place, inside
+from krino.runs.files import FilePosition, Line, inside
 from krino.runs.index import is_open
 from krino.runs.journal import read_journal
 from krino.runs.reading import StoredRun
 from krino.runs.roll import ROLL, Entry, read_entries, read_roll
-from krino.web.index.columns import FIELDS, METADATA, field_names, field_values, metadata_values, words_of
+from krino.web.index.columns import FIELDS, METADATA, field_names, field_values, metadata_values, searchable_text
 from krino.writing import make_own_file, make_own_folder
 
 VERSION = 2
@@ -58,8 +58,8 @@ class State:
     """Start of the command whose cases are indexed; every command rewrites the roll."""
     whole: bool = False
     """Whether the complete roll of a finished run is indexed."""
-    roll: Place = field(default_factory=Place)
-    journal: Place = field(default_factory=Place)
+    roll: FilePosition = field(default_factory=FilePosition)
+    journal: FilePosition = field(default_factory=FilePosition)
     mark: str = ""
     """Hash of the last bytes of the indexed journal. If it no longer matches, the journal was rewritten."""
     fields: list[str] = field(default_factory=list)
@@ -75,7 +75,7 @@ class State:
         if data is None:
             return cls()
         values = orjson.loads(data)
-        return cls(**{**values, "roll": Place(*values["roll"]), "journal": Place(*values["journal"])})
+        return cls(**{**values, "roll": FilePosition(*values["roll"]), "journal": FilePosition(*values["journal"])})
 
     def to_json(self) -> bytes:
         return orjson.dumps({**asdict(self), "roll": list(self.roll), "journal": list(self.journal)})
@@ -169,7 +169,7 @@ class RunIndex:
             state = State(folder=str(run.folder), mark=_hash_end(run.journal, 0), fields=fields)
         if state.started != started or stamp_file(run.folder / ROLL)[1] < state.roll.end:
             _forget(db, *_CASES)
-            state.started, state.roll, state.whole = started, Place(), False
+            state.started, state.roll, state.whole = started, FilePosition(), False
         return state
 
     def _add_cases(self, db: sqlite3.Connection, run: StoredRun, state: State) -> None:
@@ -277,7 +277,7 @@ def _add_lines(db: sqlite3.Connection, lines: list[Line], state: State) -> None:
             continue
         values = (*field_values(data, state.fields), *metadata_values(data, state.metadata))
         db.execute(_INSERT_LINE, (digest, line.number, line.offset, data["status"], data.get("roll_up"), *values))
-        db.execute("INSERT INTO words(rowid, body) VALUES (?, ?)", (line.number, words_of(data)))
+        db.execute("INSERT INTO words(rowid, body) VALUES (?, ?)", (line.number, searchable_text(data)))
 
 
 def _hash_end(journal: Path, end: int) -> str:

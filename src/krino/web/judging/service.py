@@ -25,8 +25,8 @@ from krino.engine.case import Written, judge_item, written
 from krino.engine.rehearsal import rehearse
 from krino.errors import UsageProblem
 from krino.judges.registry import OURS, load_judge
-from krino.text.guessing import guessed
-from krino.web.judging.pool import WorkerPool
+from krino.text.guessing import did_you_mean
+from krino.web.judging.pool import JudgingPool
 from krino.web.judging.turns import FairSemaphore
 from krino.web.judging.workers import MOST_JUDGES, ProcessWorker, ThreadWorker
 from krino.web.metrics import Metrics
@@ -165,7 +165,7 @@ class JudgingService:
         if name not in OURS and name not in self._addresses:
             raise Problem(
                 404,
-                f"there is no judge `{name[:80]}` here{guessed(name, self.judges)}",
+                f"there is no judge `{name[:80]}` here{did_you_mean(name, self.judges)}",
                 where="judge",
                 remedy=f"one of {', '.join(self.judges)}; start krino serve with --judge file.py:Class to add others",
             )
@@ -227,12 +227,12 @@ class JudgingService:
                 task.cancel()
 
 
-def _make_pool(in_processes: bool) -> WorkerPool:
+def _make_pool(in_processes: bool) -> JudgingPool:
     """A pool of KRINO_THREADS workers, by default one per core; memory limits the number of processes."""
     from krino.models.token_model import thread_count
 
     if not in_processes:
-        return WorkerPool(thread_count(), ThreadWorker)
-    return WorkerPool(
+        return JudgingPool(thread_count(), ThreadWorker)
+    return JudgingPool(
         thread_count() if "KRINO_THREADS" in os.environ else min(thread_count(), MOST_PROCESSES), ProcessWorker
     )

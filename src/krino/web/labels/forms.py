@@ -83,7 +83,7 @@ class FormNode:
     @property
     def shown(self) -> str:
         """The fixed value, or the initial text of an input."""
-        return "" if self.value in (MISSING, None) else format_value(self.value)
+        return "" if self.value in (MISSING, None) else format_choice(self.value)
 
     @property
     def name(self) -> str:
@@ -91,7 +91,7 @@ class FormNode:
         return self.path.rpartition(".")[2]
 
 
-def format_value(value: Any) -> str:
+def format_choice(value: Any) -> str:
     """A value as text for people."""
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -250,7 +250,7 @@ def _build_choice(node: FormNode, values: Sequence[Choice]) -> FormNode:
 def _build_options(values: Sequence[Any], chosen: Sequence[Any]) -> tuple[Option, ...]:
     """Builds the options of a choice, each with a shortcut key."""
     known, codes = set(map(_to_code, chosen)), {_to_code(value): value for value in values}
-    texts = {code: format_value(value) for code, value in codes.items()}
+    texts = {code: format_choice(value) for code, value in codes.items()}
     keys = _shortcut_keys(list(texts.values()))
     return tuple(Option(code, text, code in known, key) for (code, text), key in zip(texts.items(), keys, strict=True))
 
@@ -357,7 +357,7 @@ def _all_choices(bound: Bound) -> Iterator[Choice]:
 # --- reading answers -----------------------------------------------------------------------------------
 
 
-def read_answer(node: FormNode, filled: SubmittedForm) -> Any:
+def read_form_answer(node: FormNode, filled: SubmittedForm) -> Any:
     """The answer as JSON without empty fields. Raises `UsageProblem` for values that the form does not offer."""
     match node.kind:
         case "fixed":
@@ -377,11 +377,11 @@ def read_answer(node: FormNode, filled: SubmittedForm) -> Any:
         case "group":
             if node.nullable and filled.get(f"{node.path}?") != "1":
                 return None
-            found = {child.name: read_answer(child, filled) for child in node.children}
+            found = {child.name: read_form_answer(child, filled) for child in node.children}
             return {name: value for name, value in found.items() if value is not MISSING}
         case "rows":
             kept = [row for row in node.children if filled.get(f"{row.path}!") != "1"]
-            return [read_answer(row, filled) for row in kept]
+            return [read_form_answer(row, filled) for row in kept]
 
 
 def _parse_choice(node: FormNode, code: str) -> Any:

@@ -17,7 +17,7 @@ from krino.people.store import CaseRef, Depth, Event, Subject, normalise_rater
 from krino.web.index.case_filter import CaseFilter
 from krino.web.index.case_view import case_of, why_not_at_hand
 from krino.web.labels.agreement import AgreementCache
-from krino.web.labels.queue import CaseInterest, Queue, Ranking, measure_interest
+from krino.web.labels.queue import CaseInterest, Queue, QueueRanking, measure_interest
 from krino.web.labels.tasks import LabelTask, make_label_task
 from krino.web.problems import Problem, refuse_damaged
 from krino.web.runs_folder import NoSuchRun, OpenRun
@@ -46,7 +46,7 @@ class LabellingService:
         self.store = workbench.labels
         self.agreements = AgreementCache(self.store)
         self._runs, self._served = workbench.runs, workbench.settings.runs
-        self._rankings: OrderedDict[tuple[Any, ...], Ranking] = OrderedDict()
+        self._rankings: OrderedDict[tuple[Any, ...], QueueRanking] = OrderedDict()
         self._records: OrderedDict[str, Mapping[str, Any]] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -121,14 +121,14 @@ class LabellingService:
     def queue(self, opened: OpenRun, depth: Depth) -> Queue:
         return Queue(self._ranking(opened), self.store.current(Subject.of(opened.manifest)), depth)
 
-    def _ranking(self, opened: OpenRun) -> Ranking:
+    def _ranking(self, opened: OpenRun) -> QueueRanking:
         """Returns the order of the queue; it is computed again only when a run has changed."""
         others = self._others(opened)
         key = (opened.name, _source_key(opened), *((other.name, _source_key(other)) for other in others))
         with self._lock:
             if key not in self._rankings:
                 said = [{case.input_hash: case.values for case in _interests(other)} for other in others]
-                self._rankings[key] = Ranking(_interests(opened), said)
+                self._rankings[key] = QueueRanking(_interests(opened), said)
                 while len(self._rankings) > _MOST_RANKINGS:
                     self._rankings.popitem(last=False)
             self._rankings.move_to_end(key)

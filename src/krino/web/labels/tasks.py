@@ -31,7 +31,7 @@ from krino.web.labels.forms import (
     build_labels_form,
     build_verdict_form,
     check_fields,
-    read_answer,
+    read_form_answer,
     rebuild_form,
 )
 
@@ -58,7 +58,7 @@ class FieldsForm:
         return build_verdict_form(self._schema, given, self._roll_ups)
 
     def read(self, filled: SubmittedForm) -> dict[str, Any]:
-        answer: dict[str, Any] = read_answer(self.form(), filled)
+        answer: dict[str, Any] = read_form_answer(self.form(), filled)
         return answer
 
     def accept(self, answer: Mapping[str, Any]) -> AcceptedAnswer:
@@ -82,7 +82,7 @@ class LabelsForm:
         return build_labels_form(self._schema, *self._bounds, given, start=self._start)
 
     def read(self, filled: SubmittedForm) -> dict[str, Any]:
-        answer = read_answer(rebuild_form(self._schema, *self._bounds, filled), filled)
+        answer = read_form_answer(rebuild_form(self._schema, *self._bounds, filled), filled)
         return add_row(answer, filled)
 
     def accept(self, answer: Mapping[str, Any]) -> AcceptedAnswer:
@@ -224,14 +224,14 @@ def _fit_piece(exhibit: Exhibit, at_once: int, longest: int, numbered: bool) -> 
     """Shortens one exhibit: what is open at once, what unfolds, and how much is missing."""
     title = f"{exhibit.title} ({exhibit.number} in the questions)" if numbered and exhibit.number else exhibit.title
     if numbered and exhibit.sentences:
-        kept = _take_within(exhibit.sentences, longest)
+        kept = _cut_to_total(exhibit.sentences, longest)
         return Piece(title, "", missing=sum(map(len, exhibit.sentences)) - sum(map(len, kept)), sentences=kept)
     text = exhibit.text
     opened = text if len(text) <= min(2 * at_once, longest) else text[:at_once]
     return Piece(title, opened, text[len(opened) : longest], max(len(text) - longest, 0))
 
 
-def _take_within(texts: Sequence[str], most: int) -> tuple[str, ...]:
+def _cut_to_total(texts: Sequence[str], most: int) -> tuple[str, ...]:
     """Cuts texts so that they have at most `most` characters together."""
     kept: list[str] = []
     for text in texts:

@@ -200,7 +200,7 @@ def _make_pager(listing: Listing, found: int) -> dict[str, Any]:
 # --- filters ---------------------------------------------------------------------------------------
 
 
-class Choice(NamedTuple):
+class FilterChoice(NamedTuple):
     value: str
     cases: int
     chosen: bool
@@ -256,9 +256,9 @@ def _list_choices(opened: OpenRun, overall: RunOverall | None, question: CaseFil
     return chosen
 
 
-def _make_choices(counts: Mapping[str, int], wanted: set[str], nulls: int = 0) -> list[Choice]:
-    found = [Choice(value, count, value in wanted) for value, count in islice(counts.items(), _MOST_CHOICES)]
-    return [*found, Choice(NULL, nulls, NULL in wanted)] if nulls else found
+def _make_choices(counts: Mapping[str, int], wanted: set[str], nulls: int = 0) -> list[FilterChoice]:
+    found = [FilterChoice(value, count, value in wanted) for value, count in islice(counts.items(), _MOST_CHOICES)]
+    return [*found, FilterChoice(NULL, nulls, NULL in wanted)] if nulls else found
 
 
 def _requested_values(question: CaseFilter, kind: str, field: str = "") -> set[str]:

@@ -49,7 +49,7 @@ class CaseNumber(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class NumberComparison:
     """How two case numbers relate, and why."""
 
     relation: Relation
@@ -463,28 +463,28 @@ def _relate(a: CaseNumber, b: CaseNumber) -> tuple[Relation, str]:
     return "INCOMPARABLE", f"the numbers are of different kinds ({a.family}, {b.family})"
 
 
-def _best(relations: Iterable[tuple[Relation, str]]) -> Comparison:
+def _best(relations: Iterable[tuple[Relation, str]]) -> NumberComparison:
     relation, why = max(relations, key=lambda item: (_RANK[item[0]], item[1]))
-    return Comparison(relation, why)
+    return NumberComparison(relation, why)
 
 
 @lru_cache(maxsize=1_024)
-def _compare(a: str, b: str) -> Comparison:
+def _compare(a: str, b: str) -> NumberComparison:
     """Compares two texts that hold case numbers, and returns the best relation of any two."""
     ours, theirs = _parse(a), _parse(b)
     if not ours or not theirs:
-        return Comparison("INCOMPARABLE", "a number is missing or cannot be read")
+        return NumberComparison("INCOMPARABLE", "a number is missing or cannot be read")
     if a.strip() == b.strip():
-        return Comparison("EXACT", "the same text")
+        return NumberComparison("EXACT", "the same text")
     if len(ours) == len(theirs) == 1:
-        return Comparison(*_relate(ours[0], theirs[0]))
+        return NumberComparison(*_relate(ours[0], theirs[0]))
     return _best(_relate(x, y) for x in ours for y in theirs)
 
 
-def compare(a: str | None, b: str | None) -> Comparison:
+def compare(a: str | None, b: str | None) -> NumberComparison:
     """Compares two case-number fields; of lists, the pair that agrees best decides."""
     if not a or not b:
-        return Comparison("INCOMPARABLE", "a number is missing")
+        return NumberComparison("INCOMPARABLE", "a number is missing")
     return _compare(a[:_MAX_TEXT], b[:_MAX_TEXT])
 
 

@@ -11,7 +11,7 @@ from functools import cache
 from itertools import product
 from typing import Final, NamedTuple
 
-from krino.judges.citation.belgium.gazetteer import BREAK, Cue, Gazetteer, Head, gazetteer, words
+from krino.judges.citation.belgium.gazetteer import BREAK, Cue, Gazetteer, Head, gazetteer, name_tokens
 
 _SHORTEST: Final = 5
 _TWO_ERRORS_FROM: Final = 7
@@ -54,7 +54,7 @@ def _vocabulary() -> _Vocabulary:
 
 def suggest_spellings(text: str, *, places_only: bool) -> Iterator[Spelling]:
     """Suggests corrections of the unknown words before the first number, those with the fewest errors."""
-    sentence = words(text)
+    sentence = name_tokens(text)
     end = next((at for at, word in enumerate(sentence) if word[0].isdigit()), len(sentence))
     options: list[tuple[int, list[str]]] = []
     for at in range(end):
@@ -173,7 +173,7 @@ class _Tail:
 
 def parse_court_name(text: str, gaz: Gazetteer) -> Reading | None:
     """Parses a court name; None if it does not begin with a court, body or place."""
-    sentence = words(text)
+    sentence = name_tokens(text)
     opening = _Opening()
     at = 0
     while at < len(sentence):

@@ -14,8 +14,8 @@ from krino.judges.citation.belgium.gazetteer import (
     gazetteer,
     is_constitutional_number,
     latest_year,
+    name_words,
     names_constitutional_number,
-    plain_words,
 )
 
 Classification: TypeAlias = Literal["NATIONAL", "SPECIFIC", "GENERIC"]
@@ -282,7 +282,7 @@ def _resolve_bare_seat(reading: Reading, gaz: Gazetteer) -> Court | None:
 
 def _resolve_embedded_code(text: str, gaz: Gazetteer) -> CourtRef | None:
     """Resolves a text that is itself an ECLI or a court code."""
-    found = plain_words(text)
+    found = name_words(text)
     if found[:2] == ("ecli", "be") and len(found) > 2:
         code = found[2].upper()
     elif len(found) == 1:

@@ -27,7 +27,7 @@ _YEAR: Final = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 Payload = TypeVar("Payload")
 
 
-def fold(text: str) -> str:
+def fold_name(text: str) -> str:
     """Lower case without accents."""
     lowered = text.casefold()
     if lowered.isascii():
@@ -36,19 +36,19 @@ def fold(text: str) -> str:
     return "".join(char for char in decomposed if not unicodedata.combining(char)).casefold()
 
 
-def words(text: str) -> list[str]:
+def name_tokens(text: str) -> list[str]:
     """Tokenises a court name: folded words, and a BREAK at punctuation other than dots and apostrophes."""
     text = text[:MAX_LENGTH]
     if "&" in text:
         text = unescape(text)  # crawled pages contain HTML entities: Cour d&#39;appel
     if not text.isascii():
         text = text.translate(INVISIBLE)
-    return [piece if piece[0].isalnum() else BREAK for piece in _PIECE.findall(fold(text))]
+    return [piece if piece[0].isalnum() else BREAK for piece in _PIECE.findall(fold_name(text))]
 
 
-def plain_words(text: str) -> tuple[str, ...]:
+def name_words(text: str) -> tuple[str, ...]:
     """The folded words of a name, without breaks."""
-    return tuple(word for word in words(text) if word != BREAK)
+    return tuple(word for word in name_tokens(text) if word != BREAK)
 
 
 def latest_year(text: str) -> int | None:
@@ -269,7 +269,7 @@ def _load_heads() -> PhraseTable[Head]:
     """All aliases; an alias that several languages share loses its language."""
     index: PhraseTable[Head] = PhraseTable()
     for head in (*_load_not_court_heads(), *_load_body_heads(), *_load_type_heads(), *_load_ambiguous_heads()):
-        phrase = plain_words(head.text)
+        phrase = name_words(head.text)
         known = index.get(phrase)
         if known is not None and known.target == head.target:
             abbreviated = known.abbreviated and head.abbreviated
@@ -346,20 +346,20 @@ def _load_cues() -> PhraseTable[Cue]:
 
 def _place_names(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """A German name that is the French or Dutch one says nothing about the language of the text."""
-    local = {plain_words(row["fr"]), plain_words(row["nl"])}
+    local = {name_words(row["fr"]), name_words(row["nl"])}
     for language in LANGUAGES:
-        if language != "de" or plain_words(row["de"]) not in local:
+        if language != "de" or name_words(row["de"]) not in local:
             yield language, row[language]
 
 
 def _put_all(index: PhraseTable[Cue], phrases: Iterable[str], cue: Cue) -> None:
     for phrase in phrases:
-        index.put(plain_words(phrase), cue)
+        index.put(name_words(phrase), cue)
 
 
 def _put_place(index: PhraseTable[Cue], name: str, place: str, languages: frozenset[str]) -> None:
     """Adds the name of a place; names that several places share list all of them."""
-    phrase = plain_words(name)
+    phrase = name_words(name)
     known = index.get(phrase)
     if known is not None and known.kind == "place":
         ids = tuple(dict.fromkeys((*known.values, place)))
@@ -379,6 +379,6 @@ def names_a_place(text: str) -> bool:
 
 
 def _phrases_in(text: str, phrases: PhraseTable[Payload]) -> Iterator[Payload]:
-    sentence = words(text)
+    sentence = name_tokens(text)
     found = (phrases.longest(sentence, at) for at in range(len(sentence)))
     return (item[0] for item in found if item is not None)

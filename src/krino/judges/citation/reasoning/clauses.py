@@ -16,7 +16,7 @@ from krino.judges.citation.reasoning.patterns import (
     join_pattern,
     phrase_pattern,
 )
-from krino.judges.citation.reasoning.sentences import SENTENCE_END
+from krino.judges.citation.reasoning.reasoning_sentences import SENTENCE_END
 from krino.judges.lazy import lazy
 
 _ASPECTS = ("number", "court", "context", "date", "ecli")

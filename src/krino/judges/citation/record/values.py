@@ -60,9 +60,9 @@ def parse_json(value: Any, name: str) -> Any:
             return found[0][0]
         if len(found) == 1:
             raise ValueError(
-                f"{name} holds JSON amid prose ({said!r}), which may say something else: give the JSON alone"
+                f"{name} holds JSON mixed with text ({said!r}), which may say something else: give the JSON alone"
             ) from None
-        amid = "" if not found else f", and holds {len(found)} JSON values amid prose"
+        amid = "" if not found else f", and holds {len(found)} JSON values mixed with text"
         raise ValueError(f"{name} is text but not JSON{amid}: {error}") from None
 
 

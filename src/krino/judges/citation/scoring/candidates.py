@@ -311,7 +311,7 @@ class MatchFacts(NamedTuple):
     remarks: tuple[str, ...] = ()
 
 
-class Answer(NamedTuple):
+class MatcherAnswer(NamedTuple):
     """All matches in the matcher's order, empty if it returned none, and the reasoning that is judged."""
 
     matches: tuple[MatchFacts, ...]
@@ -322,7 +322,7 @@ class Answer(NamedTuple):
         return self.matches[0] if self.matches else None
 
 
-def read_answer(case: CitationCase, cited: Cited, candidates: tuple[CandidateFacts, ...]) -> Answer:
+def read_matcher_answer(case: CitationCase, cited: Cited, candidates: tuple[CandidateFacts, ...]) -> MatcherAnswer:
     """Reads the answer and finds the candidate of each match."""
     known: dict[tuple[object, ...], list[CandidateFacts]] = {}
     for candidate in candidates:
@@ -334,7 +334,7 @@ def read_answer(case: CitationCase, cited: Cited, candidates: tuple[CandidateFac
     reasoning = case.matches[0].reasoning if case.matches else case.no_match_reason
     if reasoning is None:
         reasoning = reasoning_beside_matches(case)
-    return Answer(matches, reasoning)
+    return MatcherAnswer(matches, reasoning)
 
 
 def reasoning_beside_matches(case: CitationCase) -> str | None:

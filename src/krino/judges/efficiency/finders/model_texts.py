@@ -8,12 +8,12 @@ from krino.judges.efficiency.data_files import table, words
 from krino.judges.efficiency.finders.similarity import measure_similarity, read_wording
 from krino.judges.efficiency.finders.tokens import (
     MAX_TEXT,
+    collect_words,
     has_name_part,
     inflect,
     name_parts,
     tokens_in,
     tokens_of,
-    words_of,
 )
 from krino.judges.efficiency.traces.content import dump, extract_text
 from krino.judges.efficiency.traces.steps import Step
@@ -63,13 +63,13 @@ def adds_nothing_new(steps: Sequence[Step], place: int) -> bool:
     step = steps[place]
     if not step.talks:
         return False
-    said = words_of(step.output)
+    said = collect_words(step.output)
     if step.kind == "message":
         said -= words("cues", "courtesy") | words("cues", "talk")
-    new = said - words_of(step.input)
+    new = said - collect_words(step.input)
     for earlier in steps[max(0, place - _NEARBY) : place]:
         if earlier.talks and new:
-            new -= words_of(earlier.output)
+            new -= collect_words(earlier.output)
     instruction = step.input[:_INSTRUCTION].lower() if isinstance(step.input, str) else ""
     if not words("cues", "adding").isdisjoint({*name_parts(step.name), *tokens_in(instruction)}):
         return not new

@@ -24,7 +24,7 @@ from krino.judges.efficiency.finders.similarity import (
     read_wording,
 )
 from krino.judges.efficiency.finders.task import ONCE, Repetition
-from krino.judges.efficiency.finders.tokens import normalise, texts_in
+from krino.judges.efficiency.finders.tokens import normalise_text, texts_in
 from krino.judges.efficiency.traces.content import dump
 from krino.judges.efficiency.traces.steps import Step
 
@@ -180,7 +180,7 @@ class RepeatSearch:
     def _fails_again(self, place: int) -> bool:
         """Whether the same short result says again that the thing could not be done."""
         before = self._last_before.get(place)
-        result = normalise(dump(self.steps[place].output))
+        result = normalise_text(dump(self.steps[place].output))
         same = before is not None and self.calls[before].result == self.calls[place].result
         return same and len(result) < _SHORT_RESULT and any(cue in result for cue in table("cues")["failing"])
 
@@ -209,7 +209,7 @@ class RepeatSearch:
     def _is_same_error(self, place: int, earlier: int) -> bool:
         """The same error twice will not pass, unless it is of a kind that does."""
         error, before = self.steps[place].error or "", self.steps[earlier].error or ""
-        return normalise(error) == normalise(before) and not _passing().search(error)
+        return normalise_text(error) == normalise_text(before) and not _passing().search(error)
 
     # --- a similar wording ---
 

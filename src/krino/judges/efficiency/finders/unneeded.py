@@ -20,14 +20,14 @@ from krino.judges.efficiency.finders.calls import Call
 from krino.judges.efficiency.finders.similarity import ask_different_things, has_opposites, read_wording
 from krino.judges.efficiency.finders.tokens import (
     MAX_TEXT,
+    collect_words,
     has_name_part,
     inflect,
     name_parts,
-    normalise,
+    normalise_text,
     texts_in,
     tokens_of,
     words_in,
-    words_of,
 )
 from krino.judges.efficiency.finders.trace_words import NEARBY, ArgumentSources, TraceWords, list_plain_verbs
 from krino.judges.efficiency.traces.content import dump, from_json
@@ -117,7 +117,7 @@ class _Pass:
         looked_at: set[str] = set()
         for place in self.kept:
             if self.trace.is_act(place):  # what an act reports need not be looked up
-                for word in words_of(from_json(self.trace.steps[place].output)):
+                for word in collect_words(from_json(self.trace.steps[place].output)):
                     known.setdefault(word, place)
             if not self.trace.reads[place] or self.trace.calls[place].is_empty:
                 continue
@@ -229,7 +229,7 @@ class _Pass:
         text, word for word.
         """
         trace, step = self.trace, self.trace.steps[place]
-        result, text = tokens_of(from_json(step.output)), normalise(dump(step.output))
+        result, text = tokens_of(from_json(step.output)), normalise_text(dump(step.output))
         if not result or step.talks or len(text) > MAX_TEXT or trace.calls[place].is_watching:
             return None
         for other in range(place - 1, max(-1, place - NEARBY - 1), -1):
@@ -241,7 +241,7 @@ class _Pass:
             if not result <= held:
                 continue
             said = trace.request.single and len(result) >= _TEXT
-            if said and text in normalise(dump(trace.steps[other].output)):
+            if said and text in normalise_text(dump(trace.steps[other].output)):
                 return other
             if 0 < len(trace.given[place]) <= _ID_WORDS and trace.given[place] <= held:
                 return other
@@ -254,7 +254,7 @@ class _Pass:
             first = min(known[word] for word in used)
             return None if self._is_another_thing(place, first, known) else Unneeded("known", first)
         task_words = bool(self.trace.task_words[place] - self.covered)
-        result = words_of(self.trace.steps[place].output)
+        result = collect_words(self.trace.steps[place].output)
         if result and result <= self.trace.task and not self.trace.steps[place].observed:
             return Unneeded("unused")  # it only returns what the task says
         several = self.trace.request.wants_answer and not self.trace.request.single and task_words
@@ -304,7 +304,7 @@ class _Pass:
         spoken = next((later for later in range(place + 1, len(steps)) if steps[later].talks), None)
         if spoken is None or spoken not in self.user_turns or self.trace.request.wants_answer:
             return False
-        said = words_of(steps[spoken].output) - self.trace.task_forms - words("cues", "talk")
+        said = collect_words(steps[spoken].output) - self.trace.task_forms - words("cues", "talk")
         return bool(said) and any(self.trace.is_act(later) for later in range(spoken + 1, len(steps)))
 
     def _is_another_thing(self, place: int, first: int, known: Mapping[str, int]) -> bool:
@@ -417,7 +417,7 @@ def _only_adds(trace: TraceWords, place: int, used: set[str], rest: set[str], so
     if not used or not used <= rest:
         return False
     later = (step for step in trace.steps[place + 1 :] if step.kind in ("tool", "retrieval", "other"))
-    if any(not used.isdisjoint(words_of(step.input)) for step in later):
+    if any(not used.isdisjoint(collect_words(step.input)) for step in later):
         return False
     named = {part for part in name_parts(trace.steps[place].name) if part not in list_plain_verbs()}
     for source in sources:

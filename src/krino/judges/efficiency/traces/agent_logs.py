@@ -10,12 +10,12 @@ from typing import Any
 from krino.judges.efficiency.data_files import words
 from krino.judges.efficiency.traces.content import (
     Album,
-    clean,
     extract_text,
     find_list,
     first_of,
     keep_objects,
     parse_duration,
+    replace_media,
 )
 from krino.judges.efficiency.traces.messages import read_requested_call
 from krino.judges.efficiency.traces.steps import Reader, Step, Trace
@@ -185,7 +185,7 @@ def _from_messages(messages: list[Mapping[str, Any]]) -> tuple[list[Step], str |
     for message in messages:
         album = Album()
         content = message.get("content")
-        joined = extract_text(clean(content, album))
+        joined = extract_text(replace_media(content, album))
         name = str(message.get("name") or "")
         if is_user and name == opener:
             task = task or joined.strip() or None

@@ -44,7 +44,7 @@ def _kind_of(mime: str) -> Literal["image", "audio", "file"]:
     return "audio" if mime.startswith("audio/") else "file"
 
 
-def clean(value: Any, album: Album, depth: int = 0) -> Any:
+def replace_media(value: Any, album: Album, depth: int = 0) -> Any:
     """The value with every medium replaced by a placeholder; nesting beyond a limit is cut, with a note."""
     if isinstance(value, str):
         return _clean_text(value, album)
@@ -54,9 +54,9 @@ def clean(value: Any, album: Album, depth: int = 0) -> Any:
         placeholder = _media_block(value, album)
         if placeholder is not None:
             return placeholder
-        return {str(key): clean(item, album, depth + 1) for key, item in value.items()}
+        return {str(key): replace_media(item, album, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [clean(item, album, depth + 1) for item in value]
+        return [replace_media(item, album, depth + 1) for item in value]
     if value is None or isinstance(value, bool | int | float):
         return value
     return str(value)

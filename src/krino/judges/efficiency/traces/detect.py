@@ -26,7 +26,7 @@ from krino.judges.efficiency.traces.messages import (
 )
 from krino.judges.efficiency.traces.openai_responses import OPENAI_RESPONSES, is_item
 from krino.judges.efficiency.traces.plain import PLAIN, is_step
-from krino.judges.efficiency.traces.span_formats import DEEPEVAL, LANGFUSE, MLFLOW, OPENAI_AGENTS, OPENINFERENCE, OTLP
+from krino.judges.efficiency.traces.span_dialects import DEEPEVAL, LANGFUSE, MLFLOW, OPENAI_AGENTS, OPENINFERENCE, OTLP
 from krino.judges.efficiency.traces.spans import is_span, iterate_spans, read_trace_id
 from krino.judges.efficiency.traces.steps import TASK_NAMES, TRACE_NAMES, Reader, Trace, assign_ids
 

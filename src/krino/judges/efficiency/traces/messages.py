@@ -221,7 +221,7 @@ def _blocks(messages: list[Message]) -> Iterator[Message]:
         yield from keep_objects(find_list(message.get("parts")))
 
 
-def _anthropic(value: Any) -> str | None:
+def _recognise_anthropic(value: Any) -> str | None:
     """Recognises messages of Anthropic's API."""
     messages = find_messages(value)
     speakers = [message for message in messages if message.get("role") in ("user", "assistant")]
@@ -231,7 +231,7 @@ def _anthropic(value: Any) -> str | None:
     return None
 
 
-def _gemini(value: Any) -> str | None:
+def _recognise_gemini(value: Any) -> str | None:
     """Recognises contents of Gemini's API."""
     messages = find_messages(value)
     roles = [message.get("role") for message in messages]
@@ -250,7 +250,7 @@ def _is_langchain(raw: Message) -> bool:
     return kind == "tool" and ("additional_kwargs" in raw or "data" in raw or ("tool_call_id" in raw and held))
 
 
-def _langchain(value: Any) -> str | None:
+def _recognise_langchain(value: Any) -> str | None:
     raw = keep_objects(find_list(value, *_HOLDERS))
     spoken = any(message.get("type") not in ("system", "tool") for message in raw)
     return "messages of type human, ai and tool" if spoken and all(map(_is_langchain, raw)) else None
@@ -260,12 +260,12 @@ def _is_autogen(raw: Message) -> bool:
     return isinstance(raw.get("source"), str) and str(raw.get("type")).endswith(("Message", "Event"))
 
 
-def _autogen(value: Any) -> str | None:
+def _recognise_autogen(value: Any) -> str | None:
     messages = find_messages(value)
     return "messages with source and type" if messages and all(map(_is_autogen, messages)) else None
 
 
-def _vercel(value: Any) -> str | None:
+def _recognise_vercel(value: Any) -> str | None:
     """Recognises messages or steps of Vercel's AI SDK."""
     if isinstance(value, Mapping) and isinstance(value.get("steps"), list) and _is_vercel_step(value["steps"][:1]):
         return "steps with toolCalls"
@@ -277,7 +277,7 @@ def _vercel(value: Any) -> str | None:
     return None
 
 
-def _tau_bench(value: Any) -> str | None:
+def _recognise_tau_bench(value: Any) -> str | None:
     """Recognises a result of tau-bench."""
     if not isinstance(value, Mapping) or not find_messages(value):
         return None
@@ -288,7 +288,7 @@ def _tau_bench(value: Any) -> str | None:
     return None
 
 
-def _openai_chat(value: Any) -> str | None:
+def _recognise_openai_chat(value: Any) -> str | None:
     """Recognises messages of OpenAI's chat API."""
     messages = find_messages(value)
     if not messages or not all(_speaks(message) for message in messages):
@@ -302,7 +302,7 @@ def _openai_chat(value: Any) -> str | None:
     return None
 
 
-def _react(value: Any) -> str | None:
+def _recognise_react(value: Any) -> str | None:
     return "a text with actions and observations" if isinstance(value, str) and find_actions(value) else None
 
 
@@ -333,11 +333,11 @@ def _read_text(value: Any) -> Trace:
     return build_trace([Turn("assistant", value)], task)
 
 
-TAU_BENCH = Reader("tau_bench", _tau_bench, _read_tau_bench)
-LANGCHAIN = Reader("langchain", _langchain, _read)
-AUTOGEN = Reader("autogen", _autogen, _read)
-GEMINI = Reader("gemini", _gemini, _read)
-VERCEL_AI = Reader("vercel_ai", _vercel, _read)
-ANTHROPIC = Reader("anthropic", _anthropic, _read)
-OPENAI_CHAT = Reader("openai_chat", _openai_chat, _read)
-REACT = Reader("react", _react, _read_text)
+TAU_BENCH = Reader("tau_bench", _recognise_tau_bench, _read_tau_bench)
+LANGCHAIN = Reader("langchain", _recognise_langchain, _read)
+AUTOGEN = Reader("autogen", _recognise_autogen, _read)
+GEMINI = Reader("gemini", _recognise_gemini, _read)
+VERCEL_AI = Reader("vercel_ai", _recognise_vercel, _read)
+ANTHROPIC = Reader("anthropic", _recognise_anthropic, _read)
+OPENAI_CHAT = Reader("openai_chat", _recognise_openai_chat, _read)
+REACT = Reader("react", _recognise_react, _read_text)

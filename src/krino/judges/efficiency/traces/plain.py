@@ -10,7 +10,6 @@ from typing import Any
 from krino.judges.efficiency.data_files import table, words
 from krino.judges.efficiency.traces.content import (
     Album,
-    clean,
     extract_text,
     find_list,
     first_of,
@@ -19,10 +18,11 @@ from krino.judges.efficiency.traces.content import (
     parse_duration,
     parse_number,
     parse_time,
+    replace_media,
     time_between,
 )
 from krino.judges.efficiency.traces.failure import find_failure
-from krino.judges.efficiency.traces.steps import Kind, Reader, Step, Trace
+from krino.judges.efficiency.traces.steps import Reader, Step, StepKind, Trace
 
 _LISTS = ("steps", "actions", "trajectory", "trace", "tool_calls", "calls")
 
@@ -94,7 +94,7 @@ def _is_call(raw: Mapping[str, Any]) -> bool:
     return isinstance(name, Mapping) or (name is not None and isinstance(given, Mapping))
 
 
-def _read_input(kind: Kind, given: Any) -> Any:
+def _read_input(kind: StepKind, given: Any) -> Any:
     """The input of a model; an object with one text is replaced by the text."""
     if kind == "llm" and isinstance(given, Mapping) and len(given) == 1:
         (only,) = given.values()
@@ -110,7 +110,7 @@ def _step(raw: Any) -> Step:
     given_kind = str(raw.get("type") or raw.get("kind") or "").lower()
     name = _first(raw, "name")
     details = name if isinstance(name, Mapping) else {}
-    output = clean(_first(raw, "output"), album)
+    output = replace_media(_first(raw, "output"), album)
     given = _first(raw, "input")
     if given is None and details:
         given = _first(details, "input")
@@ -119,9 +119,11 @@ def _step(raw: Any) -> Step:
     seconds = next(
         (found for key in ("seconds", "duration", "latency") if (found := parse_duration(raw.get(key)))), None
     )
-    kind: Kind = table("fields")["kind"].get(given_kind) or ("tool" if name is not None and not given_kind else "other")
+    kind: StepKind = table("fields")["kind"].get(given_kind) or (
+        "tool" if name is not None and not given_kind else "other"
+    )
     called = str(details.get("name") if details else name if name is not None else given_kind or "step")
-    read_input = _read_input(kind, clean(from_json(given), album))
+    read_input = _read_input(kind, replace_media(from_json(given), album))
     return Step(
         id=_id(raw),
         kind=kind,

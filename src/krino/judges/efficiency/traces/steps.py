@@ -16,7 +16,7 @@ TRACE_NAMES = ("trace", "trace_dict", "_trace_dict", "execution_trace", "traject
 _MACHINE_ID = re.compile(r"(?=[^\W_]*\d)[^\W_]{8,}|[^\W_]{16,}")  # a span's id, a UUID, a call's random letters
 _LONGEST_ID = 24
 
-Kind = Literal["tool", "retrieval", "llm", "message", "other"]
+StepKind = Literal["tool", "retrieval", "llm", "message", "other"]
 """`llm` is a call of a model, `message` a text that an assistant or agent sends."""
 
 
@@ -25,7 +25,7 @@ class Step:
     """One action of the agent. `id` is the trace's own wherever it has one."""
 
     id: str
-    kind: Kind
+    kind: StepKind
     name: str
     input: Any = None
     """None if the trace does not record it; a call without arguments has an empty object."""

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from krino.judges.efficiency.traces.content import Album, clean, dump, extract_text, from_json
+from krino.judges.efficiency.traces.content import Album, dump, extract_text, from_json, replace_media
 from krino.judges.efficiency.traces.failure import find_failure
-from krino.judges.efficiency.traces.steps import Kind, Step
+from krino.judges.efficiency.traces.steps import Step, StepKind
 
-Role = Kind | Literal["container", "glue"]
+Role = StepKind | Literal["container", "glue"]
 """`container`: an agent or chain that is made of its children. `glue`: no action of the agent, never a step."""
 
 
@@ -99,10 +99,10 @@ def _find_observations(roots: list[Node]) -> tuple[dict[int, str], dict[int, str
 def _step(node: Node, observed: str) -> Step:
     """Returns a node as a step."""
     album = Album()
-    output = clean(from_json(node.output), album)
+    output = replace_media(from_json(node.output), album)
     if node.role == "llm":
         output = _reply(output)
-    kind: Kind = "other" if node.role == "container" or node.role == "glue" else node.role
+    kind: StepKind = "other" if node.role == "container" or node.role == "glue" else node.role
     error = node.error
     if error is None and kind in ("tool", "retrieval"):
         error = find_failure(node.name, from_json(node.input), output)
@@ -110,7 +110,7 @@ def _step(node: Node, observed: str) -> Step:
         id=node.id,
         kind=kind,
         name=node.name,
-        input=clean(from_json(node.input), album),
+        input=replace_media(from_json(node.input), album),
         output=output,
         error=error,
         observed=observed,
@@ -143,7 +143,7 @@ def add_answer(roots: list[Node], steps: list[Step]) -> list[Step]:
     the same work must score the same in both.
     """
     agent = find_closing_agent(roots)
-    said = _extract_answer(clean(from_json(agent.output), Album())).strip() if agent is not None else ""
+    said = _extract_answer(replace_media(from_json(agent.output), Album())).strip() if agent is not None else ""
     if agent is None or not said or not steps:
         return steps
     last = steps[-1]

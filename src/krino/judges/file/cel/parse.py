@@ -21,9 +21,9 @@ class Node:
     offset: int
     parts: tuple[Node, ...] = ()
     value: Any = None
-    """Of a literal its value; of a name, selection, call or macro the name."""
+    """The value of a literal; the name of a name, selection, call or macro."""
     bound: str = ""
-    """Of a macro: the name of the element."""
+    """The variable of a macro, which names the element."""
     depth: int = field(init=False)
     size: int = field(init=False)
 

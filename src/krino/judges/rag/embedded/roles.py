@@ -1,4 +1,4 @@
-"""Tells what each sentence of an answer is there for, by the role head of the entailment model.
+"""Classifies the role of each sentence of an answer with the role head of the entailment model.
 
 A sentence that is set aside is checked by nobody, so code looks at it once more: a value of its own, or words that the
 passages have and the question has not, make it a claim unless the model is nearly sure that it is none.

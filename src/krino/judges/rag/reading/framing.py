@@ -188,7 +188,7 @@ def _inside(text: str, code: str, matter: Set[str]) -> Stated | None:
 
 
 def _after_adverbial(text: str, code: str, matter: Set[str]) -> Stated | None:
-    """ "As far as I can see, T" asserts T: what opens it speaks of nothing that the passages speak of."""
+    """ "As far as I can see, T" asserts T: its opening shares no topic with the passages."""
     opening, comma, statement = text.partition(", ")
     words = _words(opening.lower())
     # One word may carry meaning: "Together, May and June brought 95,000".
@@ -248,7 +248,7 @@ def _sentence(text: str) -> str:
 
 
 def _is_frame(text: str, code: str, matter: Set[str]) -> bool:
-    """Whether a text speaks of nothing that the question or the passages speak of, but for how true something is.
+    """Does a text only say how true something is, without any topic of the question or the passages?
 
     Names and values of its own are claims: "NASA confirmed in 1999 that ..." is no frame.
     """

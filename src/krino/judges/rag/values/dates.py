@@ -57,7 +57,7 @@ def _quarters() -> re.Pattern[str]:
     return re.compile(rf"\bq([1-4])\b|\b({'|'.join(numbered('ordinals'))})[ -]quarter\b")
 
 
-def inside(place: int, spans: list[tuple[int, int]]) -> bool:
+def is_inside_span(place: int, spans: list[tuple[int, int]]) -> bool:
     """Whether a place lies in the last span that begins before it; spans are in order, and hardly ever overlap."""
     before = bisect_right(spans, (place, sys.maxsize))
     return before > 0 and place < spans[before - 1][1]
@@ -74,14 +74,14 @@ def find_dates(plain: str, lowered: str, digits: bool, words: set[str]) -> Itera
             yield _date(plain, found.span(), year, month, day)
     for found in _NUMERIC.finditer(plain) if in_figures else ():
         first, second, year = int(found.group(1)), int(found.group(3)), int(found.group(4))
-        if max(first, second) <= 31 and min(first, second) <= 12 and not inside(found.start(), spans):
+        if max(first, second) <= 31 and min(first, second) <= 12 and not is_inside_span(found.start(), spans):
             insort(spans, found.span())
             yield _numeric_date(plain, found.span(), first, second, year, found.group(2))
     for found in _named_dates().finditer(lowered) if not words.isdisjoint(numbered("months")) else ():
         found_day, name1, found_year, name2, day2, year2, name3, year3 = found.groups()
         name = name1 or name2 or name3
         beside_number = bool(found_day or day2 or year3)
-        if inside(found.start(), spans) or not (beside_number or _is_month(plain, found.start(), name)):
+        if is_inside_span(found.start(), spans) or not (beside_number or _is_month(plain, found.start(), name)):
             continue
         stated_year, stated_day = found_year or year2 or year3, found_day or day2
         if stated_day and int(stated_day) > 31:  # "in March 90 millimetres fell"
@@ -139,7 +139,7 @@ def _date(plain: str, span: tuple[int, int], year: int | None, month: int, day: 
 
 
 def _numeric_date(plain: str, span: tuple[int, int], first: int, second: int, year: int, sign: str) -> Value:
-    """Day first, but for what cannot be; with strokes and both up to 12 it stays open which is the month."""
+    """Returns a date in figures, day first if possible; with slashes and both up to 12, either may be the month."""
     if second > 12:
         return _date(plain, span, year, first, second)
     dated = _date(plain, span, year, second, first)

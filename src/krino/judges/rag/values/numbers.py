@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 
-from krino.judges.rag.values.dates import ages_of, inside
+from krino.judges.rag.values.dates import ages_of, is_inside_span
 from krino.judges.rag.values.quantities import NUMBER, canonical_number, quantity_of, unit_at, with_unit
 from krino.judges.rag.values.spelled_numbers import read_run
 from krino.judges.rag.values.value import Value
@@ -38,7 +38,7 @@ def find_numbers(
         [found.start() for found in NUMBER.finditer(plain) if not _in_code(lowered, found.start())] if digits else []
     )
     for start in sorted({*starts, *words}):
-        if start < done or inside(start, spans):
+        if start < done or is_inside_span(start, spans):
             continue
         value = _read_digits(plain, lowered, start) if plain[start].isdecimal() else _read_words(plain, lowered, start)
         if value is not None:

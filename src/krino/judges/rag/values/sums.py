@@ -1,4 +1,4 @@
-"""Reckons: whether a value that stands nowhere is the sum, difference, product or length of time of values that do."""
+"""Decides whether a value missing from the passages is a sum, difference, product or time span of values in them."""
 
 from __future__ import annotations
 

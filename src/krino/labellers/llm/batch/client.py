@@ -17,13 +17,13 @@ from krino.labellers.llm.sending.http import (
     LOST,
     Proxy,
     backoff_seconds,
-    describe_fault,
+    describe_connection_fault,
     describe_proxy_fault,
     open_session,
     proxy_for,
 )
 from krino.labellers.llm.sending.pace import LONGEST_WAIT
-from krino.labellers.llm.sending.transport import RETRIED, Transport
+from krino.labellers.llm.sending.retrying import RETRIED, Transport
 from krino.labellers.llm.wire import ApiError, read_error, retry_after
 
 MOST_JSON = 32 * 1024 * 1024
@@ -34,8 +34,8 @@ PIECE = 256 * 1024
 QUIET_SECONDS = 300.0
 """How long a connection may be silent while a large file is transferred."""
 GONE = (
-    "the results of a batch are not at {}: providers keep them for some weeks. To ask, and pay, again for what is out, \
-delete the folder `batches` of the run"
+    "the results of a batch are not at {}: providers keep them for some weeks. To send, and pay for, the outstanding \
+requests again, delete the folder `batches` of the run"
 )
 STOPS = {401: "key", 403: "key", 404: "model"}
 
@@ -153,7 +153,7 @@ class BatchClient:
         return ApiError(response.status, "no message")
 
     def _describe(self, error: Exception) -> str:
-        fault = describe_proxy_fault(self._proxy, error) if self._proxy else describe_fault(error)
+        fault = describe_proxy_fault(self._proxy, error) if self._proxy else describe_connection_fault(error)
         return self._transport.secrets.redact_text(fault[:1_000])
 
 

@@ -102,7 +102,7 @@ class Ledger:
         self.folder = folder
         known = [folder, *folder.iterdir()] if folder.is_dir() else [folder]
         if any(path.is_symlink() for path in known) or (folder.exists() and not folder.is_dir()):
-            raise UsageProblem(f"{folder}: what is out must lie in the run folder itself, not behind a link")
+            raise UsageProblem(f"{folder}: outstanding requests are kept in the run folder itself, not behind a link")
         try:
             make_own_folder(folder)
             path = folder / "ledger.sqlite"

@@ -17,7 +17,7 @@ import orjson
 from krino.errors import UsageProblem
 from krino.labellers.llm.batch.client import BatchClient, Unsure
 from krino.labellers.llm.endpoint import Endpoint
-from krino.labellers.llm.sending.transport import RETRIED
+from krino.labellers.llm.sending.retrying import RETRIED
 from krino.labellers.llm.wire import UnreadableReply, as_object, count_or_zero, parse_body, text_or_none
 
 State = Literal["going", "ended", "cut", "failed"]
@@ -37,7 +37,7 @@ REFUSALS = {
 """Anthropic's error types that blame the request; every other error is the provider's own."""
 
 
-class Outcome(NamedTuple):
+class RequestOutcome(NamedTuple):
     """What became of one request: a reply (200), a refusal (another status), or nothing that was billed (0)."""
 
     name: str
@@ -96,7 +96,7 @@ class Provider(Protocol):
     def results(self, address: str) -> AsyncIterator[bytes]:
         """The lines of a result file; `Lost` if it breaks off."""
 
-    def read(self, line: bytes) -> Outcome:
+    def read(self, line: bytes) -> RequestOutcome:
         """Parse one line of results; `ValueError` if it is none."""
 
 
@@ -171,7 +171,7 @@ class OpenAIBatches:
             files=files,
         )
 
-    def read(self, line: bytes) -> Outcome:
+    def read(self, line: bytes) -> RequestOutcome:
         """Reads one line of a results file."""
         data, clean = _parsed(line)
         name, response, error = text_or_none(data.get("custom_id")), as_object(data.get("response")), data.get("error")
@@ -179,10 +179,10 @@ class OpenAIBatches:
             raise ValueError("the line names no request")
         status = count_or_zero(response.get("status_code"))
         if status == 200 and not error:
-            return Outcome(name, 200, orjson.dumps(response.get("body")) if clean else line)
+            return RequestOutcome(name, 200, orjson.dumps(response.get("body")) if clean else line)
         if 400 <= status < 500 and status not in RETRIED:
-            return Outcome(name, status, orjson.dumps(response.get("body")) if clean else line)
-        return Outcome(name, 0, orjson.dumps(error or response) if clean else line)
+            return RequestOutcome(name, status, orjson.dumps(response.get("body")) if clean else line)
+        return RequestOutcome(name, 0, orjson.dumps(error or response) if clean else line)
 
 
 class AnthropicBatches:
@@ -265,17 +265,17 @@ class AnthropicBatches:
         """Built from the configured address and not taken from the answer, which could send the key elsewhere."""
         return f"{self._url}/{quote(batch, safe='')}/results"
 
-    def read(self, line: bytes) -> Outcome:
+    def read(self, line: bytes) -> RequestOutcome:
         """Reads one line of a results file."""
         data, clean = _parsed(line)
         name, result = text_or_none(data.get("custom_id")), as_object(data.get("result"))
         if name is None:
             raise ValueError("the line names no request")
         if result.get("type") == "succeeded":
-            return Outcome(name, 200, orjson.dumps(result.get("message")) if clean else line)
+            return RequestOutcome(name, 200, orjson.dumps(result.get("message")) if clean else line)
         problem = as_object(result.get("error"))
         status = REFUSALS.get(str(as_object(problem.get("error")).get("type")), 0)
-        return Outcome(name, status, orjson.dumps(problem or result) if clean else line)
+        return RequestOutcome(name, status, orjson.dumps(problem or result) if clean else line)
 
 
 PROVIDERS: dict[str, type[OpenAIBatches] | type[AnthropicBatches]] = {
@@ -288,7 +288,7 @@ def refuse_without_batches(endpoint: Endpoint) -> None:
     """Raise `UsageProblem` for an endpoint without a known batch format."""
     if endpoint.dialect.name not in PROVIDERS:
         raise UsageProblem(
-            f"--engine batch: {endpoint.provider} takes batches otherwise; OpenAI and Anthropic are known"
+            f"--engine batch: the batch format of {endpoint.provider} is not known; those of OpenAI and Anthropic are"
         )
 
 

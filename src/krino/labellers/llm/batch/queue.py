@@ -25,7 +25,7 @@ from krino.labellers.llm.labeller import LlmLabeller
 from krino.labellers.llm.sending.budget import Amount
 from krino.labellers.llm.sending.gateway import CHARS_PER_TOKEN
 from krino.labellers.llm.wire import ChatRequest, HttpReply, Params, Reply, read_error
-from krino.writing import open_own, unwritten
+from krino.writing import open_own, write_failed
 
 MOST_LOSSES = 3
 """How often a request is sent again because it expired or failed at the provider."""
@@ -162,7 +162,7 @@ class _RequestFile:
         try:
             yield
         except OSError as error:
-            raise unwritten(self._path, error) from None
+            raise write_failed(self._path, error) from None
 
     def has_room(self, size: int, most_requests: int, most_bytes: int) -> bool:
         more = len(self._provider.between) + size + len(self._provider.tail)

@@ -22,7 +22,7 @@ from krino.labellers.llm.wire import (
     find_stated_error,
     parse_body,
     read_finish,
-    read_refusal,
+    read_refusal_field,
     text_or_none,
 )
 
@@ -205,8 +205,8 @@ def _refusal(message: dict[str, Any]) -> str | None:
     """A refusal in its own field or in a part of the content."""
     for part in _parts(message.get("content")):
         if part.get("type") == "refusal":
-            return read_refusal(part.get("refusal") or part.get("text") or part)
-    return read_refusal(message.get("refusal"))
+            return read_refusal_field(part.get("refusal") or part.get("text") or part)
+    return read_refusal_field(message.get("refusal"))
 
 
 def _tool_calls(value: Any) -> list[ToolCall]:

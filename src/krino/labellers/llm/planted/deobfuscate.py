@@ -88,7 +88,7 @@ NOT_RARE = bytes(
 NO_CONTENT = bytes(code for code in range(128) if not chr(code).isalnum())
 
 
-def fold(text: str) -> str:
+def fold_to_latin(text: str) -> str:
     """The text with plain Latin letters wherever it shows some, without accents and without what is not seen."""
     if text.isascii():
         return text
@@ -118,7 +118,7 @@ def fold_to_letters(text: str) -> bytes:
 def layers(text: str) -> Iterator[str]:
     """The text, then what it is with its escapes undone, once and again."""
     for _ in range(MOST_LAYERS):
-        text = fold(text)
+        text = fold_to_latin(text)
         yield text
         inner = _unescape_once(text)
         if inner == text:

@@ -16,10 +16,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
-from krino.labellers.llm.planted.deobfuscate import fold
+from krino.labellers.llm.planted.deobfuscate import fold_to_latin
 
-Kind = Literal["number", "truth", "word", "nothing"]
-Meaning = tuple[Kind, Any]
+ValueKind = Literal["number", "truth", "word", "nothing"]
+Meaning = tuple[ValueKind, Any]
 Statements = dict[str, list[frozenset[Meaning]]]
 """For each name the values given for it, in the order of the text; an empty set for one of another kind."""
 
@@ -87,7 +87,7 @@ class Vocabulary:
         return _stem(word) not in self._names and word not in self._words and not common_meanings(word)
 
     def items(self, text: str) -> list[Item]:
-        """The text (as `normalise` gives it) as names, values and other words."""
+        """The text (as `normalise_notation` gives it) as names, values and other words."""
         tokens = list(_TOKEN.finditer(text))
         words = [token[0] for token in tokens]
         out: list[Item] = []
@@ -113,7 +113,7 @@ class Vocabulary:
         return _separate_names_from_values(out)
 
 
-def normalise(text: str) -> Iterator[str]:
+def normalise_notation(text: str) -> Iterator[str]:
     """The text as it is read, with camel case as several words and, where there is some, as one."""
     yield _normalise_once(text)
     if _CAMEL.search(text):
@@ -146,7 +146,9 @@ def meaning_of(value: bool | float | str) -> Meaning:
 # --- statements ------------------------------------------------------------------------------------
 
 
-def values_beside_names(items: Sequence[Item], wanted: Mapping[str, Collection[Kind]], *, loose: bool) -> Statements:
+def values_beside_names(
+    items: Sequence[Item], wanted: Mapping[str, Collection[ValueKind]], *, loose: bool
+) -> Statements:
     """The values behind each name. `loose`: also with some words between, as in prose."""
     found: Statements = defaultdict(list)
     for place, item in enumerate(items):
@@ -156,7 +158,7 @@ def values_beside_names(items: Sequence[Item], wanted: Mapping[str, Collection[K
     return found
 
 
-def _values_behind(items: Iterator[Item], kinds: Collection[Kind], loose: bool) -> list[frozenset[Meaning]]:
+def _values_behind(items: Iterator[Item], kinds: Collection[ValueKind], loose: bool) -> list[frozenset[Meaning]]:
     """Returns the values that follow a name, up to the next name or the reach."""
     values: list[frozenset[Meaning]] = []
     passed, is_signed = 0, False
@@ -191,7 +193,7 @@ def reverse_items(items: Sequence[Item]) -> list[Item]:
     return [item._replace(gap=gap) for item, gap in zip(reversed(items), reversed(gaps), strict=True)]
 
 
-def values_in_tables(text: str, vocabulary: Vocabulary, wanted: Mapping[str, Collection[Kind]]) -> Statements:
+def values_in_tables(text: str, vocabulary: Vocabulary, wanted: Mapping[str, Collection[ValueKind]]) -> Statements:
     """The values in the columns of tables (Markdown, CSV, tabs) whose first line gives names."""
     found: Statements = defaultdict(list)
     columns: list[str | None] = []
@@ -233,7 +235,7 @@ def _name_of_column(items: list[Item]) -> str | None:
     return next((item.name for item in reversed(items) if item.name), None) if len(items) <= REACH else None
 
 
-def _values_in_cell(items: list[Item], kinds: Collection[Kind]) -> list[frozenset[Meaning]]:
+def _values_in_cell(items: list[Item], kinds: Collection[ValueKind]) -> list[frozenset[Meaning]]:
     values = [frozenset(meaning for meaning in item.meanings if meaning[0] in kinds) for item in items]
     return [value for value in values if value] or [frozenset()]
 
@@ -274,7 +276,7 @@ def _separate_names_from_values(items: list[Item]) -> list[Item]:
 
 @lru_cache(maxsize=4_096)
 def _parts(name: str) -> list[str]:
-    return _TOKEN.findall(_CAMEL.sub("_", fold(name)).lower())
+    return _TOKEN.findall(_CAMEL.sub("_", fold_to_latin(name)).lower())
 
 
 @lru_cache(maxsize=16_384)

@@ -77,7 +77,7 @@ class Amount:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class CostEstimate:
     """What the next request will take: with an average reply, with the longest so far, and at most."""
 
     usual: Amount
@@ -107,7 +107,7 @@ class SharedBudget:
         return self.max_cost is not None or self.max_tokens is not None
 
     @asynccontextmanager
-    async def reserve(self, estimate: Callable[[], Estimate]) -> AsyncIterator[None]:
+    async def reserve(self, estimate: Callable[[], CostEstimate]) -> AsyncIterator[None]:
         """Reserve the most that a request may take while it is in flight.
 
         Waits while only the reservations of others block it, and stops the run if it would not fit alone. So requests
@@ -123,7 +123,7 @@ class SharedBudget:
             self.hold(-1, -needed.tokens, -needed.cost)
             self._wake_all()
 
-    def reserve_for_batch(self, estimate: Estimate) -> Amount | None:
+    def reserve_for_batch(self, estimate: CostEstimate) -> Amount | None:
         """Reserve for a request in a batch file, until `hold` releases it; None if others must come back first. Raises
         `RunStopped` if it would not fit alone."""
         needed = self._fitting(estimate)
@@ -143,7 +143,7 @@ class SharedBudget:
         """Begin a session. `earlier` holds all that the run has spent, including what was counted here before."""
         self.earlier, self.spent, self.lost = earlier, Usage(), Usage()
 
-    def _fitting(self, estimate: Estimate) -> Amount | None:
+    def _fitting(self, estimate: CostEstimate) -> Amount | None:
         """What to reserve for a request that can be sent now; None if it must wait for others."""
         if not self._reserved_requests:
             if stop := self._reached(estimate):
@@ -161,7 +161,7 @@ class SharedBudget:
         parts = (self.earlier, self.spent, self.lost)
         return sum(part.tokens for part in parts), math.fsum(part.cost or 0.0 for part in parts)
 
-    def _reached(self, estimate: Estimate) -> RunStopped | None:
+    def _reached(self, estimate: CostEstimate) -> RunStopped | None:
         """Why a request cannot be sent although no other is in flight; None if it can."""
         tokens, cost = self._used()
         usual, longest = estimate.usual, estimate.longest
@@ -285,7 +285,7 @@ class Budget:
         return usage
 
     def price(self, usage: Usage, said: float | None) -> float | None:
-        """Statements prices are the user's word and win; what the endpoint says counts where none are stated."""
+        """Prices stated by the user take precedence; the endpoint's cost counts only if none are stated."""
         stated = self.prices.cost(
             usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens
         )
@@ -294,7 +294,7 @@ class Budget:
     def _likely_input(self, estimated: int) -> int:
         return math.ceil(estimated * self._input / max(self._estimated_input, 1))
 
-    def _estimate(self, input_tokens: int, reply_limit: int | None) -> Estimate:
+    def _estimate(self, input_tokens: int, reply_limit: int | None) -> CostEstimate:
         """Estimates the usual, the longest and the worst cost of a request from the replies so far."""
         if not self._replies:
             return self._first_estimate(input_tokens, reply_limit)
@@ -302,18 +302,18 @@ class Budget:
         usual = self._amount(self._likely_input(input_tokens), math.ceil(self._output / self._replies))
         longest = self._amount(worst_input, self._longest)
         if reply_limit is not None:  # some endpoints exceed it
-            return Estimate(usual, longest, self._amount(worst_input, max(reply_limit, self._longest)))
+            return CostEstimate(usual, longest, self._amount(worst_input, max(reply_limit, self._longest)))
         # Without a limit a longer reply may still come, so no more are in flight than have been answered.
         known = self._in_flight < self._replies
-        return Estimate(usual, longest, self._amount(worst_input, MARGIN * self._longest) if known else None)
+        return CostEstimate(usual, longest, self._amount(worst_input, MARGIN * self._longest) if known else None)
 
-    def _first_estimate(self, input_tokens: int, reply_limit: int | None) -> Estimate:
+    def _first_estimate(self, input_tokens: int, reply_limit: int | None) -> CostEstimate:
         """Before the first reply of this session: use the average of earlier sessions, else send one request alone."""
         earlier = self.shared.earlier
         usual = math.ceil(earlier.output_tokens / earlier.calls) if earlier.calls else 0
         longest = usual or (FIRST_REPLY if reply_limit is None else min(FIRST_REPLY, reply_limit))
         most = None if reply_limit is None else self._amount(input_tokens, max(usual, reply_limit))
-        return Estimate(self._amount(input_tokens, usual), self._amount(input_tokens, longest), most)
+        return CostEstimate(self._amount(input_tokens, usual), self._amount(input_tokens, longest), most)
 
     def _amount(self, input_tokens: int, output_tokens: int) -> Amount:
         return Amount(input_tokens + output_tokens, self.prices.most(input_tokens, output_tokens))

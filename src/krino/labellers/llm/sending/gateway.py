@@ -19,7 +19,7 @@ from krino.labellers.llm.cache import ReplyCache
 from krino.labellers.llm.endpoint import Endpoint, read_key
 from krino.labellers.llm.sending.budget import Budget, plausible_count
 from krino.labellers.llm.sending.http import MOST_BYTES
-from krino.labellers.llm.sending.transport import TimedOut, Transport
+from krino.labellers.llm.sending.retrying import TimedOut, Transport
 from krino.labellers.llm.wire import ApiError, HttpReply, Reply, UnreadableReply
 
 CHARS_PER_TOKEN = 4  # a rule of thumb for estimates only; real counts come from the endpoint

@@ -16,9 +16,9 @@ import aiohttp
 from krino.contract import Usage
 from krino.errors import LabelFailed, RunStopped
 from krino.labellers.llm.endpoint import clean_address, missing_version
-from krino.labellers.llm.refusals import find_final_reason, is_quota, out_of_money
+from krino.labellers.llm.endpoint_refusals import find_final_reason, is_quota, out_of_money
 from krino.labellers.llm.sending.budget import Budget
-from krino.labellers.llm.sending.http import LOST, MAYBE_BILLED, HttpClient, backoff_seconds, describe_fault
+from krino.labellers.llm.sending.http import LOST, MAYBE_BILLED, HttpClient, backoff_seconds, describe_connection_fault
 from krino.labellers.llm.sending.pace import LONGEST_WAIT, PATIENCE, Liveness, Pace, patience_for_timeouts
 from krino.labellers.llm.sending.secrets import Secrets, secrets_of
 from krino.labellers.llm.wire import ApiError, HttpReply, read_error, retry_after, retry_delay, status_of
@@ -154,7 +154,7 @@ class Transport:
             async with self.budget.reserve(tokens, self.user_limit):
                 reply = await self._send(body, tokens, usage, reply_limit)
         except LOST as error:
-            trouble = _cut(self.secrets.redact_text(describe_fault(error)), MESSAGE_KEPT)
+            trouble = _cut(self.secrets.redact_text(describe_connection_fault(error)), MESSAGE_KEPT)
             return _Try(started, None, trouble, isinstance(error, TimeoutError))
         finally:
             self.pace.release()

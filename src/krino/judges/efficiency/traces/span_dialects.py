@@ -73,13 +73,13 @@ def _recognise_otlp(value: Any) -> str | None:
     return "spans" if isinstance(raw, list) and raw and is_span(raw[0]) else None
 
 
-def _langfuse(value: Any) -> str | None:
+def _recognise_langfuse(value: Any) -> str | None:
     if isinstance(value, Mapping) and any(map(is_observation, keep_objects(find_list(value.get("observations"))))):
         return "observations"
     return _has("langfuse.observation.", value)
 
 
-def _agents(value: Any) -> str | None:
+def _recognise_agents(value: Any) -> str | None:
     return "spans with span_data" if any(is_agents_row(raw) for raw, _ in iterate_spans(value)) else None
 
 
@@ -173,8 +173,8 @@ def _otlp_tokens(attributes: Mapping[str, Any]) -> int | None:
 
 
 MLFLOW = Reader("mlflow", partial(_has, "mlflow.span"), _read_otlp)
-LANGFUSE = Reader("langfuse", _langfuse, _read_otlp)
-OPENAI_AGENTS = Reader("openai_agents", _agents, _read_otlp)
+LANGFUSE = Reader("langfuse", _recognise_langfuse, _read_otlp)
+OPENAI_AGENTS = Reader("openai_agents", _recognise_agents, _read_otlp)
 OTLP = Reader("otlp", _recognise_otlp, _read_otlp)
 
 
