@@ -134,7 +134,7 @@ def _storable(path: str) -> str:
 
 def _files_in(folder: Path, shown: str) -> Mapping[str, FileFormat]:
     """The files of cases directly in a folder, sorted by name, without hidden ones."""
-    kinds = {name: _kind(Path(name)) for name in sorted(_visible(folder, shown))}
+    kinds = {name: _kind(Path(name)) for name in sorted(_list_visible(folder, shown))}
     if found := {name: kind for name, kind in kinds.items() if kind is not None and kind != "shard"}:
         return found
     endings = ", ".join(suffix for suffix, kind in _SUFFIXES.items() if kind != "shard")
@@ -147,13 +147,13 @@ def list_ignored_files(inputs: Sequence[str | os.PathLike[str]]) -> list[str]:
     for folder in (Path(item) for item in inputs if Path(item).is_dir()):
         shown = _storable(str(folder))
         read = _files_in(folder, shown)
-        if left := sorted(_storable(name) for name in _visible(folder, shown) if name not in read):
+        if left := sorted(_storable(name) for name in _list_visible(folder, shown) if name not in read):
             more = f" and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
             lines.append(f"{shown}: no cases are looked for in {', '.join(left[:_MOST_NAMED])}{more}")
     return lines
 
 
-def _visible(folder: Path, shown: str) -> list[str]:
+def _list_visible(folder: Path, shown: str) -> list[str]:
     """Returns the names in a folder that are not hidden."""
     try:
         return [entry.name for entry in folder.iterdir() if not entry.name.startswith(".")]

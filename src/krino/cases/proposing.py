@@ -177,7 +177,7 @@ def propose(judge: AnyJudge, records: Sequence[Mapping[str, Any]]) -> tuple[list
         paths = [other.column.dotted for other in rivals if other.column.path not in taken]
         chosen += _as_proposals(judge, fit, paths)
     named = {target for target, fit in settled.items() if fit.by_name}
-    return sorted(chosen, key=lambda item: _order(judge, item.target)), named
+    return sorted(chosen, key=lambda item: _field_order(judge, item.target)), named
 
 
 def _settle(fits: Iterable[_Fit], ids: set[tuple[str, ...]]) -> dict[str, _Fit]:
@@ -232,7 +232,7 @@ def _with_rivals(why: str, rivals: Sequence[str]) -> str:
     return why + "".join(f", or {path}" for path in rivals[:_MOST_RIVALS])
 
 
-def _order(judge: AnyJudge, target: str) -> tuple[int, int]:
+def _field_order(judge: AnyJudge, target: str) -> tuple[int, int]:
     """Returns the sort key of a field: its place in the judge's model."""
     fields = list(judge.case_model.model_fields)
     top = target.partition(EACH)[0]
@@ -257,13 +257,13 @@ def _all_fits(judge: AnyJudge, columns: SeenColumns, links: _Links, records: Seq
 def _fit_of(judge: AnyJudge, target: str, column: SeenColumn, links: _Links) -> _Fit | None:
     """Returns how well a column fits a field, or None if it does not."""
     found = _is_found(judge, target, column.path)
-    fit = _score(judge, target, target, column, links)
+    fit = _score_column(judge, target, target, column, links)
     if found and fit.score >= 0:  # an object under a name that the judge knows, `gold: {...}`, is not what it reads
         fit = _Score(3.0, "found by the judge", by_name=True)
     score, by_name = fit.score, fit.by_name
     inner: tuple[Proposal, ...] = ()
     if target in judge.fields.inner_names and score >= 0:
-        inner, weight = _inner(judge, target, column, links)
+        inner, weight = _propose_inner(judge, target, column, links)
         score += weight
     if score < _LEAST:
         return None
@@ -274,7 +274,7 @@ def _is_found(judge: AnyJudge, target: str, path: tuple[str, ...]) -> bool:
     return len(path) == 1 and spelling_of(judge)(path[0]) in names_of(judge, target)
 
 
-def _score(judge: AnyJudge, target: str, key: str, column: SeenColumn, links: _Links) -> _Score:
+def _score_column(judge: AnyJudge, target: str, key: str, column: SeenColumn, links: _Links) -> _Score:
     """Scores a column for a field by its name, by the form of its values, and by links to other columns."""
     if not _may_be(target, key, column):
         return _NEVER
@@ -387,7 +387,9 @@ def _likeness_of_end(parts: Sequence[tuple[str, ...]], word: tuple[str, ...], is
 # --- fields of elements ----------------------------------------------------------------------------
 
 
-def _inner(judge: AnyJudge, target: str, column: SeenColumn, links: _Links) -> tuple[tuple[Proposal, ...], float]:
+def _propose_inner(
+    judge: AnyJudge, target: str, column: SeenColumn, links: _Links
+) -> tuple[tuple[Proposal, ...], float]:
     """Proposals for the fields of a list's elements, and how well they fit the list."""
     elements = [item for value in column.values for item in _elements(value)]
     if not elements:
@@ -422,7 +424,7 @@ def _inner(judge: AnyJudge, target: str, column: SeenColumn, links: _Links) -> t
 
 def _score_inner(judge: AnyJudge, target: str, name: str, inner: SeenColumn, links: _Links) -> _Score:
     key = f"{target}{EACH}{name}"
-    return _score(judge, name, key, inner, links) if key in judge.fields.words else _NEVER
+    return _score_column(judge, name, key, inner, links) if key in judge.fields.words else _NEVER
 
 
 def _elements(value: Any) -> list[Mapping[str, Any]]:

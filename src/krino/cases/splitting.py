@@ -105,7 +105,7 @@ def _split_item(item: CaseItem, judge: ReadsRecords, scattered: Scattered) -> li
     own = case_id(item.record)
     found = []
     for number, (inner, record) in enumerate(parts, 1):
-        name = _joined(own, inner or f"{item.id}#{number}") if len(parts) > 1 else own or inner or item.id
+        name = _join_ids(own, inner or f"{item.id}#{number}") if len(parts) > 1 else own or inner or item.id
         problem = scattered.problem(item, inner) if inner else None
         found.append(replace(item, id=clean_name(name), record=None if problem else record, problem=problem))
     return found
@@ -122,5 +122,5 @@ def _parts(item: CaseItem, judge: ReadsRecords) -> list[SplitPart] | str:
     return parts or f"{item.source or item.id}: the record holds no case; give it one, or remove it"
 
 
-def _joined(own: str | None, inner: str) -> str:
+def _join_ids(own: str | None, inner: str) -> str:
     return inner if own is None else f"{own}:{inner}"

@@ -105,16 +105,16 @@ def end_with(code: int) -> NoReturn:
 def exit_code_of(command: Callable[[], Any]) -> int:
     """Runs the command. A problem that the user can put right is one clear message, never a traceback."""
     try:
-        return _flushed_code_of(command)
+        return _run_and_flush(command)
     except Exception:  # a judge has closed or replaced stdout and stderr: nothing can be printed any more
         sys.stdout = sys.stderr = None
         return FAULT
 
 
-def _flushed_code_of(command: Callable[[], Any]) -> int:
+def _run_and_flush(command: Callable[[], Any]) -> int:
     """Runs a command and flushes stdout; returns the exit code."""
     try:
-        code = _code_of(command)
+        code = _run_for_code(command)
         sys.stdout.flush()
     except BrokenPipeError:  # stdout was closed (`| head`): end quietly
         _drop_stdout()
@@ -125,7 +125,7 @@ def _flushed_code_of(command: Callable[[], Any]) -> int:
     return code
 
 
-def _code_of(command: Callable[[], Any]) -> int:
+def _run_for_code(command: Callable[[], Any]) -> int:
     """Runs a command; returns the exit code, after a message if it failed."""
     from krino.errors import KrinoError
 
@@ -142,7 +142,7 @@ def _code_of(command: Callable[[], Any]) -> int:
     except OSError:
         raise
     except Exception as fault:
-        return _fault(fault)
+        return _print_fault(fault)
     return DONE
 
 
@@ -155,7 +155,7 @@ def _code_of_cut(end: BaseException | None) -> int:
         raise end
     if isinstance(end, SystemExit) and isinstance(end.__context__, BrokenPipeError):  # how rich ends `--help | head`
         raise end.__context__
-    return _fault(end or RuntimeError("ended without a reason"))
+    return _print_fault(end or RuntimeError("ended without a reason"))
 
 
 def _describe_os_error(problem: OSError) -> str:
@@ -174,7 +174,7 @@ def _print_usage_error(problem: str) -> int:
     return WRONG_USAGE
 
 
-def _fault(fault: BaseException) -> int:
+def _print_fault(fault: BaseException) -> int:
     """Prints the traceback of a fault in Krino; returns its exit code."""
     traceback.print_exception(fault)
     print(

@@ -148,7 +148,7 @@ class ProcessLink:
         self._pulse = multiprocessing.get_context("spawn").RawValue("Q", 0)
         """Counts the signs of life of the worker."""
         self._patience = longest_silence(setup.case_seconds) + 2 * HEARTBEAT
-        self._child = ChildProcess(_work, setup, self._pulse, name="krino-worker", without=setup.keys_in)
+        self._child = ChildProcess(_serve_pool, setup, self._pulse, name="krino-worker", without=setup.keys_in)
         self._threads = ThreadPoolExecutor(2, "krino-link")  # one may send while the other waits
 
     @classmethod
@@ -194,7 +194,7 @@ class ProcessLink:
         self._threads.shutdown(wait=True)
 
 
-def _work(pipe: Connection[list[FromWorker], list[ToWorker]], setup: WorkerSetup, pulse: Any) -> None:
+def _serve_pool(pipe: Connection[list[FromWorker], list[ToWorker]], setup: WorkerSetup, pulse: Any) -> None:
     """In the new process, until the pipe ends."""
     setup.forget_keys()
 

@@ -52,7 +52,7 @@ class RayEngine:
 
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: ReceiveAny) -> None:
         """Runs a worker pool on a Ray cluster, and starts a cluster on this machine if there is none."""
-        ray = imported_ray()
+        ray = import_ray()
         ours = not ray.is_initialized()
         if ours:
             await asyncio.to_thread(_connect, ray, self._address)  # on a thread of its own it leaves our signals alone
@@ -123,7 +123,7 @@ class RayLink:
             raise WorkerLost(str(error).strip()) from None
 
 
-def imported_ray() -> Any:
+def import_ray() -> Any:
     """Import Ray; raises `UsageProblem` if it is not installed. A command asks before it creates anything."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")

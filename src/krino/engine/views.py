@@ -193,17 +193,17 @@ def _to_json(value: Any) -> bytes:
     try:
         return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS, default=str)
     except TypeError:  # half a character (a lone surrogate), or a number of more than 64 bits
-        return orjson.dumps(_writable(value), option=orjson.OPT_NON_STR_KEYS, default=str)
+        return orjson.dumps(_make_writable(value), option=orjson.OPT_NON_STR_KEYS, default=str)
 
 
-def _writable(value: Any) -> Any:
+def _make_writable(value: Any) -> Any:
     """Replaces what JSON cannot hold: lone surrogates, keys that are no texts, very large whole numbers."""
     if isinstance(value, str):
         return sound(value)
     if isinstance(value, dict):
-        return {sound(str(key)): _writable(item) for key, item in value.items()}
+        return {sound(str(key)): _make_writable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_writable(item) for item in value]
+        return [_make_writable(item) for item in value]
     return str(value) if isinstance(value, int) and value.bit_length() >= 64 else value
 
 

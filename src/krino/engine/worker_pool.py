@@ -382,7 +382,7 @@ class _Slot:
     async def _handle(self, message: FromWorker) -> None:
         """Acts on one message of the worker."""
         if isinstance(message, Done):
-            done = _checked(message, self.assigned)
+            done = _check_message(message, self.assigned)
             await self._hand_back([self._take_back(number, judgement) for number, judgement in done])
         elif isinstance(message, Views):
             self._keep_views(message)
@@ -449,7 +449,7 @@ class _Slot:
             await self._hand_back([(case, died)])
 
 
-def _checked(message: Done, assigned: dict[int, AssignedCase]) -> list[tuple[int, Written | None]]:
+def _check_message(message: Done, assigned: dict[int, AssignedCase]) -> list[tuple[int, Written | None]]:
     """The cases of a message, if the worker had them: a judge may have written into the worker's files."""
     done = message.cases
     try:

@@ -78,13 +78,13 @@ class LocalLabeller(Labeller):
 
 def _label_batch(tasks: list[Task[Any, Any, Any]]) -> list[Any]:
     """Labels, or for a case that cannot be labelled its exception: one bad case never spoils its batch."""
-    refused = [_refused(task) for task in tasks]
+    refused = [_find_refusal(task) for task in tasks]
     readable = [task for task, problem in zip(tasks, refused, strict=True) if problem is None]
     labels = iter(_label_together(readable) if readable else ())
     return [next(labels) if problem is None else problem for problem in refused]
 
 
-def _refused(task: Task[Any, Any, Any]) -> Exception | None:
+def _find_refusal(task: Task[Any, Any, Any]) -> Exception | None:
     """Returns why a case cannot be labelled locally: the judge's reason or its fault, or None if it can."""
     try:
         with CodeLimit(task.seconds):

@@ -109,7 +109,7 @@ class Panel(Labeller):
 
     def _cut_short(self, stop: RunStopped, votes: Sequence[Vote[LabelsT]]) -> RunStopped | LabelFailed:
         """Record a case that is paid for in part with its cost; the run stops after it."""
-        usage = _usage(votes)
+        usage = _sum_usage(votes)
         if not usage.calls:
             return stop
         ballots = [vote.ballot for vote in votes]
@@ -220,7 +220,7 @@ def conclude(
     given = [vote for vote in votes if vote.labels is not None]
     for vote in given:
         _settle(task, vote)
-    ballots, usage = tuple(vote.ballot for vote in votes), _usage(votes)
+    ballots, usage = tuple(vote.ballot for vote in votes), _sum_usage(votes)
     absent = [vote for vote in votes if vote.labels is None]
     if len(given) < quorum:
         problems = "; ".join(f"{vote.ballot.member}: {vote.ballot.problem}" for vote in absent)
@@ -231,7 +231,10 @@ def conclude(
         joined = join(task, [vote.labels for vote in given if vote.labels is not None])
     except CannotJudge as tie:
         raise Undecided(str(tie), usage=usage, ballots=ballots) from None
-    findings = (*dict.fromkeys(finding for vote in given for finding in vote.findings), *_findings(absent, joined.ties))
+    findings = (
+        *dict.fromkeys(finding for vote in given for finding in vote.findings),
+        *_describe_absent_and_ties(absent, joined.ties),
+    )
     return Labelled(joined.labels, info, usage, findings, ballots)
 
 
@@ -260,7 +263,7 @@ def _settle(task: Task[CaseT, FactsT, LabelsT], vote: Vote[LabelsT]) -> None:
         ballot.verdict, ballot.problem = None, f"no verdict from these labels alone: {describe_exception(fault)}"
 
 
-def _findings(absent: Sequence[Vote[Any]], ties: Sequence[str]) -> Iterator[Finding]:
+def _describe_absent_and_ties(absent: Sequence[Vote[Any]], ties: Sequence[str]) -> Iterator[Finding]:
     """Yields findings for votes that are missing and for labels that were tied."""
     for vote in absent:
         yield Finding(
@@ -272,7 +275,7 @@ def _findings(absent: Sequence[Vote[Any]], ties: Sequence[str]) -> Iterator[Find
         yield Finding(TIE, f"and {len(ties) - _SHOWN_TIES} more")
 
 
-def _usage(votes: Sequence[Vote[Any]]) -> Usage:
+def _sum_usage(votes: Sequence[Vote[Any]]) -> Usage:
     """Returns what all votes together cost."""
     total = Usage()
     for vote in votes:

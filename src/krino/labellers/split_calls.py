@@ -51,10 +51,10 @@ async def label_in_parts(
         findings.update(dict.fromkeys(labelled.findings))
     if waiting is not None:
         raise waiting
-    return _joined(task, done, infos, usage, tuple(findings))
+    return _join_parts(task, done, infos, usage, tuple(findings))
 
 
-def _joined(
+def _join_parts(
     task: Task[CaseT, FactsT, LabelsT],
     done: list[tuple[Questions, LabelsT]],
     infos: list[dict[str, Any]],

@@ -38,10 +38,10 @@ def comparison_blocks(comparison: Comparison, *, flips: bool = True) -> Iterator
         yield Heading(f"{name}  {side.run}", note=_describe_run(side))
     if comparison.settings:
         yield BulletList("The runs have different settings", comparison.settings)
-    yield from (Paragraph(line) for line in _matching(comparison.matching))
+    yield from (Paragraph(line) for line in _describe_matching(comparison.matching))
     yield from (Paragraph(line, tone="warn") for line in comparison.warnings)
     scores = ("Score", "n", "A", "B", "B − A", "95 % interval", "B is")
-    yield from _table(scores, _scores(comparison), range(1, 6))
+    yield from _table(scores, _list_scores(comparison), range(1, 6))
     labels = ("Label", "A", "B", "B − A", "95 % interval", "flips", "p", "B is")
     yield from _table(labels, _labels(comparison), range(1, 7))
     yield from (Paragraph(line) for line in _without_flips(comparison))
@@ -61,7 +61,7 @@ def _describe_run(side: Side) -> str:
     return f"{facts} · {side.counts.total:,} cases: {format_outcomes(side.counts)}"
 
 
-def _matching(matching: Matching) -> Iterator[str]:
+def _describe_matching(matching: Matching) -> Iterator[str]:
     """Yields sentences on which cases are in both runs."""
     yield f"{matching.matched:,} cases are in both, {matching.both_ok:,} of them judged in both."
     for name, count, ids in (("A", matching.only_a, matching.only_a_ids), ("B", matching.only_b, matching.only_b_ids)):
@@ -77,7 +77,7 @@ def _matching(matching: Matching) -> Iterator[str]:
         yield f"{matching.repeated_ids:,} ids belong to several cases; {note}."
 
 
-def _scores(comparison: Comparison) -> Iterator[Sequence[Value]]:
+def _list_scores(comparison: Comparison) -> Iterator[Sequence[Value]]:
     """Yields the rows of the table of scores."""
     for item in comparison.fields:
         if isinstance(item, NumberChange):
@@ -139,7 +139,12 @@ def _flips(comparison: Comparison) -> Iterator[Sequence[Value]]:
 
 def _spending(comparison: Comparison) -> Iterator[Sequence[Value]]:
     for item in comparison.spending:
-        yield _NAMES.get(item.name, item.name), _amount(item, item.a), _amount(item, item.b), _format_change(item)
+        yield (
+            _NAMES.get(item.name, item.name),
+            _format_amount(item, item.a),
+            _format_amount(item, item.b),
+            _format_change(item),
+        )
 
 
 def _reading_notes(comparison: Comparison) -> Iterator[str]:
@@ -203,7 +208,7 @@ def _examples(ids: Sequence[str], count: int) -> str:
     return f" ({join_first(ids, len(ids), count)})" if ids else ""
 
 
-def _amount(item: Spending, value: float | None) -> str:
+def _format_amount(item: Spending, value: float | None) -> str:
     """Formats an amount: seconds, money or a count."""
     if value is None:
         return "unknown"
@@ -217,5 +222,5 @@ def _format_change(item: Spending) -> str:
     if item.a is None or item.b is None:
         return "–"
     change = item.b - item.a
-    shown = f"{'−' if change < 0 else '+'}{_amount(item, abs(change))}"
+    shown = f"{'−' if change < 0 else '+'}{_format_amount(item, abs(change))}"
     return f"{shown} ({'−' if change < 0 else '+'}{abs(100 * change / item.a):.0f} %)" if item.a else shown

@@ -99,7 +99,7 @@ def _write_page(
         "policy": lambda: _text(_policy(style, script)),
         "title": lambda: _text(tag("title", clean_line(title, 200))),
         "style": lambda: [style.encode()],
-        "header": lambda: _text(_header(manifest)),
+        "header": lambda: _text(_draw_header(manifest)),
         "overview": lambda: _text(to_html(page_blocks(found.summary, manifest, found.slices, own))),
         "prompt": lambda: _text(_prompt(collector.judge, manifest)),
         "settings": lambda: _text(_settings(manifest)),
@@ -111,11 +111,11 @@ def _write_page(
         "kept": lambda: _text(_kept_notes(collector.kept)),
         "script": lambda: [script.encode()],
     }
-    for part in _parts(page_file("report.html"), places):
+    for part in _fill_template(page_file("report.html"), places):
         page.write(part)
 
 
-def _parts(template: str, places: Mapping[str, Callable[[], Iterable[bytes]]]) -> Iterator[bytes]:
+def _fill_template(template: str, places: Mapping[str, Callable[[], Iterable[bytes]]]) -> Iterator[bytes]:
     """Yields the text of the template, with content in place of its markers."""
     for place, text in enumerate(_PLACE.split(template)):
         if place % 2:
@@ -144,7 +144,7 @@ def _digest(text: str) -> str:
     return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _header(manifest: Manifest) -> Markup:
+def _draw_header(manifest: Manifest) -> Markup:
     """Draws the header of the report."""
     facts = [
         ("Labeller", run_labeller_name(manifest)),

@@ -326,7 +326,7 @@ class _Merged:
         """Reads all journals, and notes for each content which line counts."""
         for run, source in enumerate(self._sources):
             for line in read_journal(source.folder, LineCheck(source.folder, source.manifest)):
-                data, moment = line.data, _moment(line.data.get("time"))
+                data, moment = line.data, _parse_moment(line.data.get("time"))
                 payment = self._paid.add(data, moment, run, line.offset)
                 if (slot := self._slots.get(data["input_hash"])) is not None:
                     self._best.offer(slot, data["status"], moment, run, line.offset, payment)
@@ -364,7 +364,7 @@ def _open(path: Path, stack: ExitStack) -> BinaryIO:
     return stack.enter_context(inside(path).open("rb")) if path.exists() else io.BytesIO()
 
 
-def _moment(time: Any) -> float:
+def _parse_moment(time: Any) -> float:
     """Converts an ISO time into seconds, or 0 if it cannot be read."""
     try:
         return datetime.fromisoformat(time).timestamp()

@@ -134,7 +134,7 @@ class StoredViews:
     def of(self, input_hash: str) -> CaseView | None:
         """The checked view of a case; None if there is none that can be read."""
         line = self.line(input_hash)
-        return None if line is None else _checked(line)
+        return None if line is None else _parse_view(line)
 
     def blocks_of(self, input_hash: str) -> list[Block] | None:
         """The same as blocks; None if there is no view."""
@@ -173,7 +173,7 @@ def _line_at(file: IO[bytes], offset: int) -> bytes:
     return file.readline(LONGEST_VIEW + 1)
 
 
-def _checked(line: bytes) -> CaseView | None:
+def _parse_view(line: bytes) -> CaseView | None:
     """Parses a line as a view, or returns None if it is none."""
     try:
         data = orjson.loads(line)

@@ -146,10 +146,10 @@ def _whole(digits: str) -> int:
 
 
 def _unescape(text: str) -> str:
-    return _ESCAPE.sub(_escaped, text) if "\\" in text else text
+    return _ESCAPE.sub(_decode_escape, text) if "\\" in text else text
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _decode_escape(found: re.Match[str]) -> str:
     """Returns the character of an escape."""
     code = found[1]
     if len(code) > 1:

@@ -194,7 +194,7 @@ class AccessCheck:
         kind, _, token = given.partition(" ")
         if kind.lower() == "bearer" and self._auth.is_token(token.strip()):
             return True
-        raise _unauthorized("invalid token")
+        raise _make_unauthorized("invalid token")
 
     async def _check_same_site(self, scope: Scope, visit: str, headers: Headers, receive: Receive) -> Receive:
         """Raise if a page of another site sent the request. Returns what the body is read from."""
@@ -243,7 +243,7 @@ def _is_open(path: str) -> bool:
     return path in OPEN_PATHS or path.startswith("/static/")
 
 
-def _unauthorized(error: str) -> Problem:
+def _make_unauthorized(error: str) -> Problem:
     """Returns the problem for a missing or wrong token."""
     return Problem(
         401,
@@ -259,7 +259,7 @@ def _refuse_entry(scope: Scope, headers: Headers) -> ASGIApp:
     if scope["method"] == "GET" and wants_html(scope["path"], headers.get("accept", "")):
         query = f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else ""
         return RedirectResponse(f"/login?next={quote(quote(scope['path']) + query)}", 303)
-    raise _unauthorized("this server requires a token")
+    raise _make_unauthorized("this server requires a token")
 
 
 def _find_foreign_header(headers: Headers) -> str | None:

@@ -168,7 +168,7 @@ def read_shards(paths: Sequence[Path], files: OpenFiles | None = None) -> Iterat
         with _open(path, files) as lines:
             _head(lines, path)
             for number, text in enumerate(iter(lambda lines=lines: lines.readline(LONGEST), b""), 2):  # type: ignore[misc]
-                line = _parsed(_Line, text, f"{path}:{number}")
+                line = _parse_line(_Line, text, f"{path}:{number}")
                 yield CaseItem(index, line.id, line.record, line.source, line.problem, line.raw, line.place)
                 index += 1
 
@@ -182,10 +182,10 @@ def _open(path: Path, files: OpenFiles | None) -> BinaryIO:
 
 
 def _head(lines: BinaryIO, path: Path) -> ShardHead:
-    return _parsed(ShardHead, lines.readline(LONGEST), f"{path}:1")
+    return _parse_line(ShardHead, lines.readline(LONGEST), f"{path}:1")
 
 
-def _parsed(model: type[ModelT], text: bytes, where: str) -> ModelT:
+def _parse_line(model: type[ModelT], text: bytes, where: str) -> ModelT:
     """Parses a line of a shard, or says where it is wrong."""
     try:
         if not text.endswith(b"\n"):

@@ -129,9 +129,9 @@ def _choose_engine(
     if address is not None and engine != "ray":
         raise UsageProblem("--ray-address is for --engine ray: add that, or leave it out")
     if engine == "ray":
-        from krino.engine.ray_cluster import RayEngine, imported_ray, refuse_unreachable
+        from krino.engine.ray_cluster import RayEngine, import_ray, refuse_unreachable
 
-        ray = imported_ray()
+        ray = import_ray()
         if address is not None and not dry_run:
             refuse_unreachable(ray, address)
         return lambda: RayEngine(workers, address)

@@ -19,11 +19,11 @@ def build_exhibits(case: EfficiencyCase, facts: EfficiencyFacts) -> Exhibits:
     work = [Exhibit("Task", facts.task)]
     if answer := case.answer or facts.trace.answer:
         work.append(Exhibit("What the agent answered", answer))
-    steps = tuple(_steps(facts))
+    steps = tuple(_exhibit_steps(facts))
     return Exhibits(tuple(work), steps, write_count(len(steps), "trace"))
 
 
-def _steps(facts: EfficiencyFacts) -> Iterator[Exhibit]:
+def _exhibit_steps(facts: EfficiencyFacts) -> Iterator[Exhibit]:
     """Yields the steps with their texts."""
     seen: set[str] = set()
     for place, step in enumerate(facts.steps, 1):

@@ -45,7 +45,7 @@ def _label_trace(facts: EfficiencyFacts) -> EfficiencyLabels:
     """Labels every step from the facts."""
     opinions = _form_opinions(facts)
     return EfficiencyLabels(
-        shortest=BY_FACTS, steps=[_label(facts, opinions, place) for place in range(len(facts.steps))]
+        shortest=BY_FACTS, steps=[_label_step(facts, opinions, place) for place in range(len(facts.steps))]
     )
 
 
@@ -67,7 +67,7 @@ def _form_opinions(facts: EfficiencyFacts) -> Opinions:
     return Opinions(thinking, rewritten, recomputed, unneeded)
 
 
-def _label(facts: EfficiencyFacts, opinions: Opinions, place: int) -> StepLabel:
+def _label_step(facts: EfficiencyFacts, opinions: Opinions, place: int) -> StepLabel:
     """Labels one step."""
     label, why, of = _decide(facts, opinions, place)
     return StepLabel(

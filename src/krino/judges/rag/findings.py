@@ -23,14 +23,14 @@ def find_remarks(facts: RagFacts, labels: RagLabels) -> tuple[Finding, ...]:
     """Findings that follow from the case and the labels, in a fixed order."""
     return (
         *_goal(facts),
-        *_absent(facts),
-        *_misquoted(facts),
-        *_unchecked_numbers(facts, labels),
+        *_find_absent(facts),
+        *_find_misquoted(facts),
+        *_find_unchecked_numbers(facts, labels),
         *_odd_support(facts, labels),
         *_unsure(labels),
         *_unlike_value(facts, labels),
         *_uncertainty(labels),
-        *_language(facts),
+        *_compare_languages(facts),
     )
 
 
@@ -39,7 +39,7 @@ def _goal(facts: RagFacts) -> Iterator[Finding]:
         yield Finding("RAG-N1", facts.goal.note, "goal")
 
 
-def _absent(facts: RagFacts) -> Iterator[Finding]:
+def _find_absent(facts: RagFacts) -> Iterator[Finding]:
     """Yields values and names of the answer that occur in no passage."""
     if not facts.has_context:
         return
@@ -54,7 +54,7 @@ def _absent(facts: RagFacts) -> Iterator[Finding]:
         yield Finding("RAG-N2", f"stands in no passage: {listed}", f"sentence {number}")
 
 
-def _misquoted(facts: RagFacts) -> Iterator[Finding]:
+def _find_misquoted(facts: RagFacts) -> Iterator[Finding]:
     """Yields quotations that no passage has in these words."""
     for number, quotation in sorted(facts.misquoted.items())[:_MOST]:
         yield Finding(
@@ -62,7 +62,7 @@ def _misquoted(facts: RagFacts) -> Iterator[Finding]:
         )
 
 
-def _unchecked_numbers(facts: RagFacts, labels: RagLabels) -> Iterator[Finding]:
+def _find_unchecked_numbers(facts: RagFacts, labels: RagLabels) -> Iterator[Finding]:
     """Yields numbers of a sentence that none of its claims holds."""
     if not facts.has_context:
         return
@@ -137,7 +137,7 @@ def _uncertainty(labels: RagLabels) -> Iterator[Finding]:
         yield Finding("RAG-N4", labels.uncertain.strip())
 
 
-def _language(facts: RagFacts) -> Iterator[Finding]:
+def _compare_languages(facts: RagFacts) -> Iterator[Finding]:
     """Yields a finding if the answer is in another language than the question."""
     if " the " in facts.case.question and " the " in facts.case.answer:
         return  # both plainly English, the most common case by far

@@ -125,10 +125,10 @@ def settle(facts: RagFacts, labels: RagLabels) -> Settlement:
         raise CannotJudge(f"the labeller cannot read the case: {labels.unreadable.strip()}")
     labels, copies = merge_copies(labels)
     metrics = {
-        "faithfulness": _faithfulness(facts, labels),
-        "context_relevance": _context_relevance(facts, labels),
-        "answer_relevance": _answer_relevance(facts, labels),
-        "semantic_similarity": _similarity(facts, labels),
+        "faithfulness": _score_faithfulness(facts, labels),
+        "context_relevance": _score_context_relevance(facts, labels),
+        "answer_relevance": _score_answer_relevance(facts, labels),
+        "semantic_similarity": _score_similarity(facts, labels),
     }
     caveat = f" Less certain: {(labels.uncertain or '').strip()}" if not is_blank(labels.uncertain) else ""
     rulings: dict[str, Ruling] = {}
@@ -149,10 +149,10 @@ def settle(facts: RagFacts, labels: RagLabels) -> Settlement:
     return Settlement(ordered, (*findings, *find_remarks(facts, labels)), figures, list_unread(facts, labels))
 
 
-def _faithfulness(facts: RagFacts, labels: RagLabels) -> Score:
+def _score_faithfulness(facts: RagFacts, labels: RagLabels) -> Score:
     """Scores how much of the answer the context supports."""
     if not facts.has_context:
-        return _faithfulness_without_context(facts, labels)
+        return _score_without_context(facts, labels)
     covered = {claim.sentence for claim in labels.claims}.union(labels.empty_sentences)
     missed = [number for number in range(1, len(facts.sentences) + 1) if number not in covered]
     findings = tuple(
@@ -190,7 +190,7 @@ def _faithfulness(facts: RagFacts, labels: RagLabels) -> Score:
     return Score(value, "RAG-F6" if passed_over else "RAG-F4", why, evidence, True, findings)
 
 
-def _faithfulness_without_context(facts: RagFacts, labels: RagLabels) -> Score:
+def _score_without_context(facts: RagFacts, labels: RagLabels) -> Score:
     """Scores faithfulness where no context was retrieved: only an honest refusal counts."""
     label = labels.refusal
     if label is not None and label.is_refusal and label.category == "insufficient_context":
@@ -200,7 +200,7 @@ def _faithfulness_without_context(facts: RagFacts, labels: RagLabels) -> Score:
     return Score(0.0, "RAG-F2", why, (), True)
 
 
-def _context_relevance(facts: RagFacts, labels: RagLabels) -> Score:
+def _score_context_relevance(facts: RagFacts, labels: RagLabels) -> Score:
     """Scores how much of what is needed the context holds, and how much of it is useful."""
     if not facts.has_context:
         return Score(0.0, "RAG-C1", "No context was retrieved.")
@@ -230,11 +230,11 @@ def _context_relevance(facts: RagFacts, labels: RagLabels) -> Score:
     return Score(value, "RAG-C2", why, evidence, True)
 
 
-def _answer_relevance(facts: RagFacts, labels: RagLabels) -> Score:
+def _score_answer_relevance(facts: RagFacts, labels: RagLabels) -> Score:
     """Scores how much of the question the answer covers, and how directly."""
     refusal = labels.refusal
     if refusal is not None and refusal.is_refusal:
-        return _refusal_by_labels(facts, labels, refusal)
+        return _score_refusal(facts, labels, refusal)
     declined = [item for item in labels.parts if is_declined_rightly(facts, labels, item)]
     unanswered = [item.part for item in labels.parts if not item.answered and item not in declined]
     parts = len(labels.parts)
@@ -256,7 +256,7 @@ def _answer_relevance(facts: RagFacts, labels: RagLabels) -> Score:
     return Score(value, "RAG-A4", why, (*evidence, f"directness: {labels.direct}"), True)
 
 
-def _refusal_by_labels(facts: RagFacts, labels: RagLabels, refusal: RefusalLabel) -> Score:
+def _score_refusal(facts: RagFacts, labels: RagLabels, refusal: RefusalLabel) -> Score:
     """Scores a refusal: its reason, category and validity, and whether it was right."""
     evidence = (
         f"reason stated: {yes_no(refusal.reason_stated)}",
@@ -274,7 +274,7 @@ def _refusal_by_labels(facts: RagFacts, labels: RagLabels, refusal: RefusalLabel
     return Score(1.0, "RAG-A1", text, evidence, True)
 
 
-def _similarity(facts: RagFacts, labels: RagLabels) -> Score:
+def _score_similarity(facts: RagFacts, labels: RagLabels) -> Score:
     """Scores the similarity to the reference."""
     if facts.case.reference is None:
         return Score(None, "RAG-S1", "Not scored: no reference answer was given.")

@@ -92,9 +92,9 @@ def find_endpoint(
     extra_headers: Mapping[str, str] | None = None,
 ) -> Endpoint:
     """The endpoint of `gpt-…`, `claude-…` or `provider:model`; arguments override the environment, that the table."""
-    provider, model = _split(name, addressed=bool(base_url or env.get("OPENAI_BASE_URL")))
+    provider, model = _split_name(name, addressed=bool(base_url or env.get("OPENAI_BASE_URL")))
     entry = providers()[provider]
-    base = _address(name, provider, base_url, env)
+    base = _choose_address(name, provider, base_url, env)
     given = read_key(key) if callable(key) else key
     found_key = (given or _first(entry.get("key"), env) or "").strip() or None
     if found_key and urlsplit(base).username is not None:
@@ -129,10 +129,10 @@ def find_endpoint(
     )
 
 
-def _address(name: str, provider: str, base_url: str | None, env: Mapping[str, str]) -> str:
+def _choose_address(name: str, provider: str, base_url: str | None, env: Mapping[str, str]) -> str:
     """Returns the checked base address: an option comes first, then a variable, then the provider's own address."""
     entry, variables = providers()[provider], address_variables(provider)
-    written = base_url or _moved(variables, env)
+    written = base_url or _find_moved_address(variables, env)
     base = (written or _own_address(entry, env) or "").strip()
     if not base:
         regions = entry.get("region_env")
@@ -149,7 +149,7 @@ def address_variables(provider: str) -> list[str]:
     return [*providers()[provider].get("base_url_env", []), f"{provider.upper()}_BASE_URL"]
 
 
-def _moved(variables: list[str], env: Mapping[str, str]) -> str | None:
+def _find_moved_address(variables: list[str], env: Mapping[str, str]) -> str | None:
     """Returns the address that an environment variable sets, or None."""
     variable = next((name for name in reversed(variables) if env.get(name, "").strip()), None)
     if variable is None:
@@ -238,7 +238,7 @@ def _api_version(entry: Mapping[str, Any], base: str, env: Mapping[str, str]) ->
 
 def key_variables(names: Iterable[str], base_url: str, env: Mapping[str, str] = MappingProxyType({})) -> list[str]:
     """The variables whose keys would be sent to `base_url` for these models, if that is not their own address."""
-    entries = [providers()[_split(name, addressed=True)[0]] for name in names if name != "local"]
+    entries = [providers()[_split_name(name, addressed=True)[0]] for name in names if name != "local"]
     foreign = [
         entry for entry in entries if _base_of(base_url.strip(), entry).rstrip("/") != (_own_address(entry, env) or "")
     ]
@@ -256,7 +256,7 @@ def read_key(source: Callable[[], str]) -> str:
     return key.strip()
 
 
-def _split(name: str, addressed: bool) -> tuple[str, str]:
+def _split_name(name: str, addressed: bool) -> tuple[str, str]:
     """Splits a labeller's name into provider and model, or says why it is not a known labeller."""
     provider, colon, model = name.partition(":")
     if colon and provider in providers():

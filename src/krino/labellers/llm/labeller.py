@@ -189,7 +189,7 @@ class LlmLabeller(Labeller):
         # Written to disk before anything else: a judge may break on the labels, and a part or a jury member may have
         # to wait for others.
         await self.gateway.cache_answer(key, serialised)
-        return Labelled(labels, self._info(request), talk.usage, _findings(planted, answer))
+        return Labelled(labels, self._info(request), talk.usage, _find_planted(planted, answer))
 
     async def _converse(
         self, talk: Conversation[CaseT, FactsT, LabelsT], planted: PlantedAnswers
@@ -352,7 +352,7 @@ class LlmLabeller(Labeller):
             labels = _accept(talk.task, stored)
         except (BadReply, ValueError):  # the checks have changed since: ask again
             return None
-        return Labelled(labels, self._info(None), Usage(cached=1), _findings(planted, answer))
+        return Labelled(labels, self._info(None), Usage(cached=1), _find_planted(planted, answer))
 
     def _info(self, request: ChatRequest | None) -> dict[str, Any]:
         """Returns what a judgement records about the labeller: its description, and how this request was sent."""
@@ -402,7 +402,7 @@ def _accept(task: Task[CaseT, FactsT, LabelsT], serialised: bytes) -> LabelsT:
         raise BadReply(str(error), shape=False, misfit=True) from None
 
 
-def _findings(planted: PlantedAnswers, answer: dict[str, Any]) -> tuple[Finding, ...]:
+def _find_planted(planted: PlantedAnswers, answer: dict[str, Any]) -> tuple[Finding, ...]:
     """Returns a finding if the case names every label of an answer."""
     if not planted.name_every_label(answer):
         return ()

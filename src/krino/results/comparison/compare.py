@@ -38,13 +38,13 @@ def compare(first: Path, second: Path, *, shown: int = SHOWN, cluster: str | Non
         a=_describe_run(a),
         b=_describe_run(b),
         settings=tuple(differing_settings(a, b)),
-        warnings=tuple(_warnings(a, b)),
-        matching=_matching(a, b, pairs, len(in_a), shown),
+        warnings=tuple(_list_warnings(a, b)),
+        matching=_summarise_matching(a, b, pairs, len(in_a), shown),
         cluster=cluster,
         clusters=len(set(groups)) if groups is not None else None,
-        statuses=tuple(_status_flips(a, b, pairs, shown)),
+        statuses=tuple(_count_status_flips(a, b, pairs, shown)),
         fields=tuple(judged.changes()),
-        spending=tuple(_spending(a, b, pairs)),
+        spending=tuple(_compare_spending(a, b, pairs)),
     )
 
 
@@ -98,7 +98,7 @@ def _format_setting(value: object) -> str:
     return "nothing" if value is None else clean_line(str(value), _LONGEST_SETTING)
 
 
-def _warnings(a: Table, b: Table) -> Iterator[str]:
+def _list_warnings(a: Table, b: Table) -> Iterator[str]:
     """Yields warnings about what the comparison leaves out."""
     for name, run in (("A", a), ("B", b)):
         counts, state = run.counts(), run.manifest.state
@@ -111,7 +111,7 @@ def _warnings(a: Table, b: Table) -> Iterator[str]:
             yield f"only {name} has the field{'' if len(alone) == 1 else 's'} {clean_line(', '.join(alone), 200)}"
 
 
-def _matching(a: Table, b: Table, pairs: Pairs, both_ok: int, shown: int) -> Matching:
+def _summarise_matching(a: Table, b: Table, pairs: Pairs, both_ok: int, shown: int) -> Matching:
     """Returns how many cases matched, and examples of those that did not."""
 
     def ids(run: Table, places: Places) -> tuple[str, ...]:
@@ -130,7 +130,7 @@ def _matching(a: Table, b: Table, pairs: Pairs, both_ok: int, shown: int) -> Mat
     )
 
 
-def _status_flips(a: Table, b: Table, pairs: Pairs, shown: int) -> Iterator[Flip]:
+def _count_status_flips(a: Table, b: Table, pairs: Pairs, shown: int) -> Iterator[Flip]:
     """Yields each change of status with its number of cases and examples."""
     before, after = a.statuses[pairs.a], b.statuses[pairs.b]
     for old in NAMES:
@@ -141,7 +141,7 @@ def _status_flips(a: Table, b: Table, pairs: Pairs, shown: int) -> Iterator[Flip
                 yield Flip(before=NAMES[old], after=NAMES[new], count=len(which), ids=named)
 
 
-def _spending(a: Table, b: Table, pairs: Pairs) -> Iterator[Spending]:
+def _compare_spending(a: Table, b: Table, pairs: Pairs) -> Iterator[Spending]:
     """Yields what both runs spent on the matched cases."""
     for place, name in enumerate(SPENDING):
         here, there = (

@@ -55,7 +55,7 @@ def judge_router(judging: JudgingService, max_cases: int) -> APIRouter:
     @router.get("/judges")
     def judges() -> Judges:
         """The judges and labellers that this server offers."""
-        entries = [_entry(judging.get_judge(name)) for name in judging.judges]
+        entries = [_describe_judge(judging.get_judge(name)) for name in judging.judges]
         return Judges(judges=entries, labellers=judging.labellers)
 
     for name in judging.judges:
@@ -68,7 +68,7 @@ def judge_router(judging: JudgingService, max_cases: int) -> APIRouter:
     return router
 
 
-def _entry(judge: AnyJudge) -> JudgeEntry:
+def _describe_judge(judge: AnyJudge) -> JudgeEntry:
     """Describes a judge for the list of judges."""
     return JudgeEntry(
         name=judge.name,

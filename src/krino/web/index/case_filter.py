@@ -198,7 +198,7 @@ class FilterSql:
                 if (column := self._column(kind, name)) is None:
                     self.unknown.append(name)
                 else:
-                    either = [_condition(kind, column, value) for value in values]
+                    either = [_write_condition(kind, column, value) for value in values]
                     texts = " OR ".join(text for text, _ in either)
                     yield f"({texts})", [one for _, known in either for one in known]
 
@@ -210,7 +210,7 @@ class FilterSql:
         return f"line.{columns[names.index(name)]}" if name in names else None
 
 
-def _condition(kind: str, column: str, value: str) -> Condition:
+def _write_condition(kind: str, column: str, value: str) -> Condition:
     """Returns the SQL condition for one value."""
     if kind in ("min", "max"):
         sign = ">=" if kind == "min" else "<="

@@ -147,7 +147,7 @@ def _show_differences(a: Mapping[str, Any], b: Mapping[str, Any], rules: Mapping
         (
             name,
             *(
-                Cell(_format(held.get(name)), strong=True, below=_explain_rule(side, name, rules))
+                Cell(_format_value(held.get(name)), strong=True, below=_explain_rule(side, name, rules))
                 for held, side in both
             ),
         )
@@ -157,7 +157,7 @@ def _show_differences(a: Mapping[str, Any], b: Mapping[str, Any], rules: Mapping
     if rows:
         yield DataTable("", ("field", "A", "B"), rows)
     for name in long:
-        segments = list(_diff_words(_format(here.get(name)), _format(there.get(name))))
+        segments = list(_diff_words(_format_value(here.get(name)), _format_value(there.get(name))))
         yield MarkedText(name.replace("_", " "), segments, _TONES)
 
 
@@ -176,12 +176,12 @@ def _diff_words(a: str, b: str) -> Iterator[Segment]:
             yield Segment(" ")
 
 
-def _format(value: Any) -> str:
+def _format_value(value: Any) -> str:
     """Formats a value for the comparison."""
     if value is None:
         return "null"
     if isinstance(value, list):
-        return ", ".join(map(_format, value)) or "(empty list)"
+        return ", ".join(map(_format_value, value)) or "(empty list)"
     return format_number(value) if isinstance(value, float) else str(value)
 
 

@@ -174,7 +174,7 @@ def _has_mistyped_digits(*parts: str, share: int = 2) -> bool | None:
     return True if digits >= share * letters else None
 
 
-def _year(digits: str) -> int | None:
+def _full_year(digits: str) -> int | None:
     """Returns a year of two or four digits in full, or None if it is impossible."""
     if len(digits) not in (2, 4):
         return None
@@ -183,7 +183,7 @@ def _year(digits: str) -> int | None:
 
 
 def _year_in_pair(digits: str) -> int | None:
-    year = _year(digits)
+    year = _full_year(digits)
     # 75/41 is number 41 of 1975: there are no such numbers of 1941, and none of 2041 yet.
     return None if year is None or year >= _TOO_LATE else year
 
@@ -191,7 +191,10 @@ def _year_in_pair(digits: str) -> int | None:
 def _parse_cassation(text: str, matter: str, year: str, sequence: str, language: str | None) -> list[CaseNumber]:
     """Parses a number of the Court of Cassation, such as C.12.0345.F."""
     # Letters at both ends identify a number of this court, so half of its digits may be mistyped letters.
-    slip, full = _has_mistyped_digits(year, sequence, share=1 if matter and language else 2), _year(_to_digits(year))
+    slip, full = (
+        _has_mistyped_digits(year, sequence, share=1 if matter and language else 2),
+        _full_year(_to_digits(year)),
+    )
     if slip is None or full is None:
         return []
     return [
@@ -213,7 +216,11 @@ def _parse_old_cassation(text: str, matter: str, sequence: str, language: str) -
 
 def _parse_roll(text: str, year: str, letters: str, sequence: str) -> list[CaseNumber]:
     """Parses a roll number, such as 2017/AR/15, in which the year may also come last."""
-    slip, first, last = _has_mistyped_digits(year, sequence), _year(_to_digits(year)), _year(_to_digits(sequence))
+    slip, first, last = (
+        _has_mistyped_digits(year, sequence),
+        _full_year(_to_digits(year)),
+        _full_year(_to_digits(sequence)),
+    )
     if slip is None or (first is None and last is None):
         return []
     if first is None:
@@ -265,7 +272,7 @@ def _parse_council_role(text: str, role: str, chamber: str | None, sequence: str
 
 def _parse_notice(text: str, office: str, kind: str, part: str, sequence: str, year: str) -> list[CaseNumber]:
     """Parses the number of a notice of a public prosecutor's office."""
-    full = _year(_to_digits(year))
+    full = _full_year(_to_digits(year))
     if full is None:
         return []
     return [CaseNumber("notice", text, int(sequence), year=full, office=office, register=f"{kind}.{part}")]

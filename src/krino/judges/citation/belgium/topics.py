@@ -274,7 +274,7 @@ def _concept_weights() -> dict[str, float]:
 
 
 @lru_cache(maxsize=65_536)
-def _weight(feature: str) -> float:
+def _weigh_feature(feature: str) -> float:
     """Returns how much a shared feature counts: rare ones more than common ones."""
     if feature.startswith("~"):
         return _LONG_WORD if len(feature) > _STEM else _SHORT_WORD
@@ -294,9 +294,9 @@ def _score_features(shared: Iterable[str], counts: Mapping[str, int], candidates
     for feature in sorted(shared):
         rarity = (candidates - counts[feature]) / (candidates - 1) if candidates > 1 else 1.0
         if feature.startswith("~"):
-            words += _weight(feature) * rarity
+            words += _weigh_feature(feature) * rarity
         else:
-            terms += _weight(feature) * rarity
+            terms += _weigh_feature(feature) * rarity
     return terms + min(words, _WORDS_CAP)
 
 
@@ -324,7 +324,7 @@ def _locate_features(text: str) -> tuple[tuple[int, int, str], ...]:
 
 
 def _total(names: Iterable[str]) -> float:
-    return sum(sorted(map(_weight, names)))
+    return sum(sorted(map(_weigh_feature, names)))
 
 
 def _choose_quote(texts: Sequence[str], deciding: frozenset[str]) -> str:
@@ -367,7 +367,7 @@ def topic_match(snippet: str, candidates: Sequence[Sequence[str]]) -> TopicMatch
         return TopicMatch(None, "none", tuple(scores), "", ())
     index = scores.index(best)
     deciding = frozenset(f for f in shared[index] if len(candidates) == 1 or counts[f] < len(candidates))
-    terms = sorted((feature for feature in deciding), key=lambda feature: (-_weight(feature), feature))
+    terms = sorted((feature for feature in deciding), key=lambda feature: (-_weigh_feature(feature), feature))
     quote = _choose_quote(candidates[index], deciding)
     return TopicMatch(index, strength, tuple(scores), quote, tuple(term.lstrip("~") for term in terms))
 

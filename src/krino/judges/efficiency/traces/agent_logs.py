@@ -76,7 +76,7 @@ def _read_swe(value: Any) -> Trace:
     holder = value if isinstance(value, Mapping) else {}
     task = first_of(holder, ("problem_statement", "task", "issue"))
     steps = [_swe_step(raw) for raw in keep_objects(find_list(value, "trajectory", "steps"))]
-    return Trace(tuple(steps), task if isinstance(task, str) else _opening(holder))
+    return Trace(tuple(steps), task if isinstance(task, str) else _find_opening(holder))
 
 
 def _swe_step(raw: Mapping[str, Any]) -> Step:
@@ -89,7 +89,7 @@ def _swe_step(raw: Mapping[str, Any]) -> Step:
     return replace(made, seconds=parse_duration(raw.get("execution_time")))
 
 
-def _opening(holder: Mapping[str, Any]) -> str | None:
+def _find_opening(holder: Mapping[str, Any]) -> str | None:
     """The first words of the user in the history beside the trajectory, without demonstrations."""
     history = [turn for turn in keep_objects(find_list(holder.get("history"))) if not turn.get("is_demo")]
     said = (extract_text(turn.get("content")).strip() for turn in history if turn.get("role") == "user")
@@ -109,16 +109,16 @@ _HANDOVER = re.compile(r"([\w .()-]{1,80}?)->([\w .()-]{1,80}?): ?", re.ASCII)
 
 def _recognise_chat(value: Any) -> str | None:
     """Recognises a chat or text log of several agents."""
-    log = _log(value)
+    log = _find_log(value)
     if log is not None:
-        found = sum(1 for record in _records(log) if _RESPONSE.match(record))
+        found = sum(1 for record in _split_records(log) if _RESPONSE.match(record))
         return f"a log with {found} agent responses" if found else None
     messages = _messages(value)
     named = bool(messages) and all({"name", "role", "content"} <= message.keys() for message in messages)
     return "messages with names and roles" if named else None
 
 
-def _log(value: Any) -> str | None:
+def _find_log(value: Any) -> str | None:
     """Returns the text log of a record, or None."""
     if isinstance(value, str):
         return value
@@ -133,12 +133,12 @@ def _messages(value: Any) -> list[Mapping[str, Any]]:
 
 
 def _read_chat(value: Any) -> Trace:
-    log = _log(value)
+    log = _find_log(value)
     steps, task = _from_log(log) if log is not None else _from_messages(_messages(value))
-    return Trace(tuple(steps), _problem(value) or task)
+    return Trace(tuple(steps), _find_problem(value) or task)
 
 
-def _problem(value: Any) -> str | None:
+def _find_problem(value: Any) -> str | None:
     """Returns the task that a record states, or None."""
     if not isinstance(value, Mapping):
         return None
@@ -151,7 +151,7 @@ def _problem(value: Any) -> str | None:
 # --- logs ------------------------------------------------------------------------------------------
 
 
-def _records(log: str) -> list[str]:
+def _split_records(log: str) -> list[str]:
     """A record runs from one log prefix to the next."""
     return _RECORD.split(log)[1:]
 
@@ -160,7 +160,7 @@ def _from_log(log: str) -> tuple[list[Step], str | None]:
     """Each response is a step; what an agent hands over is the result of the step before."""
     steps: list[Step] = []
     observed: dict[int, str] = {}
-    for record in _records(log):
+    for record in _split_records(log):
         if match := _RESPONSE.match(record):
             steps.append(Step("", "llm", match.group(1).strip(), None, record[match.end() :].strip()))
         elif (match := _HANDOVER.match(record)) and steps:

@@ -55,8 +55,8 @@ def _read_runs(value: Any) -> Trace:
     """Reads a LangSmith export, nested or flat."""
     nodes: dict[str, Node] = {}
     made: list[tuple[str, Node]] = []
-    for run, holder in _runs(value):
-        node = _run_node(run)
+    for run, holder in _list_runs(value):
+        node = _make_run_node(run)
         nodes.setdefault(node.id, node)
         made.append((holder or str(run.get("parent_run_id") or ""), node))
     roots = []
@@ -84,7 +84,7 @@ def runs_by_trace(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
             yield str(run.get("trace_id") or known.get(str(run.get("parent_run_id"))) or ""), run
 
 
-def _runs(value: Any) -> Iterator[tuple[Mapping[str, Any], str]]:
+def _list_runs(value: Any) -> Iterator[tuple[Mapping[str, Any], str]]:
     """Yields every run with the id of the run that holds it."""
     waiting = [(run, "") for run in reversed(_find_top_runs(value))]
     while waiting:
@@ -94,7 +94,7 @@ def _runs(value: Any) -> Iterator[tuple[Mapping[str, Any], str]]:
         waiting.extend((child, own) for child in reversed(keep_objects(find_list(run, "child_runs") or [])))
 
 
-def _run_node(run: Mapping[str, Any]) -> Node:
+def _make_run_node(run: Mapping[str, Any]) -> Node:
     """Returns a run as a node of the tree."""
     start, end = parse_time(run.get("start_time")), parse_time(run.get("end_time"))
     role = ROLES.get(str(run.get("run_type")), "other")

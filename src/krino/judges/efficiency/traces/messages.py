@@ -56,7 +56,7 @@ def is_message(raw: Message) -> bool:
 
 
 def read_turns(value: Any) -> list[Turn]:
-    return [_turn(message) for message in find_messages(value)]
+    return [_read_turn(message) for message in find_messages(value)]
 
 
 def read_messages(messages: Iterable[Message]) -> Trace:
@@ -75,7 +75,7 @@ def unwrap_message(message: Message) -> Message:
     return {"type": kind, **inner} if isinstance(inner, Mapping) and isinstance(kind, str) else message
 
 
-def _role(message: Message) -> Literal["user", "assistant", "tool", "other"]:
+def _read_role(message: Message) -> Literal["user", "assistant", "tool", "other"]:
     """Returns who speaks a message."""
     said = message.get("role") or message.get("type")
     if isinstance(said, str) and said in _ROLES:
@@ -85,13 +85,13 @@ def _role(message: Message) -> Literal["user", "assistant", "tool", "other"]:
     return "other"
 
 
-def _turn(message: Message) -> Turn:
+def _read_turn(message: Message) -> Turn:
     """Returns a message as a turn: what is said, called and returned in it."""
     if message.get("type") == _AUTOGEN_RESULTS:
-        return Turn("tool", results=tuple(map(_result, keep_objects(find_list(message.get("content"))))))
+        return Turn("tool", results=tuple(map(_read_result, keep_objects(find_list(message.get("content"))))))
     if message.get("type") == _AUTOGEN_CALLS:
         return Turn("assistant", calls=tuple(map(read_requested_call, keep_objects(find_list(message.get("content"))))))
-    role = _role(message)
+    role = _read_role(message)
     content = message.get("content", message.get("parts"))
     if isinstance(content, str) or not isinstance(from_json(content), list):
         blocks: list[Message] = []
@@ -105,7 +105,7 @@ def _turn(message: Message) -> Turn:
         calls.append(read_requested_call({"function": old}))
     results = list(_block_results(blocks))
     if role == "tool" and not results:
-        results = [_result({**message, "id": None})]
+        results = [_read_result({**message, "id": None})]
     spoken = not (calls or results or blocks) or (role == "assistant" and isinstance(content, str))
     words = content if spoken else [block for block in blocks if _is_words(block)]
     if role == "user" and results and not words:
@@ -160,11 +160,11 @@ def _block_results(blocks: list[Message]) -> Iterator[CallResult]:
         invocation = block.get("toolInvocation")
         holder = invocation if isinstance(invocation, Mapping) else block
         if part is not None:
-            yield _result(part)
+            yield _read_result(part)
         elif kind.endswith(("tool_result", "tool-result")):
-            yield _result(block)
+            yield _read_result(block)
         elif _is_ui_call(kind) and first_of(holder, ("output", "result", "errorText")) is not None:
-            yield _result(holder)
+            yield _read_result(holder)
 
 
 def read_requested_call(raw: Message) -> CallMade:
@@ -179,7 +179,7 @@ def read_requested_call(raw: Message) -> CallMade:
     return CallMade(str(own or ""), str(name or ""), {} if given == "" else given)
 
 
-def _result(raw: Message) -> CallResult:
+def _read_result(raw: Message) -> CallResult:
     """Returns the result of a call, and whether it failed."""
     own = first_of(raw, ("tool_call_id", "tool_use_id", "toolCallId", "call_id", "toolUseId", "id"))
     output = first_of(raw, ("output", "result", "response", "errorText", "content"))

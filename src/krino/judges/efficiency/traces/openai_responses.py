@@ -38,7 +38,7 @@ def is_item(raw: Mapping[str, Any]) -> bool:
 
 def _recognise(value: Any) -> str | None:
     """Recognises items of OpenAI's Responses API."""
-    items = _items(value)
+    items = _list_items(value)
     calls = [item["type"] for item in items if isinstance(item.get("type"), str) and item["type"] in _CALLS]
     if calls:
         return f"items of type {calls[0]}"
@@ -49,7 +49,7 @@ def _recognise(value: Any) -> str | None:
     return None
 
 
-def _items(value: Any) -> list[Mapping[str, Any]]:
+def _list_items(value: Any) -> list[Mapping[str, Any]]:
     """Returns the items of a response, those of its input first."""
     if isinstance(value, Mapping):
         given = value.get("input")
@@ -60,13 +60,13 @@ def _items(value: Any) -> list[Mapping[str, Any]]:
 
 def _read(value: Any) -> Trace:
     """Reads items of OpenAI's Responses API."""
-    items = _items(value)
+    items = _list_items(value)
     outputs = {str(item.get("call_id")): item for item in items if str(item.get("type")).endswith("_call_output")}
     steps: list[Step] = []
     for item in items:
         kind = str(item.get("type") or ("message" if "role" in item else ""))
         if kind in _CALLS:
-            steps.append(_call(item, kind, outputs.get(str(item.get("call_id")))))
+            steps.append(_read_call(item, kind, outputs.get(str(item.get("call_id")))))
         elif kind == "message" and item.get("role") == "user" and steps and steps[-1].kind == "message":
             steps[-1] = replace(steps[-1], observed=extract_text(replace_media(item.get("content"), Album())).strip())
         elif kind == "message" and item.get("role") == "assistant":
@@ -76,10 +76,10 @@ def _read(value: Any) -> Trace:
                 steps.append(
                     Step(str(item.get("id") or ""), "message", "message", None, text, media=tuple(album.items))
                 )
-    return Trace(tuple(steps), _task(value, items))
+    return Trace(tuple(steps), _find_task(value, items))
 
 
-def _call(item: Mapping[str, Any], kind: str, result: Mapping[str, Any] | None) -> Step:
+def _read_call(item: Mapping[str, Any], kind: str, result: Mapping[str, Any] | None) -> Step:
     """Returns a call with its output as a step."""
     album = Album()
     given = next((item[field] for field in _INPUT_FIELDS if item.get(field) is not None), None)
@@ -104,7 +104,7 @@ def _call(item: Mapping[str, Any], kind: str, result: Mapping[str, Any] | None) 
     )
 
 
-def _task(value: Any, items: list[Mapping[str, Any]]) -> str | None:
+def _find_task(value: Any, items: list[Mapping[str, Any]]) -> str | None:
     """Returns the first thing the user asked, or None."""
     if isinstance(value, Mapping) and isinstance(value.get("input"), str):
         return str(value["input"]).strip() or None

@@ -56,7 +56,7 @@ def _recognise(value: Any) -> str | None:
 def _read(value: Any) -> Trace:
     """Reads a plain list of steps."""
     raws = find_list(value, *_LISTS) or ()
-    steps = _steps(raws)
+    steps = _read_steps(raws)
     task = value.get("task") if isinstance(value, Mapping) else None
     answer = value.get("answer", value.get("final_answer")) if isinstance(value, Mapping) else None
     return Trace(
@@ -67,11 +67,11 @@ def _read(value: Any) -> Trace:
     )
 
 
-def _steps(raws: Sequence[Any]) -> list[Step]:
+def _read_steps(raws: Sequence[Any]) -> list[Step]:
     """The steps of the agent; what a user said becomes the reply (`observed`) to the message before it."""
     steps: list[Step] = []
     for raw in raws:
-        step = _step(raw)
+        step = _read_step(raw)
         if not _is_from_user(raw):
             steps.append(step)
         elif _is_call(raw):
@@ -102,7 +102,7 @@ def _read_input(kind: StepKind, given: Any) -> Any:
     return given
 
 
-def _step(raw: Any) -> Step:
+def _read_step(raw: Any) -> Step:
     """Returns one entry as a step."""
     if not isinstance(raw, Mapping):
         return Step("", "llm", "step", None, str(raw))

@@ -40,7 +40,7 @@ class Span:
 
 def read_spans(value: Any) -> list[Span]:
     """Every span in the order of the file; empty if there are none."""
-    return [_span(raw, parent) for raw, parent in iterate_spans(value) if raw.get("object") != "trace"]
+    return [_read_span(raw, parent) for raw, parent in iterate_spans(value) if raw.get("object") != "trace"]
 
 
 def iterate_spans(value: Any) -> Iterator[tuple[Mapping[str, Any], str]]:
@@ -108,7 +108,7 @@ def _context(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _span(raw: Mapping[str, Any], holder: str) -> Span:
+def _read_span(raw: Mapping[str, Any], holder: str) -> Span:
     """Reads one span into the common form."""
     start = parse_time(first_of(raw, _STARTS))
     end = parse_time(first_of(raw, _ENDS))
@@ -119,15 +119,15 @@ def _span(raw: Mapping[str, Any], holder: str) -> Span:
         id=_text(raw, "spanId", "span_id", "context.span_id") or _text(_context(raw), "span_id") or _text(raw, "id"),
         parent=parent or holder,
         name=_text(raw, "name", "span_name") or _text(_data(raw), "name", "type") or "span",
-        attributes=_attributes(raw),
+        attributes=_collect_attributes(raw),
         events=tuple(_events(raw)),
         start=start,
         seconds=seconds,
-        error=_error(raw),
+        error=_find_error(raw),
     )
 
 
-def _attributes(raw: Mapping[str, Any]) -> dict[str, Any]:
+def _collect_attributes(raw: Mapping[str, Any]) -> dict[str, Any]:
     """Returns the attributes of a span, those of other products under common names."""
     given = first_of(raw, ("attributes", "span_attributes"))
     found = flatten_attributes(given)
@@ -193,7 +193,7 @@ def _events(raw: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield name, flatten_attributes(first_of(event, ("attributes", "Attributes")))
 
 
-def _error(raw: Mapping[str, Any]) -> str | None:
+def _find_error(raw: Mapping[str, Any]) -> str | None:
     """Returns the error of a span, or None."""
     if raw.get("level") == "ERROR" or (is_agents_row(raw) and raw.get("error")):
         error = raw.get("error")

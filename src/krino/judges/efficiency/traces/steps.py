@@ -82,7 +82,7 @@ def assign_ids(steps: list[Step]) -> tuple[Step, ...]:
     for position, step in enumerate(steps, 1):
         own = one_line(step.id)
         if not own or own in used:
-            own = _free(f"{own}#" if own else "", position, used if own else taken | used)
+            own = _find_free_id(f"{own}#" if own else "", position, used if own else taken | used)
         used.add(own)
         named.append(step if own == step.id else replace(step, id=own))
     return tuple(named)
@@ -98,7 +98,7 @@ def one_line(text: str) -> str:
     return text if text.isprintable() else " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-def _free(prefix: str, number: int, taken: set[str]) -> str:
+def _find_free_id(prefix: str, number: int, taken: set[str]) -> str:
     """Returns an id that is not taken."""
     candidate = f"{prefix}{number}"
     while candidate in taken:

@@ -132,14 +132,14 @@ def _find_tagged_actions(text: str) -> Iterator[Action]:
     for _, inner in _TAGGED.findall(text):
         yield from _one_of(inner.strip())
     if match := _MISTRAL.search(text):
-        yield from _calls(from_json(match.group(1)))
+        yield from _read_calls(from_json(match.group(1)))
 
 
 def _one_of(inner: str) -> Iterator[Action]:
     """The action between tags: JSON, lines that name tool and parameters, or a call `name(...)`."""
     value = from_json(inner)
     if not isinstance(value, str):
-        yield from _calls(value)
+        yield from _read_calls(value)
     elif match := _NAMED_LINES.fullmatch(inner):
         yield Action(match.group(1).strip("`\"' "), _stripped(match.group(2)))
     elif match := _CALLED.fullmatch(inner):
@@ -149,14 +149,14 @@ def _one_of(inner: str) -> Iterator[Action]:
 def _find_json_actions(text: str) -> Iterator[Action]:
     """Yields the actions in JSON, fenced or after "Action:"."""
     for block in _FENCED.findall(text):
-        yield from _calls(from_json(block))
+        yield from _read_calls(from_json(block))
     if "```" not in text:
         start = text.find("{", text.find("Action:") if "Action:" in text else 0)
         if start == 0 or "Action:" in text:
-            yield from _calls(from_json(text[start:].strip()))
+            yield from _read_calls(from_json(text[start:].strip()))
 
 
-def _calls(value: Any) -> Iterator[Action]:
+def _read_calls(value: Any) -> Iterator[Action]:
     """Objects that name a tool and its arguments; an object with only a name is data."""
     for item in value if isinstance(value, list) else [value]:
         if not isinstance(item, Mapping):

@@ -51,7 +51,7 @@ def list_steps(roots: list[Node]) -> list[Step]:
     observed, failed = _find_observations(roots)
     for _, node in found:
         node.error = node.error or failed.get(id(node))
-    steps = [_step(node, observed.get(id(node), "")) for _, node in sorted(found, key=lambda item: item[0])]
+    steps = [_make_step(node, observed.get(id(node), "")) for _, node in sorted(found, key=lambda item: item[0])]
     return add_answer(roots, steps)
 
 
@@ -96,12 +96,12 @@ def _find_observations(roots: list[Node]) -> tuple[dict[int, str], dict[int, str
     return observed, failed
 
 
-def _step(node: Node, observed: str) -> Step:
+def _make_step(node: Node, observed: str) -> Step:
     """Returns a node as a step."""
     album = Album()
     output = replace_media(from_json(node.output), album)
     if node.role == "llm":
-        output = _reply(output)
+        output = _read_reply(output)
     kind: StepKind = "other" if node.role == "container" or node.role == "glue" else node.role
     error = node.error
     if error is None and kind in ("tool", "retrieval"):
@@ -121,7 +121,7 @@ def _step(node: Node, observed: str) -> Step:
     )
 
 
-def _reply(output: Any) -> Any:
+def _read_reply(output: Any) -> Any:
     """The words of a model's reply, however it is wrapped; a reply that calls tools stays as it is."""
     for _ in range(_MAX_DEPTH + 2):
         inner = output[0] if isinstance(output, list) and len(output) == 1 else output

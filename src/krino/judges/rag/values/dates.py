@@ -71,7 +71,7 @@ def find_dates(plain: str, lowered: str, digits: bool, words: set[str]) -> Itera
         year, month, day = map(int, found.groups())
         if month <= 12 and 1 <= day <= 31:
             insort(spans, found.span())
-            yield _date(plain, found.span(), year, month, day)
+            yield _make_date(plain, found.span(), year, month, day)
     for found in _NUMERIC.finditer(plain) if in_figures else ():
         first, second, year = int(found.group(1)), int(found.group(3)), int(found.group(4))
         if max(first, second) <= 31 and min(first, second) <= 12 and not is_inside_span(found.start(), spans):
@@ -87,7 +87,7 @@ def find_dates(plain: str, lowered: str, digits: bool, words: set[str]) -> Itera
         if stated_day and int(stated_day) > 31:  # "in March 90 millimetres fell"
             continue
         insort(spans, found.span())
-        yield _date(
+        yield _make_date(
             plain,
             found.span(),
             int(stated_year) if stated_year else None,
@@ -130,7 +130,7 @@ def _is_month(plain: str, start: int, name: str) -> bool:
     return (len(name) > 4 and name != "march") or (len(name) > 3 and dated) or (name == "may" and dated)
 
 
-def _date(plain: str, span: tuple[int, int], year: int | None, month: int, day: int | None) -> Value:
+def _make_date(plain: str, span: tuple[int, int], year: int | None, month: int, day: int | None) -> Value:
     """Returns a date with all keys that it can be found by."""
     keys = ([str(year)] if year is not None else []) + [f"#month {month}"] + ([f"#day {month}-{day}"] if day else [])
     also = (f"#either {min(month, day)}-{max(month, day)}",) if day else ()
@@ -141,11 +141,11 @@ def _date(plain: str, span: tuple[int, int], year: int | None, month: int, day: 
 def _numeric_date(plain: str, span: tuple[int, int], first: int, second: int, year: int, sign: str) -> Value:
     """Returns a date in figures, day first if possible; with slashes and both up to 12, either may be the month."""
     if second > 12:
-        return _date(plain, span, year, first, second)
-    dated = _date(plain, span, year, second, first)
+        return _make_date(plain, span, year, first, second)
+    dated = _make_date(plain, span, year, second, first)
     if first > 12 or sign != "/" or first == second:
         return dated
-    other = _date(plain, span, year, first, second)
+    other = _make_date(plain, span, year, first, second)
     also = (*dated.keys, *other.keys, *dated.also[1:])
     return Value("date", (str(year), dated.also[0]), dated.text, *span, also=also)
 

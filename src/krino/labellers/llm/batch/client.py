@@ -102,7 +102,7 @@ class BatchClient:
             try:
                 async with self._request(method, url, body()) as response:
                     if response.status == 200:
-                        return _object(self._transport.secrets.redact(await _read_all(response)))
+                        return _parse_object(self._transport.secrets.redact(await _read_all(response)))
                     error, asked = await self._error(response), retry_after(_lower(response.headers))
                 trouble = str(error)
                 if error.status == 401 and await self._has_new_key(key):
@@ -171,7 +171,7 @@ async def _read_all(response: aiohttp.ClientResponse) -> bytes:
     return bytes(kept)
 
 
-def _object(body: bytes) -> dict[str, Any]:
+def _parse_object(body: bytes) -> dict[str, Any]:
     """Parses a response body that must be a JSON object."""
     data = orjson.loads(body)
     if not isinstance(data, dict):

@@ -133,7 +133,7 @@ class OpenAIBatches:
             "completion_window": "24h",
             "metadata": {"krino": label},
         }
-        return _id(await self._client.create(f"{self._base}/batches", lambda: {"json": wanted}))
+        return _require_id(await self._client.create(f"{self._base}/batches", lambda: {"json": wanted}))
 
     async def find(self, wanted: Wanted) -> str | None:
         """Looks for a batch that was sent with this label; returns its id, or None if it never arrived."""
@@ -143,10 +143,10 @@ class OpenAIBatches:
             entries = [entry for entry in page.get("data") or () if isinstance(entry, dict)]
             for entry in entries:
                 if as_object(entry.get("metadata")).get("krino") == wanted.label:
-                    return _id(entry)
+                    return _require_id(entry)
             if not page.get("has_more") or not entries or _created(entries[-1]) < wanted.begun - SKEW:
                 return None
-            after = {"after": _id(entries[-1])}
+            after = {"after": _require_id(entries[-1])}
         return None
 
     async def poll(self, batch: str) -> Progress:
@@ -173,7 +173,7 @@ class OpenAIBatches:
 
     def read(self, line: bytes) -> RequestOutcome:
         """Reads one line of a results file."""
-        data, clean = _parsed(line)
+        data, clean = _parse_line(line)
         name, response, error = text_or_none(data.get("custom_id")), as_object(data.get("response")), data.get("error")
         if name is None:
             raise ValueError("the line names no request")
@@ -207,13 +207,13 @@ class AnthropicBatches:
                 headers = {"Content-Type": "application/json"}
                 return {"data": opened.enter_context(path.open("rb")), "headers": headers}
 
-            return _id(await self._client.create(self._url, body))
+            return _require_id(await self._client.create(self._url, body))
 
     async def find(self, wanted: Wanted) -> str | None:
         """Search the unknown batches of that time and size; those that have ended are identified by their results."""
         doubtful = False
         async for entry in self._newest(wanted.begun - SKEW):
-            name, counts = _id(entry), as_object(entry.get("request_counts"))
+            name, counts = _require_id(entry), as_object(entry.get("request_counts"))
             if name in wanted.known or sum(map(count_or_zero, counts.values())) != wanted.requests:
                 continue
             if entry.get("processing_status") != "ended":
@@ -233,12 +233,12 @@ class AnthropicBatches:
             page = await self._client.get(self._url, {"limit": "100", **after})
             entries = [entry for entry in page.get("data") or () if isinstance(entry, dict)]
             for entry in entries:
-                if _moment(entry.get("created_at")) < oldest:
+                if _parse_moment(entry.get("created_at")) < oldest:
                     return
                 yield entry
             if not page.get("has_more") or not entries:
                 return
-            after = {"after_id": _id(entries[-1])}
+            after = {"after_id": _require_id(entries[-1])}
 
     async def _is_it(self, batch: str, wanted: Wanted) -> bool:
         """Check the first name in its results: it may be another batch of ours."""
@@ -267,7 +267,7 @@ class AnthropicBatches:
 
     def read(self, line: bytes) -> RequestOutcome:
         """Reads one line of a results file."""
-        data, clean = _parsed(line)
+        data, clean = _parse_line(line)
         name, result = text_or_none(data.get("custom_id")), as_object(data.get("result"))
         if name is None:
             raise ValueError("the line names no request")
@@ -296,7 +296,7 @@ def provider_of(endpoint: Endpoint, client: BatchClient) -> Provider:
     return PROVIDERS[endpoint.dialect.name](endpoint.base_url, client)
 
 
-def _parsed(line: bytes) -> tuple[dict[str, Any], bool]:
+def _parse_line(line: bytes) -> tuple[dict[str, Any], bool]:
     """The object of a line, and whether it passes the strict parser of live replies.
 
     One that does not (a duplicate key, half a character) is passed on unchanged and refused later: it was billed, so
@@ -314,7 +314,7 @@ def _parsed(line: bytes) -> tuple[dict[str, Any], bool]:
         return data, False
 
 
-def _id(data: dict[str, Any]) -> str:
+def _require_id(data: dict[str, Any]) -> str:
     """Returns the id of a batch, or raises `Unsure` if the answer holds none."""
     name = text_or_none(data.get("id"))
     if not name:
@@ -326,7 +326,7 @@ def _created(entry: dict[str, Any]) -> int:
     return count_or_zero(entry.get("created_at"))
 
 
-def _moment(value: Any) -> float:
+def _parse_moment(value: Any) -> float:
     """Converts an ISO time into seconds; a time that cannot be read counts as the latest possible."""
     try:
         return datetime.fromisoformat(str(value).replace("Z", "+00:00")).timestamp()

@@ -51,7 +51,7 @@ class AnthropicDialect:
             "max_tokens": request.reply_limit or DEFAULT_REPLY_TOKENS,
             # The constant part is marked for the provider's prompt cache.
             "system": [{"type": "text", "text": request.system, "cache_control": {"type": "ephemeral"}}],
-            "messages": [_message(turn) for turn in request.turns],
+            "messages": [_write_message(turn) for turn in request.turns],
         }
         if params.temperature is not None:
             body["temperature"] = params.temperature
@@ -102,17 +102,17 @@ class AnthropicDialect:
         )
 
 
-def _message(turn: Turn) -> dict[str, Any]:
+def _write_message(turn: Turn) -> dict[str, Any]:
     """Returns a turn as a message, media before the text."""
     if not turn.media:
         return {"role": turn.role, "content": turn.text}
     return {
         "role": turn.role,
-        "content": [*map(_media_block, turn.media), {"type": "text", "text": turn.text}],
+        "content": [*map(_write_media_block, turn.media), {"type": "text", "text": turn.text}],
     }
 
 
-def _media_block(medium: Media) -> dict[str, Any]:
+def _write_media_block(medium: Media) -> dict[str, Any]:
     """Returns an image or document as a content block."""
     source = {
         "type": "base64",

@@ -58,7 +58,7 @@ class OllamaDialect:
         }
         body: dict[str, Any] = {
             "model": request.model,
-            "messages": [{"role": "system", "content": request.system}, *map(_message, request.turns)],
+            "messages": [{"role": "system", "content": request.system}, *map(_write_message, request.turns)],
             "stream": False,
             # By default Ollama drops the beginning of a prompt that does not fit.
             "truncate": False,
@@ -93,6 +93,6 @@ class OllamaDialect:
         )
 
 
-def _message(turn: Turn) -> dict[str, Any]:
+def _write_message(turn: Turn) -> dict[str, Any]:
     images = [base64.b64encode(medium.data).decode("ascii") for medium in turn.media if medium.kind == "image"]
     return {"role": turn.role, "content": turn.text, **({"images": images} if images else {})}

@@ -48,7 +48,7 @@ class OpenAIDialect:
         """Returns the body of a request as a chat-completions endpoint expects it."""
         body: dict[str, Any] = {
             "model": request.model,
-            "messages": [_system_message(request), *map(_message, request.turns)],
+            "messages": [_system_message(request), *map(_write_message, request.turns)],
         }
         params = request.params
         if params.prompt_cache is not None:
@@ -61,7 +61,7 @@ class OpenAIDialect:
             body[request.completion_limit_name] = request.reply_limit
         if params.effort is not None:
             body["reasoning_effort"] = params.effort
-        body.update(_channel_fields(request))
+        body.update(_write_channel_fields(request))
         return body
 
     def context_for(self, tokens: int) -> int | None:
@@ -85,12 +85,12 @@ class OpenAIDialect:
         finish, stopped = read_finish(reason, FINISHED)
         several = f"the endpoint sent {len(choices)} choices, and one was asked for" if len(choices) > 1 else None
         return Reply(
-            text=_content(message.get("content")),
-            tool_calls=tuple(_tool_calls(message.get("tool_calls"))),
+            text=_read_content(message.get("content")),
+            tool_calls=tuple(_read_tool_calls(message.get("tool_calls"))),
             finish=finish,
             stopped=stopped,
             reasoned=bool(message.get("reasoning_content") or message.get("reasoning") or used.get("reasoning_tokens")),
-            refusal=_refusal(message) or ("content filter" if finish == "content_filter" else None),
+            refusal=_find_refusal(message) or ("content filter" if finish == "content_filter" else None),
             broken=find_stated_error(data, choice, message) or several or find_foreign_role(message),
             input_tokens=count_or_zero(usage.get("prompt_tokens")),
             output_tokens=_output_tokens(usage),
@@ -143,15 +143,15 @@ def _system_message(request: ChatRequest) -> dict[str, Any]:
     }
 
 
-def _message(turn: Turn) -> dict[str, Any]:
+def _write_message(turn: Turn) -> dict[str, Any]:
     """Returns a turn as a message, the text before media."""
     if not turn.media:
         return {"role": turn.role, "content": turn.text}
     parts: list[dict[str, Any]] = [{"type": "text", "text": turn.text}]
-    return {"role": turn.role, "content": parts + [_media_part(medium) for medium in turn.media]}
+    return {"role": turn.role, "content": parts + [_write_media_part(medium) for medium in turn.media]}
 
 
-def _media_part(medium: Media) -> dict[str, Any]:
+def _write_media_part(medium: Media) -> dict[str, Any]:
     """Returns an image, sound or file as a part of a message."""
     encoded = base64.b64encode(medium.data).decode("ascii")
     if medium.kind == "audio":
@@ -162,7 +162,7 @@ def _media_part(medium: Media) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": url}}
 
 
-def _channel_fields(request: ChatRequest) -> dict[str, Any]:
+def _write_channel_fields(request: ChatRequest) -> dict[str, Any]:
     """Returns the body fields that ask for JSON through a schema, a tool or JSON mode."""
     if request.channel == "json_schema":
         schema = {"name": request.schema_name, "strict": True, "schema": request.schema}
@@ -194,14 +194,14 @@ def _parts(content: Any) -> list[dict[str, Any]]:
     return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
 
 
-def _content(value: Any) -> str | None:
+def _read_content(value: Any) -> str | None:
     """The text of the content: a string or, from some servers, a list of parts (reasoning and refusals left out)."""
     if isinstance(value, list):
         return "".join(text_or_none(part.get("text")) or "" for part in _parts(value) if part.get("type") in TEXT_PARTS)
     return text_or_none(value)
 
 
-def _refusal(message: dict[str, Any]) -> str | None:
+def _find_refusal(message: dict[str, Any]) -> str | None:
     """A refusal in its own field or in a part of the content."""
     for part in _parts(message.get("content")):
         if part.get("type") == "refusal":
@@ -209,7 +209,7 @@ def _refusal(message: dict[str, Any]) -> str | None:
     return read_refusal_field(message.get("refusal"))
 
 
-def _tool_calls(value: Any) -> list[ToolCall]:
+def _read_tool_calls(value: Any) -> list[ToolCall]:
     """Reads tool calls from a message; entries that are no calls are left out."""
     calls = []
     for call in value if isinstance(value, list) else []:

@@ -254,7 +254,7 @@ def _from_numbers(text: str, seen: bytes, code: Code) -> Iterator[str]:
     for base, mark in code.numbers:
         if mark in seen:
             for run in NUMBER_RUN.findall(text):
-                yield "".join(_character(number, base) for number in re.findall(r"\d+", run))
+                yield "".join(_decode_character(number, base) for number in re.findall(r"\d+", run))
 
 
 def _from_base64(text: str, code: Code) -> Iterator[str]:
@@ -291,7 +291,7 @@ def _as_text(raw: bytes) -> str:
     return raw.replace(b"\0", b"").decode("utf-8", "replace")
 
 
-def _character(number: str, base: int) -> str:
+def _decode_character(number: str, base: int) -> str:
     """Returns the ASCII character of a number, or a space."""
     try:
         code = int(number, base)

@@ -98,8 +98,8 @@ class Vocabulary:
                 out.append(Item(words[place], None, NO_MEANING, False, gap))
                 end, place = tokens[place].end(), place + 1
                 continue
-            name, of_name = _longest(self._names, words, place, _stem)
-            word, of_word = _longest(self._words, words, place, str)
+            name, of_name = _find_longest_name(self._names, words, place, _stem)
+            word, of_word = _find_longest_name(self._words, words, place, str)
             meanings = common_meanings(words[place])
             weak = bool(meanings) and words[place] not in _PLAIN and not words[place][-1:].isdigit()
             if word is not None and of_word >= of_name:
@@ -200,27 +200,27 @@ def values_in_tables(text: str, vocabulary: Vocabulary, wanted: Mapping[str, Col
     sign = ""
     for line in text.splitlines():
         if columns and sign in line and len(line) <= LONGEST_ROW:
-            cells = _cells(line, sign)
+            cells = _split_cells(line, sign)
             # Where a line has fewer cells, there was other text before the names: the last ones belong together.
             for name, cell in zip(columns[-len(cells) :], cells, strict=False):
                 if name is not None and (kinds := wanted.get(name)):
                     found[name] += _values_in_cell(vocabulary.items(cell), kinds)
             continue
-        sign, columns = _header(line, vocabulary)
+        sign, columns = _find_header(line, vocabulary)
     return found
 
 
-def _header(line: str, vocabulary: Vocabulary) -> tuple[str, list[str | None]]:
+def _find_header(line: str, vocabulary: Vocabulary) -> tuple[str, list[str | None]]:
     """Returns the separator and the column names if a line is the header of a table."""
     for sign in "|\t;,":
         if line.count(sign) and len(line) <= LONGEST_ROW:
-            names = [_name_of_column(vocabulary.items(cell)) for cell in _cells(line, sign)]
+            names = [_name_of_column(vocabulary.items(cell)) for cell in _split_cells(line, sign)]
             if len(set(names) - {None}) >= FEWEST_COLUMNS and 2 * sum(map(bool, names)) >= len(names):
                 return sign, names
     return "", []
 
 
-def _cells(line: str, sign: str) -> list[str]:
+def _split_cells(line: str, sign: str) -> list[str]:
     """Splits a line of a table into cells."""
     if sign == "|":
         return line.split("|")
@@ -254,7 +254,7 @@ def _index_by_first_part(named: Iterable[tuple[tuple[str, ...], str]]) -> Table:
     return {first: sorted(spellings, key=lambda one: -len(one[0])) for first, spellings in table.items()}
 
 
-def _longest(table: Table, words: list[str], place: int, spelt: Any) -> tuple[str | None, int]:
+def _find_longest_name(table: Table, words: list[str], place: int, spelt: Any) -> tuple[str | None, int]:
     """Returns the longest known name that begins at this word, and how many words it has."""
     for parts, name in table.get(spelt(words[place]), ()):
         if len(parts) == 1 or tuple(map(spelt, words[place : place + len(parts)])) == parts:
@@ -288,7 +288,7 @@ def _stem(part: str) -> str:
 def common_meanings(token: str) -> frozenset[Meaning]:
     """What a word or number may mean as a value: `1` is a number and yes, `one` is a number, `50%` is also 0.5."""
     if _NUMBER.fullmatch(token):
-        return frozenset(_numbers(token))
+        return frozenset(_read_numbers(token))
     found: set[Meaning] = set()
     if ordinal := _ORDINAL.fullmatch(token):
         found.add(("number", float(ordinal[1])))
@@ -302,7 +302,7 @@ def common_meanings(token: str) -> frozenset[Meaning]:
     return frozenset(found)
 
 
-def _numbers(token: str) -> Iterator[Meaning]:
+def _read_numbers(token: str) -> Iterator[Meaning]:
     """Yields what a number may mean: itself, a percentage, or for 0 and 1 a truth value."""
     digits = token.rstrip("%")
     if len(digits) > LONGEST_NUMBER:
