@@ -186,7 +186,7 @@ def _list_paths(value: Any, where: str, depth: int) -> Iterator[str]:
 
 
 def _map_elements(mapped: dict[str, Any], elements: list[Any], pairs: Pairs, may_be_absent: Set[str]) -> None:
-    """Set fields of every element of a list; an element without the source gets no such field."""
+    """Sets fields of every element of a list; an element without the source gets no such field."""
     target_list = pairs[0][0].partition(EACH)[0]
     paths = {target.partition(EACH)[2]: source.partition(EACH)[2] for target, source in pairs}
     made = [_with_fields(element, paths) for element in elements]

@@ -124,7 +124,7 @@ def _shards(shards: list[Path], inputs: list[str], files: OpenFiles, *, mapped: 
 
 
 def _check_start(origin: Origin, files: OpenFiles) -> None:
-    """Report faults at the start of a file before the first case is read."""
+    """Reports faults at the start of a file before the first case is read."""
     if origin.path is None:
         return
     shown = origin.shown

@@ -26,7 +26,7 @@ class DuplicateKey(ValueError):
 
 
 def check_keys(text: bytes, value: Any) -> None:
-    """Raise `DuplicateKey` if an object of the text has a key twice; `value` is the parsed text.
+    """Raises `DuplicateKey` if an object of the text has a key twice; `value` is the parsed text.
 
     Every pair has a colon. If the parser dropped a pair, the text has more colons than the value has when it is written
     again. This costs a fraction of the parsing; looking at every key costs several times as much.

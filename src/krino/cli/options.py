@@ -122,7 +122,7 @@ READERS: dict[str, Callable[[Any], Any]] = {"extra_body": read_object, "extra_he
 
 
 def llm_flags(*names: str, **defaults: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Replace the parameter `llm` of a command by a flag for each setting of a model, or for those in `names`.
+    """Replaces the parameter `llm` of a command by a flag for each setting of a model, or for those in `names`.
 
     The command gets the settings that were given by flag, variable or krino.toml. `defaults` override some defaults.
     """

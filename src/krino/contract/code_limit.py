@@ -207,7 +207,7 @@ class _Watcher:
 
 
 def _raise_in(ident: int, fault: type[BaseException] | None) -> None:
-    """Raise an exception in another thread, between two of Python's own steps; None cancels a pending one."""
+    """Raises an exception in another thread, between two of Python's own steps; None cancels a pending one."""
     ctypes.pythonapi.PyThreadState_SetAsyncExc(
         ctypes.c_ulong(ident), None if fault is None else ctypes.py_object(fault)
     )
@@ -254,5 +254,5 @@ def end_if_stuck(seconds: float, show_life: Callable[[], None] = lambda: None) -
 
 
 def is_alive() -> None:
-    """Show that this process waits for something and is not stuck."""
+    """Shows that this process waits for something and is not stuck."""
     _hard_end.put_off(time.monotonic())

@@ -31,7 +31,7 @@ UNKNOWN = ("unknown", "unclear", "undecided", "abstain", "cannot_tell", "not_sur
 
 
 def join_labels(ballots: Sequence[LabelsT]) -> Joined[LabelsT]:
-    """Join labels by majority; raises `CannotJudge` if a tie leaves a label without any value."""
+    """Joins labels by majority; raises `CannotJudge` if a tie leaves a label without any value."""
     joining = _Joining()
     labels = joining.objects(sorted(ballots, key=canonical_labels), "")
     if joining.hopeless:
@@ -63,7 +63,7 @@ class _Joining:
     hopeless: list[str] = field(default_factory=list)
 
     def objects(self, given: Sequence[ModelT], where: str) -> ModelT:
-        """Join field by field; free text is copied from the ballot that fits the decided fields best."""
+        """Joins field by field; free text is copied from the ballot that fits the decided fields best."""
         kinds = {name: _Kind(info.annotation) for name, info in type(given[0]).model_fields.items()}
         decided = {
             name: self.values([getattr(item, name) for item in given], kind, f"{where}.{name}" if where else name)
@@ -100,7 +100,7 @@ class _Joining:
         return None
 
     def keyed(self, lists: Sequence[Sequence[BaseModel]], name: str, where: str) -> list[BaseModel]:
-        """Join objects with the same key; one that at most half of the ballots name is left out."""
+        """Joins objects with the same key; one that at most half of the ballots name is left out."""
         tables = [{getattr(item, name): item for item in items} for items in lists]
         joined = []
         for key in _in_order([list(table) for table in tables]):

@@ -94,7 +94,7 @@ def _make_object(schema: Schema) -> CoreSchema:
 
 
 def _any_of(branches: list[Any]) -> CoreSchema:
-    """Handle null separately, so that messages about a value name only the type it should have."""
+    """Handles null separately, so that messages about a value name only the type it should have."""
     others = [_make_core_schema(branch) for branch in branches if branch != {"type": "null"}]
     if len(others) == len(branches):
         return _union(others)
@@ -134,7 +134,7 @@ def _find_target(schema: Schema) -> str:
 
 
 def _refuse_circle(name: str, definitions: Mapping[str, Schema]) -> None:
-    """Refuse a definition that only refers to itself, directly or through others: resolving it would never end."""
+    """Refuses a definition that only refers to itself, directly or through others: resolving it would never end."""
     seen = {name}
     while "$ref" in (schema := definitions[name]):
         name = _find_target(schema)

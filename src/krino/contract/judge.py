@@ -65,7 +65,7 @@ class Judge(
     """Which of `name` and `summary` the class or a base of it states."""
 
     def __init_subclass__(cls, **more: Any) -> None:
-        """Take the models from the brackets, and name and summary from the class if it states none."""
+        """Takes the models from the brackets, and name and summary from the class if it states none."""
         super().__init_subclass__(**more)
         opened: dict[Any, str] = {}
         for base in vars(cls).get("__orig_bases__", ()):
@@ -96,7 +96,7 @@ class Judge(
         self.prompt = self.default_prompt if prompt is None else prompt
 
     def _refuse_unknown(self, values: Mapping[str, Any]) -> None:
-        """Refuse misspelt options, whatever the model does with unknown names."""
+        """Refuses misspelt options, whatever the model does with unknown names."""
         fields = self.options_model.model_fields
         known = [name for field, info in fields.items() for name in (field, info.alias, info.validation_alias) if name]
         unknown = [str(name) for name in values if name not in known]

@@ -213,7 +213,7 @@ def make_judge(
 
 
 def refuse_faulty(judge: AnyJudge | type[AnyJudge], find_namesake: FindNamesake) -> None:
-    """Raise one `UsageProblem` that lists every fault. A class whose judges were in order is not checked again."""
+    """Raises one `UsageProblem` that lists every fault. A class whose judges were in order is not checked again."""
     kind = judge if isinstance(judge, type) else type(judge)
     if kind in _checked:
         return

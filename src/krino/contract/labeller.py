@@ -213,7 +213,7 @@ class Labeller(ABC):
         return
 
     async def aclose(self) -> None:
-        """Close its connections and files."""
+        """Closes its connections and files."""
         return
 
     async def __aenter__(self) -> Self:

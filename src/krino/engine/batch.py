@@ -73,7 +73,7 @@ class BatchFiles:
 
     @staticmethod
     def _end(ledger: Ledger) -> None:
-        """Keep replies that no case has used: the next pass may need them. A finished run drops them
+        """Keeps replies that no case has used: the next pass may need them. A finished run drops them
         (`forget_answered`)."""
         ledger.end(keep=ledger.is_out() or ledger.has_replies())
 
@@ -87,7 +87,7 @@ class BatchFiles:
         return self._stopping.is_set()
 
     async def pause(self, looks: int) -> None:
-        """Wait for the next look, or until the run is stopped."""
+        """Waits for the next look, or until the run is stopped."""
         seconds = min(self._longest_pause, FIRST_LOOK * GROWTH ** min(looks, MOST_GROWTH))
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), seconds)
@@ -155,7 +155,7 @@ class _Round:
                 await self._engine.pause(looks)
 
     async def _judge(self, case: OpenCase) -> None:
-        """Judge a case, or set it aside if its labeller waits for a file."""
+        """Judges a case, or set it aside if its labeller waits for a file."""
         assignment = self._assignment
         for jobs in self._jobs:
             jobs.queue.used_replies.clear()
@@ -186,7 +186,7 @@ class _Round:
         return (reply for jobs in self._jobs for reply in jobs.queue.used_replies)
 
     async def _send(self, *, whole: bool) -> None:
-        """Send the files that are written; `whole`: only those that are full."""
+        """Sends the files that are written; `whole`: only those that are full."""
         for jobs in self._jobs:
             if not whole:
                 jobs.queue.close_file()
@@ -233,7 +233,7 @@ class _WaitingCases:
         return sorted(self._open)
 
     def take(self, number: int) -> Iterator[OpenCase]:
-        """Take the cases of a batch; others may be added under the same number meanwhile."""
+        """Takes the cases of a batch; others may be added under the same number meanwhile."""
         if number in self._open:
             self._begun = self._open.pop(number).take()
             for case in self._begun:  # noqa: UP028 - `yield from` would close the inner iterator when its reader stops early
@@ -278,7 +278,7 @@ class _CaseFile:
 
 
 def use_batch_prices(labeller: Labeller) -> None:
-    """Use the prices of batch files, for an estimate."""
+    """Uses the prices of batch files, for an estimate."""
     for model in models_of(labeller):
         model.use_price_factor(model.settings["batch_price"])
 

@@ -49,7 +49,7 @@ class Judged(NamedTuple):
     """What a view is made from; None if the judge could not read or study the case."""
 
     def keep_view(self, judge: AnyJudge, views: ViewKeeper | None, seconds: float = CASE_SECONDS) -> None:
-        """Call it after the judgement was recorded: a paid judgement must not wait for a view."""
+        """Calls it after the judgement was recorded: a paid judgement must not wait for a view."""
         if views is not None:
             views.keep(judge, self.studied, self.judgement, seconds)
 
@@ -113,7 +113,7 @@ async def carry(
     digest: str | None = None,
     seconds: float = CASE_SECONDS,
 ) -> Judged:
-    """Judge one case. Of all faults only `RunStopped`, `UsageProblem` and `Waiting` are raised: others are recorded.
+    """Judges one case. Of all faults only `RunStopped`, `UsageProblem` and `Waiting` are raised: others are recorded.
 
     Args:
         seconds: what the judge's own code may take; see `contract.code_limit`.

@@ -33,7 +33,7 @@ class WorkerSetup:
     """Whether the views of cases are wanted."""
 
     def forget_keys(self) -> None:
-        """Remove inherited keys from the environment: a worker never needs them, and the judge's code, which is loaded
+        """Removes inherited keys from the environment: a worker never needs them, and the judge's code, which is loaded
         next, must not find them."""
         for name in self.keys_in:
             os.environ.pop(name, None)

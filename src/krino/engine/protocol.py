@@ -72,7 +72,7 @@ class Engine(Protocol):
     """Judges a stream of cases, many at a time, in memory that does not grow with the stream."""
 
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: ReceiveAny) -> None:
-        """Judge the cases to their end, or until `stop`.
+        """Judges the cases to their end, or until `stop`.
 
         Every case that was taken from the stream is handed to `receive` once: with its judgement, in any order, or with
         None if the run was stopped before it had one. Calls that are under way when the run stops are paid for: they
@@ -111,7 +111,7 @@ class Trial:
     broken: int = 0
 
     def check(self, judgement: Judgement | Written) -> None:
-        """Raise `RunStopped` where the run must not go on after this judgement."""
+        """Raises `RunStopped` where the run must not go on after this judgement."""
         self.passed = self.passed or judgement.status == "ok"
         if self.passed or not _broke_after_payment(judgement):
             return

@@ -124,7 +124,7 @@ class RayLink:
 
 
 def import_ray() -> Any:
-    """Import Ray; raises `UsageProblem` if it is not installed. A command asks before it creates anything."""
+    """Imports Ray; raises `UsageProblem` if it is not installed. A command asks before it creates anything."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
@@ -135,7 +135,7 @@ def import_ray() -> Any:
 
 
 def refuse_unreachable(ray: Any, address: str) -> None:
-    """Raise `UsageProblem` if no cluster answers there. Ray itself would try for a quarter of an hour, and a command
+    """Raises `UsageProblem` if no cluster answers there. Ray itself would try for a quarter of an hour, and a command
     should know before it creates anything."""
     try:
         found = _found_by_ray(ray) if address == "auto" else address
@@ -183,7 +183,7 @@ def _usual_workers(ray: Any, assignment: Assignment) -> int:
 
 
 def _refuse_what_never_fits(ray: Any, workers: int) -> None:
-    """Refuse more workers than the cluster can hold: Ray would wait for ever."""
+    """Refuses more workers than the cluster can hold: Ray would wait for ever."""
     cpus = float(ray.cluster_resources().get("CPU", 0.0))
     if workers * CPU_SHARE > cpus:
         raise UsageProblem(

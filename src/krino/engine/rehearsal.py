@@ -59,7 +59,7 @@ _rehearsed: WeakSet[type] = WeakSet()
 
 
 def rehearsed(items: Iterator[CaseItem], judge: AnyJudge, seconds: float = CASE_SECONDS) -> Iterator[CaseItem]:
-    """Pass the items on, and try the judge on the first that leaves something to ask about."""
+    """Passes the items on, and tries the judge on the first that leaves something to ask about."""
     for number, item in enumerate(items):
         if number < MOST_TRIED:
             rehearse(judge, item, seconds)
@@ -67,7 +67,7 @@ def rehearsed(items: Iterator[CaseItem], judge: AnyJudge, seconds: float = CASE_
 
 
 def rehearse_first(judge: AnyJudge, items: Iterator[CaseItem], seconds: float = CASE_SECONDS) -> None:
-    """Try the judge on the first of these items that leaves something to ask about."""
+    """Tries the judge on the first of these items that leaves something to ask about."""
     for number, item in enumerate(items):
         if _needs_none(judge) or number >= MOST_TRIED:
             return
@@ -75,7 +75,7 @@ def rehearse_first(judge: AnyJudge, items: Iterator[CaseItem], seconds: float = 
 
 
 def rehearse(judge: AnyJudge, item: CaseItem, seconds: float = CASE_SECONDS) -> None:
-    """Try the judge on one case, once for each class; the `UsageProblem` says what its code must return instead."""
+    """Tries the judge on one case, once for each class; the `UsageProblem` says what its code must return instead."""
     if item.record is None or _needs_none(judge):
         return
     try:
@@ -103,7 +103,7 @@ def rehearse(judge: AnyJudge, item: CaseItem, seconds: float = CASE_SECONDS) -> 
 def refuse_without_labeller(
     judge: AnyJudge, labeller: Labeller, items: Iterator[CaseItem], seconds: float = CASE_SECONDS
 ) -> None:
-    """Raise `UsageProblem` if the judge has no embedded labeller, none was named, and one of the first cases has open
+    """Raises `UsageProblem` if the judge has no embedded labeller, none was named, and one of the first cases has open
     questions. A judge that decides everything by rules needs no labeller."""
     first = islice(items, MOST_TRIED)
     if lacks_labeller(judge, labeller) and any(_leaves_open(judge, item, seconds) for item in first):
@@ -233,7 +233,7 @@ def rehearse_apart(judge: AnyJudge, labeller: Labeller, items: Iterator[CaseItem
 
 
 def _listen(pipe: Connection[Any, Any], patience: float) -> None:
-    """Wait until the rehearsal is over, or its process is dead, silent for too long, or sends nonsense."""
+    """Waits until the rehearsal is over, or its process is dead, silent for too long, or sends nonsense."""
     for number in range(2 * MOST_TRIED + 2):
         try:
             message = pipe.recv() if pipe.poll(patience + (0.0 if number else START)) else DONE

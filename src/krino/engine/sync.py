@@ -27,7 +27,7 @@ _labellers: WeakSet[Labeller] = WeakSet()
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine and return its result."""
+    """Runs a coroutine and returns its result."""
     if threading.current_thread() is _thread:
         work.close()
         raise UsageProblem(
@@ -61,7 +61,7 @@ def pull(stream: AsyncGenerator[T, None]) -> Iterator[T]:
 
 
 def remember(labeller: Any) -> None:
-    """Close this labeller when the program ends, if it was not closed before."""
+    """Closes this labeller when the program ends, if it was not closed before."""
     if isinstance(labeller, Labeller):
         _labellers.add(labeller)
 
@@ -79,7 +79,7 @@ def _running_loop() -> asyncio.AbstractEventLoop:
 
 
 def _forget() -> None:
-    """Start again in a forked child: it has the loop, but not the thread that ran it."""
+    """Starts again in a forked child: it has the loop, but not the thread that ran it."""
     global _loop, _thread, _lock
     _loop, _thread, _lock = None, None, threading.Lock()
 

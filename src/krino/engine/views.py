@@ -143,12 +143,12 @@ class ViewKeeper:
     def keep(
         self, judge: AnyJudge, studied: StudiedCase | None, judgement: Judgement, seconds: float = CASE_SECONDS
     ) -> None:
-        """Make the view of a case and send it on, if the case gets one."""
+        """Makes the view of a case and sends it on, if the case gets one."""
         if self.wants(judgement):
             self.keep_line(judgement, view_line(judgement.input_hash, make_view(judge, studied, judgement, seconds)))
 
     def keep_line(self, judgement: Judgement, line: bytes) -> None:
-        """Send on a view that was made already, if the case gets one."""
+        """Sends on a view that was made already, if the case gets one."""
         if not self.wants(judgement):
             return
         if judgement.status != "ok" or judgement.roll_up == "fail":
@@ -158,7 +158,7 @@ class ViewKeeper:
         self._send(line)
 
     def take(self, line: bytes) -> None:
-        """Send on a view that a worker has made."""
+        """Sends on a view that a worker has made."""
         self._send(line)
 
 
@@ -231,7 +231,7 @@ def bounded_blocks(blocks: Sequence[Block]) -> list[dict[str, Any]]:
 
 
 def _cut_with_note(text: str) -> str:
-    """Cut a long text and say so: in the view of one case nothing is cut in silence."""
+    """Cuts a long text and says so: in the view of one case nothing is cut in silence."""
     if len(text) <= _LONGEST_TEXT:
         return text
     note = f"cut: {_LONGEST_TEXT:,} of {len(text):,} characters; krino show RUN ID --json has all"

@@ -73,7 +73,7 @@ class Worker:
             self._loop.call_soon_threadsafe(self._read, messages)
 
     def work(self) -> None:
-        """Judge to the end of the cases."""
+        """Judges to the end of the cases."""
         keep_to_one_core()
         gc.freeze()
         gc.set_threshold(100_000, 50, 50)  # judging makes many objects and hardly any cycles: see `cli.runner`
@@ -94,7 +94,7 @@ class Worker:
     # --- reporting -----------------------------------------------------------------------------------
 
     def _report_soon(self, *, paid: bool = False) -> None:
-        """Report at once if nothing is left to do, in the next turn of the loop what was paid for (the journal has it
+        """Reports at once if nothing is left to do, in the next turn of the loop what was paid for (the journal has it
         only when it has arrived), otherwise when more results were collected."""
         now, timer = self._loop.time(), self._timer
         due = now if paid else now + (CALL_SECONDS if self._calls else self._setup.report_seconds)

@@ -78,7 +78,7 @@ class Link(Protocol):
     async def receive(self) -> list[FromWorker]: ...
 
     async def close(self) -> None:
-        """End the worker, whatever it is doing."""
+        """Ends the worker, whatever it is doing."""
 
 
 StartWorker = Callable[[WorkerSetup], Awaitable[Link]]
@@ -156,7 +156,7 @@ class WorkerPool:
         return self._assignment
 
     def end(self, reason: Exception) -> None:
-        """Send no more cases, for a reason to stop the run or a fault of the stream."""
+        """Sends no more cases, for a reason to stop the run or a fault of the stream."""
         self._reason = self._reason or reason
         if isinstance(reason, RunStopped):
             self.stop()
@@ -287,7 +287,7 @@ class _Slot:
                 await self._handle(message)
 
     async def _is_needed(self, link: Link) -> bool:
-        """Wait until the worker is ready; on a busy cluster no longer than there are cases for it."""
+        """Waits until the worker is ready; on a busy cluster no longer than there are cases for it."""
         first = asyncio.ensure_future(link.receive())
         no_more = asyncio.ensure_future(self.pool.no_more_cases.wait())
         try:
@@ -317,7 +317,7 @@ class _Slot:
     # --- what the worker has to do -------------------------------------------------------------------
 
     async def _assign(self) -> None:
-        """Send as many cases as the worker has room for; when there are none left, let it end."""
+        """Sends as many cases as the worker has room for; when there are none left, lets it end."""
         if self.pool.stopping:
             await self._give_back_retries()
         if self.retrying and self.assigned:
@@ -340,7 +340,7 @@ class _Slot:
         return batch
 
     def _measure(self) -> None:
-        """Set the window by how many cases were done since it was set last."""
+        """Sets the window by how many cases were done since it was set last."""
         now = time.monotonic()
         if self._done:
             labeller = self.pool.assignment.labeller
@@ -351,7 +351,7 @@ class _Slot:
         self._done, self._since = 0, now
 
     async def _read(self, count: int) -> None:
-        """Send this many new cases, or as many as there are."""
+        """Sends this many new cases, or as many as there are."""
         batches: list[bytes] = []
         how_many = 0
         async with self.reading:

@@ -17,7 +17,7 @@ from krino.text.formulas import escape_formula
 
 
 def write_csv(sink: IO[bytes], judgements: Callable[[], Iterable[Record]], *, every_column: bool = False) -> None:
-    """Write the columns for people, or every one. Judgements are read twice: for the columns, then for the rows."""
+    """Writes the columns for people, or every one. Judgements are read twice: for the columns, then for the rows."""
     kinds = find_columns(judgements())
     kinds = kinds if every_column else readable_columns(kinds)
     text = TextIOWrapper(sink, "utf-8", errors="replace", newline="", write_through=True)

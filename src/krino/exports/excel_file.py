@@ -32,7 +32,7 @@ def write_excel(
     every_column: bool = False,
     scales: Mapping[str, tuple[float, float]] | None = None,
 ) -> None:
-    """Write the columns for people, or every one. Judgements are read twice: for the columns, then for the rows.
+    """Writes the columns for people, or every one. Judgements are read twice: for the columns, then for the rows.
 
     `scales` has the worst and the best value of verdict fields, by which their columns are coloured.
     """

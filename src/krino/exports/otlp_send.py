@@ -53,7 +53,7 @@ def headers_from(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 async def send(endpoint: str, lines: Iterable[bytes], backoff: float = 0.5) -> Sent:
-    """Send one request for each line, in order. A refusal stops the upload; earlier lines stay at the endpoint."""
+    """Sends one request for each line, in order. A refusal stops the upload; earlier lines stay at the endpoint."""
     address, sent = logs_address(endpoint), Sent()
     headers = {"Content-Type": "application/json", **headers_from(os.environ)}
     timeout = aiohttp.ClientTimeout(total=TIMEOUT)

@@ -72,7 +72,7 @@ class ParquetBeside(ExitStack):
 
 
 def write_parquet(sink: IO[bytes], judgements: Callable[[], Iterable[Record]]) -> None:
-    """Write a Parquet file. Judgements are read twice: for the columns, then for the rows."""
+    """Writes a Parquet file. Judgements are read twice: for the columns, then for the rows."""
     if not _is_installed():
         raise UsageProblem("Parquet needs pyarrow: pip install 'krino[parquet]'")
     _write(sink, judgements(), find_columns(judgements()))

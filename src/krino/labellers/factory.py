@@ -115,7 +115,7 @@ def llm(model: str, **settings: Unpack[LlmSettings]) -> LlmLabeller:
 
 
 def _list_settings(function: Callable[..., Any]) -> None:
-    """Show each setting of a model in the signature of `function`, for `help()` and editors."""
+    """Shows each setting of a model in the signature of `function`, for `help()` and editors."""
     own = inspect.signature(function).parameters.values()
     settings = (
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=setting.default)

@@ -108,7 +108,7 @@ class Panel(Labeller):
         return conclude(task, votes, self.quorum, self.describe())
 
     def _cut_short(self, stop: RunStopped, votes: Sequence[Vote[LabelsT]]) -> RunStopped | LabelFailed:
-        """Record a case that is paid for in part with its cost; the run stops after it."""
+        """Records a case that is paid for in part with its cost; the run stops after it."""
         usage = _sum_usage(votes)
         if not usage.calls:
             return stop

@@ -214,7 +214,7 @@ def complete(given: LlmSettings) -> LlmSettings:
 
 
 def _check_number(name: str, setting: Setting, value: Any) -> None:
-    """Refuse a limit that is not a number: it would silently limit nothing."""
+    """Refuses a limit that is not a number: it would silently limit nothing."""
     if value is None or value == setting.default or (setting.flag not in (int, float) and setting.least is None):
         return
     number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

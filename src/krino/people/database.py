@@ -105,7 +105,7 @@ def migrate(engine: Engine) -> None:
 
 
 def refuse_other_version(engine: Engine) -> None:
-    """Raise unless the tables have the current version. For readers, which never change the tables."""
+    """Raises unless the tables have the current version. For readers, which never change the tables."""
     with translate_errors(engine), engine.connect() as connection:
         known = read_version(connection)
     if known is None:
@@ -116,7 +116,7 @@ def refuse_other_version(engine: Engine) -> None:
 
 @contextmanager
 def translate_errors(engine: Engine) -> Iterator[None]:
-    """Raise `DatabaseUnavailable` in place of errors of the database driver."""
+    """Raises `DatabaseUnavailable` in place of errors of the database driver."""
     try:
         yield
     except DatabaseError as error:

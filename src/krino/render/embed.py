@@ -258,7 +258,7 @@ class Collector:
         return fits
 
     def _spool_not_ok(self, line: bytes) -> None:
-        """Keep no more on disk than a page can hold."""
+        """Keeps no more on disk than a page can hold."""
         if self._spooled <= _DATA:
             self._spooled += len(line)
             self.not_ok_file.write(line)

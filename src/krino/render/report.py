@@ -37,7 +37,7 @@ _PLACE = re.compile(r"\{\{(\w+)\}\}")
 def write_report(
     folder: Path, manifest: Manifest, judgements: Iterable[Mapping[str, Any]], judge: AnyJudge | None = None
 ) -> Path:
-    """Write the report of some judgements; each may have its record under `case`."""
+    """Writes the report of some judgements; each may have its record under `case`."""
     with Report(folder, manifest, judge) as report:
         return report.write(collect(judgements, report, schema=manifest.about.fields_schema))
 
@@ -76,7 +76,7 @@ class Report(ExitStack):
         self._own.add(judgement)
 
     def write(self, found: Collected) -> Path:
-        """Write the page. The old report stays until the new one is complete."""
+        """Writes the page. The old report stays until the new one is complete."""
         with replacing(self._target) as page:
             _write_page(page, found, self._own.blocks(), self._collector, self._manifest)
         return self._target
@@ -85,7 +85,7 @@ class Report(ExitStack):
 def _write_page(
     page: IO[bytes], found: Collected, own: Sequence[Block], collector: Collector, manifest: Manifest
 ) -> None:
-    """Fill the places of the template in their order: the data comes before the note about its size."""
+    """Fills the places of the template in their order: the data comes before the note about its size."""
     scales = declared_scales(manifest.about.fields_schema)
     info: dict[str, Any] = {
         "columns": columns_of(found.summary, scales) + collector.extra_columns(),

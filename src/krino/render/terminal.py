@@ -70,7 +70,7 @@ def can_be_shown(blocks: Sequence[b.Block]) -> bool:
 
 
 def _add_blank_lines(blocks: Iterable[b.Block], width: int) -> Iterator[RenderableType]:
-    """Add blank lines between blocks that do not belong together."""
+    """Adds blank lines between blocks that do not belong together."""
     before: b.Block | None = None
     for block in expand_for_text(blocks, sparkline):
         drawn = list(_draw(block, width))

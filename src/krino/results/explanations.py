@@ -44,7 +44,7 @@ class ExplainedCase(FrozenModel):
 def make_named_case(
     judgement: Mapping[str, Any], field: str | None, rules: Mapping[str, str] | None = None
 ) -> ExplainedCase:
-    """Describe a judgement of the journal by one field of its verdict (None: by whether it has a verdict)."""
+    """Describes a judgement of the journal by one field of its verdict (None: by whether it has a verdict)."""
     ok = judgement["status"] == "ok"
     return ExplainedCase(
         id=str(judgement["id"]),

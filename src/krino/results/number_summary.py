@@ -79,7 +79,7 @@ class NumberCounter:
         )
 
     def _coarsen(self) -> None:
-        """Merge ten neighbouring cells into one: counts stay exact on a coarser grid."""
+        """Merges ten neighbouring cells into one: counts stay exact on a coarser grid."""
         merged: dict[int, int] = {}
         for cell, count in self._cells.items():
             merged[cell // 10] = merged.get(cell // 10, 0) + count

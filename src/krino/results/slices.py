@@ -78,7 +78,7 @@ class SliceTable(FrozenModel):
 
 
 def parse_columns(text: str | None) -> list[tuple[str, ...]]:
-    """Parse `court,language` as two columns, `court*language` as one combined column."""
+    """Parses `court,language` as two columns, `court*language` as one combined column."""
     if text is None:
         return []
     columns = [tuple(name.strip() for name in part.split("*")) for part in text.split(",")]

@@ -146,7 +146,7 @@ class StabilityCounter:
         return Stability(**{name: self._counts[name] for name in names}, fields=fields, members=members)
 
     def _compare(self, verdicts: Sequence[Mapping[str, Any]], by_rule: Collection[str]) -> bool:
-        """Count each field; returns whether the seats differ in anything but text."""
+        """Counts each field; returns whether the seats differ in anything but text."""
         if len(verdicts) < 2:
             return False
         split = False

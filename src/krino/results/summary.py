@@ -119,7 +119,7 @@ class Collected:
 
 
 def summarise(judgements: Iterable[Mapping[str, Any]], schema: Schema | None = None) -> Summary:
-    """Summarise judgements in one pass. `schema` is that of the verdict: it lists the labels of closed fields."""
+    """Summarises judgements in one pass. `schema` is that of the verdict: it lists the labels of closed fields."""
     counter = SummaryCounter(schema)
     for part in counter.reader.parts(judgements):
         counter.add(part)

@@ -286,7 +286,7 @@ class Table:
 def read_table(
     folder: Path, *, fields: Collection[str] | None = None, by: Sequence[Sequence[str]] = (), spending: bool = False
 ) -> Table:
-    """Read the table of a run. `fields`: only these; `by`: combinations of metadata columns to slice or cluster by."""
+    """Reads the table of a run. `fields`: only these; `by`: combinations of metadata columns to slice or cluster by."""
     run = load_stored_run(folder)
     builder = _TableBuilder(run, TableReader(fields), [tuple(columns) for columns in by], spending)
     index = run.index()

@@ -124,7 +124,7 @@ def true_rate(
     schema: Schema | None = None,
     weight: str | None = None,
 ) -> TrueRate:
-    """Estimate the true value of `target` over all cases of a run.
+    """Estimates the true value of `target` over all cases of a run.
 
     `target`: FIELD for the mean of a number, FIELD:LABEL for the share of a label, or pass, review and fail. `weight`:
     a column of the labels with sampling weights (one over the chance that the case was labelled).

@@ -66,7 +66,7 @@ def _read_parts(
 
 
 def _plain_parts(part: Schema, schema: Schema, inside_lists: bool) -> Iterator[Schema]:
-    """Resolve references, choices and, with `inside_lists`, list items; yields the parts that are left."""
+    """Resolves references, choices and, with `inside_lists`, list items; yields the parts that are left."""
     if "$ref" in part:
         yield from _plain_parts(schema["$defs"][str(part["$ref"]).rpartition("/")[2]], schema, inside_lists)
     elif "anyOf" in part:

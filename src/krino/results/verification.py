@@ -102,7 +102,7 @@ class Verification(BaseModel):
         return f"{head} and the cases{': ' * bool(named)}{named}."
 
     def count(self, case: NamedCase, named: int) -> None:
-        """Count a case that does not follow; the first few are named."""
+        """Counts a case that does not follow; the first few are named."""
         match case.fault:
             case "edited":
                 self.edited += 1

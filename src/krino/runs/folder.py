@@ -65,14 +65,14 @@ def find_location(
 
 
 def refuse_other(known: Plan, plan: Plan, folder: Path) -> None:
-    """Raise if the folder's verdicts are of another judge, labeller or options: they are never mixed."""
+    """Raises if the folder's verdicts are of another judge, labeller or options: they are never mixed."""
     if changed := differences(known.identity(), plan.identity()):
         reasons = "".join(f"\n  {line}" for line in changed)
         raise UsageProblem(f"{folder} was made with other settings, so it cannot be continued:{reasons}\n{REMEDY}")
 
 
 def refuse_batches_out(folder: Path) -> None:
-    """Raise if batches are pending: with any other engine they would be paid again."""
+    """Raises if batches are pending: with any other engine they would be paid again."""
     if (folder / BATCHES).exists():
         raise UsageProblem(
             f"{folder} has outstanding requests in batch files, which are paid for: continue with --engine batch "
@@ -88,7 +88,7 @@ def was_killed(folder: Path) -> bool:
 
 @contextlib.contextmanager
 def trying(folder: Path) -> Iterator[None]:
-    """Mark the folder while the judge's code is tried: if that kills this process, `was_killed` is true."""
+    """Marks the folder while the judge's code is tried: if that kills this process, `was_killed` is true."""
     made = make(folder)
     try:
         with contextlib.suppress(OSError):  # if nothing can be written, claiming the folder fails with a message
@@ -102,7 +102,7 @@ def trying(folder: Path) -> Iterator[None]:
 
 
 def make(folder: Path) -> list[Path]:
-    """Make the folder; returns the folders that were made, innermost first."""
+    """Makes the folder; returns the folders that were made, innermost first."""
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         make_own_folder(folder)
@@ -112,7 +112,7 @@ def make(folder: Path) -> list[Path]:
 
 
 def clear_results(folder: Path) -> None:
-    """Delete the results. `run.json` says first that the run is unfinished, in case this is killed."""
+    """Deletes the results. `run.json` says first that the run is unfinished, in case this is killed."""
     known = _manifest_of(folder)
     if known is not None:
         known.state, known.stop_reason = "running", None

@@ -95,7 +95,7 @@ class Inputs:
         return bool(self._copies)
 
     def keep_in(self, folder: Path) -> None:
-        """Move the copies into the run's folder; from now on they are read there."""
+        """Moves the copies into the run's folder; from now on they are read there."""
         for place, name in enumerate(self.given):
             if name in self._copies:
                 self.paths[place] = str(_keep(self._copies[name], folder))
@@ -158,7 +158,7 @@ def _paths_or_records(source: Source) -> tuple[list[str], Iterator[Mapping[str, 
 
 
 def _write_records(records: Iterator[Any], folder: Path) -> Copy:
-    """Write records from Python as JSON lines."""
+    """Writes records from Python as JSON lines."""
     path, digest = folder / f"{RECORDS}.jsonl", hashlib.blake2b(digest_size=8)
     with path.open("wb") as copy:
         for number, record in enumerate(records, 1):

@@ -88,14 +88,14 @@ class Journal:
         return os.fstat(self._file.fileno()).st_size == 0
 
     def load(self, manifest: Manifest) -> None:
-        """Load the index, and cut off a torn last line."""
+        """Loads the index, and cuts off a torn last line."""
         self.index, self._is_indexed = open_index(self.path.parent, manifest), True
         if self.index.end < self._end:
             self._file.truncate(self.index.end)
         self._end = self.index.end
 
     def clear(self) -> None:
-        """Delete all lines: everything is judged again."""
+        """Deletes all lines: everything is judged again."""
         self._file.truncate(0)
         self._end, self.index, self._is_indexed = 0, JournalIndex(), True
 
@@ -123,7 +123,7 @@ class Journal:
             return False
 
     def close(self) -> None:
-        """Keep the index beside the journal."""
+        """Keeps the index beside the journal."""
         if self._end and self._is_indexed and self.is_in_place():
             self.index.save(self.path)
         self._file.close()

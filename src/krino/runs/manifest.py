@@ -162,7 +162,7 @@ class Manifest(BaseModel):
     )
 
     def write(self, folder: Path) -> None:
-        """Write atomically: readers see the old file or the new one."""
+        """Writes atomically: readers see the old file or the new one."""
         self.updated = datetime.now(UTC)
         try:
             with replacing(folder / MANIFEST) as draft:

@@ -72,7 +72,7 @@ def merge_runs(folders: Sequence[Path], into: Path) -> Manifest:
 
 
 def _refuse_strangers(sources: Sequence[_Source]) -> Part | None:
-    """Refuse runs of different judges, labellers or inputs. Returns the whole input that they are parts of, if any."""
+    """Refuses runs of different judges, labellers or inputs. Returns the whole input that they are parts of, if any."""
     first = sources[0]
     for other in sources:
         if (other.folder / BATCHES).exists():

@@ -86,7 +86,7 @@ class Session:
         self._view_keeper = ViewKeeper(self._views.append)
 
     async def run(self, cases: CaseSource) -> Manifest:
-        """Judge all cases, or as many as possible; the manifest says which.
+        """Judges all cases, or as many as possible; the manifest says which.
 
         Cases that ended in error before come last, so that the others are done if they stop the run again.
         """
@@ -114,7 +114,7 @@ class Session:
         return manifest
 
     def interrupt(self) -> None:
-        """Start no more cases; cases in flight may finish."""
+        """Starts no more cases; cases in flight may finish."""
         self.interrupted = True
         if self._engine is not None:
             self._engine.stop()
@@ -122,7 +122,7 @@ class Session:
     # --- start and end -------------------------------------------------------------------------------
 
     def _begin(self, journal: Journal) -> Manifest:
-        """Refuse what must be refused before the folder is changed."""
+        """Refuses what must be refused before the folder is changed."""
         about = JudgeCard.of(self.judge)
         if (self.folder / BATCHES).exists() and not isinstance(self.make_engine(), _batch_files()):
             refuse_batches_out(self.folder)
@@ -205,7 +205,7 @@ class Session:
         *,
         may_kill: bool = False,
     ) -> None:
-        """Read the items once, and judge those that are open."""
+        """Reads the items once, and judges those that are open."""
 
         async def receive(cases: Sequence[tuple[Returned, Finished | None]]) -> None:
             """Records finished cases in journal and roll, and checks them against the trial's rules."""
@@ -246,7 +246,7 @@ class Session:
         return status is None
 
     def _take(self, finished: Sequence[tuple[Returned, Finished]], journal: Journal, roll: RollWriter) -> None:
-        """Add judgements to the journal and to the counts."""
+        """Adds judgements to the journal and to the counts."""
         roll.flush()  # a case is on the roll before its verdict is in the journal
         judgements = [judgement for _, judgement in finished]
         try:

@@ -44,7 +44,7 @@ class ViewFile:
         self._size = 0
 
     def append(self, line: bytes) -> None:
-        """Write one line with one system call; it is dropped if the file would become too large."""
+        """Writes one line with one system call; it is dropped if the file would become too large."""
         if self._file is None:
             self._open()
         assert self._file is not None
@@ -59,7 +59,7 @@ class ViewFile:
         self._size += len(line)
 
     def clear(self) -> None:
-        """Delete all views: everything is judged again."""
+        """Deletes all views: everything is judged again."""
         self.close()
         self._path.unlink(missing_ok=True)
 

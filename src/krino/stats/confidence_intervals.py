@@ -63,7 +63,7 @@ class MomentsByGroup:
     most: Floats = field(default_factory=lambda: np.empty(0))
 
     def add(self, groups: Codes, values: Floats, count: int) -> None:
-        """Add a batch; `groups` holds the group of each value, a number below `count`."""
+        """Adds a batch; `groups` holds the group of each value, a number below `count`."""
         self._grow(count)
         n = np.bincount(groups, minlength=count).astype(np.float64)
         at_least_one = np.maximum(n, 1.0)

@@ -42,7 +42,7 @@ class Problem(HTTPException):
 
 
 def refuse_damaged(opened: OpenRun, where: str) -> None:
-    """Raise if the run is damaged. Statistics of a part would look like those of the whole run."""
+    """Raises if the run is damaged. Statistics of a part would look like those of the whole run."""
     if opened.state.problem:
         raise Problem(422, opened.state.problem, where=where, remedy="repair the run as the message says")
 

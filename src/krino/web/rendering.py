@@ -61,7 +61,7 @@ def template_environment() -> Environment:
 def render_page(
     request: Request, name: str, *, status: int = 200, headers: Mapping[str, str] | None = None, **context: Any
 ) -> HTMLResponse:
-    """Render a template as a response.
+    """Renders a template as a response.
 
     Templates know `request`, `csrf_token` (every form that posts needs it as the hidden field `csrf`), `signed_in` and
     `version`.
@@ -94,7 +94,7 @@ def render_blocks(blocks: Iterable[Block], run: str) -> Markup:
 
 
 def trust_markup(text: markup.Markup) -> Markup:
-    """Mark HTML from our own renderer as safe for templates. Never call it with other text."""
+    """Marks HTML from our own renderer as safe for templates. Never call it with other text."""
     return Markup(text)  # noqa: S704 - escaped where it was render_blocks
 
 

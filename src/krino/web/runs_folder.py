@@ -219,7 +219,7 @@ class RunsFolder:
             return None
 
     def _start_comparing(self, first: Path, second: Path) -> Future[Comparison]:
-        """Compare on a daemon thread, so that stopping the server does not wait for a comparison of large runs."""
+        """Compares on a daemon thread, so that stopping the server does not wait for a comparison of large runs."""
         found: Future[Comparison] = Future()
 
         def work() -> None:

@@ -50,7 +50,7 @@ _log = logging.getLogger("krino.web")
 
 
 def add_guards(app: FastAPI, settings: ServeSettings, auth: TokenAuth) -> None:
-    """Add all middleware to `app`."""
+    """Adds all middleware to `app`."""
     app.add_middleware(AccessCheck, auth=auth, port=settings.port)  # the last one added is the outermost
     app.add_middleware(Limits, settings=settings)
     app.add_middleware(HostCheck, settings=settings)
@@ -197,7 +197,7 @@ class AccessCheck:
         raise _make_unauthorized("invalid token")
 
     async def _check_same_site(self, scope: Scope, visit: str, headers: Headers, receive: Receive) -> Receive:
-        """Raise if a page of another site sent the request. Returns what the body is read from."""
+        """Raises if a page of another site sent the request. Returns what the body is read from."""
         foreign, is_form = _find_foreign_header(headers), scope["method"] == "POST" and not _is_json(headers)
         if foreign is None and not is_form:
             return receive
@@ -316,7 +316,7 @@ def _read_form_field(body: bytes, headers: Headers, name: str) -> str:
 
 
 def _add_cookie(cookie: str, send: Send) -> Send:
-    """Set the cookie on HTML pages only: they hold the forms that are checked against it."""
+    """Sets the cookie on HTML pages only: they hold the forms that are checked against it."""
 
     async def with_cookie(message: Message) -> None:
         """Adds the cookie to pages, and sends the message on."""

@@ -74,7 +74,7 @@ class AnnouncingServer(uvicorn.Server):
 
 
 def serve(settings: ServeSettings, listening: Callable[[], None]) -> None:
-    """Serve until SIGINT or SIGTERM. `listening` is called once requests are accepted."""
+    """Serves until SIGINT or SIGTERM. `listening` is called once requests are accepted."""
     sys.setswitchinterval(SWITCH_SECONDS)
     try:
         AnnouncingServer(make_config(settings), listening).run()

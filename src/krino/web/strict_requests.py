@@ -21,7 +21,7 @@ FILTERED_ROUTES = frozenset({"/runs/{run}", "/runs/{run}/cases/{case:path}", "/v
 
 
 async def refuse_unknown_parameters(request: Request) -> None:
-    """Raise for unknown query parameters: ignoring one silently would look as if it was applied.
+    """Raises for unknown query parameters: ignoring one silently would look as if it was applied.
 
     Applies to all routes except monitoring, which probes may call with any parameter. It is a coroutine although it
     awaits nothing, because FastAPI would run a plain function in a thread for every request.

@@ -61,7 +61,7 @@ def rows(
 
 
 def check_header(stream: io.BufferedReader, shown: str, delimiter: str | None = None) -> None:
-    """Raise `UsageProblem` unless the table begins with a usable header."""
+    """Raises `UsageProblem` unless the table begins with a usable header."""
     text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
     try:
         _read_header(_open_reader(_Lines(text), shown, delimiter), shown)

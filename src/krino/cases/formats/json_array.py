@@ -45,7 +45,7 @@ def rows(stream: io.BufferedReader, shown: str, judge: AnyJudge | None = None) -
 
 
 def check_start(first: bytes, shown: str) -> None:
-    """Raise `UsageProblem` unless the first byte opens a list or an object."""
+    """Raises `UsageProblem` unless the first byte opens a list or an object."""
     if not first:
         raise empty(shown)
     if first not in b"[{":

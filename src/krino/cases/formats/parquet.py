@@ -39,7 +39,7 @@ def rows(path: Path, shown: str) -> Iterator[Row]:
 
 
 def check_table(path: Path, shown: str) -> None:
-    """Raise `UsageProblem` unless the file is a Parquet table with distinct column names."""
+    """Raises `UsageProblem` unless the file is a Parquet table with distinct column names."""
     with _open(path, shown) as table:
         names = table.schema_arrow.names
     if twice := [name for name, times in Counter(names).items() if times > 1]:

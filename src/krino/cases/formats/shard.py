@@ -83,7 +83,7 @@ class Cutter:
         self._folder = folder
 
     def write(self, cases: Iterable[tuple[CaseItem, str]], whole: Whole) -> list[Path]:
-        """Write the files for cases with their content hashes. The count and hash in `whole` are added at the end."""
+        """Writes the files for cases with their content hashes. The count and hash in `whole` are added at the end."""
         self._folder.mkdir(parents=True, exist_ok=True)
         self._refuse_others(whole)
         for left in self._folder.glob(f".*{SUFFIX}.*"):  # of a process that was killed

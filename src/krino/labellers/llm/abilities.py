@@ -61,7 +61,7 @@ class ProbeLock:
 
     @asynccontextmanager
     async def held_unless(self, is_known: Callable[[], bool]) -> AsyncIterator[None]:
-        """Hold the lock unless enough is known; waits no longer than `LONGEST_PROBE`."""
+        """Holds the lock unless enough is known; waits no longer than `LONGEST_PROBE`."""
         if is_known() or not await self._acquire(is_known):
             yield
             return
@@ -157,7 +157,7 @@ class Abilities:
         return min(wanted, self.strongest, key=STRENGTHS.index)
 
     def note_fit(self, request: ChatRequest, fits: bool) -> None:
-        """Count misfits: a model whose labels seldom fit their case gets schemas bound as closely as possible."""
+        """Counts misfits: a model whose labels seldom fit their case gets schemas bound as closely as possible."""
         if request.strength != "exact":
             self.misfits = max(0, self.misfits + (-1 if fits else 1))
 
@@ -193,7 +193,7 @@ class Abilities:
         raise LabelFailed(f"the endpoint refuses the request: {error}")
 
     def _deny(self, error: ApiError, final: str | None) -> None:
-        """Raise for a refused key, model or account.
+        """Raises for a refused key, model or account.
 
         Once something has worked, a refusal may concern one moderated case: only several in a row stop the run.
         """
@@ -256,7 +256,7 @@ class Abilities:
         return True
 
     def _bind_less(self, error: ApiError, request: ChatRequest) -> bool:
-        """Use fewer schema keywords, before the channel is given up."""
+        """Uses fewer schema keywords, before the channel is given up."""
         sent = STRENGTHS.index(request.strength)
         if read_length_limits(error) is not None:  # "maximum context length" is no fault of the schema
             return False

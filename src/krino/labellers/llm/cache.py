@@ -79,7 +79,7 @@ class ReplyCache:
         self._write("insert or replace into learnt values (?, ?, ?)", (key, body, time.time()))
 
     def put(self, key: bytes, body: bytes) -> None:
-        """Store an answer at once, so that a process that is killed a moment later loses nothing.
+        """Stores an answer at once, so that a process that is killed a moment later loses nothing.
 
         A cache that cannot be written (a full disk, a lock) costs money later, but never a verdict now.
         """

@@ -246,7 +246,7 @@ def key_variables(names: Iterable[str], base_url: str, env: Mapping[str, str] = 
 
 
 def read_key(source: Callable[[], str]) -> str:
-    """Call a function for the key."""
+    """Calls a function for the key."""
     try:
         key = source()
     except Exception as error:

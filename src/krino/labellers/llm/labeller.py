@@ -194,7 +194,7 @@ class LlmLabeller(Labeller):
     async def _converse(
         self, talk: Conversation[CaseT, FactsT, LabelsT], planted: PlantedAnswers
     ) -> tuple[LabelsT, dict[str, Any], bytes, ChatRequest]:
-        """Ask, and ask again with what was wrong, until labels are accepted or the tries are used up.
+        """Asks, and asks again with what was wrong, until labels are accepted or the tries are used up.
 
         Returns the labels, the answer that they were read from (parsed and serialised), and its request.
         """
@@ -242,7 +242,7 @@ class LlmLabeller(Labeller):
                 return answered
 
     async def _send(self, talk: Conversation[CaseT, FactsT, LabelsT]) -> tuple[ChatRequest, Reply] | None:
-        """Send the next request of a conversation; None if it must be written differently and sent again."""
+        """Sends the next request of a conversation; None if it must be written differently and sent again."""
         request, body = self.writer.write(talk)
         if body in talk.useless:
             capped = talk.most_tokens is not None or self.abilities.context is not None
@@ -298,7 +298,7 @@ class LlmLabeller(Labeller):
     # --- what is known of the endpoint -----------------------------------------------------------------
 
     async def _load_abilities(self) -> None:
-        """Start from what this run or an earlier one found out about the endpoint."""
+        """Starts from what this run or an earlier one found out about the endpoint."""
         found = await self.gateway.load_abilities(self._endpoint_key())
         if found is None:
             return
@@ -309,7 +309,7 @@ class LlmLabeller(Labeller):
                 self._saved_abilities = saved
 
     async def _save_abilities(self) -> None:
-        """Keep what was found out, once it has worked."""
+        """Keeps what was found out, once it has worked."""
         found = self.abilities.to_dict()
         if found != self._saved_abilities:
             self._saved_abilities = found

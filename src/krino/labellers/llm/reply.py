@@ -148,7 +148,7 @@ def _strip_markers(text: str, tag: str) -> tuple[str, bool]:
 
 
 def _parse_object(text: str, finished: bool = False) -> dict[str, Any]:
-    """Parse a text as one JSON object, if need be after repairing its punctuation."""
+    """Parses a text as one JSON object, if need be after repairing its punctuation."""
     try:
         return _require_object(_parse_strictly(text))
     except ValueError as error:
@@ -275,7 +275,7 @@ def _balance_brackets(text: str, finished: bool) -> str | None:
 
 
 def _close(still_open: list[str], sign: str) -> str:
-    """Close the bracket that this sign belongs to, with the unclosed ones inside it."""
+    """Closes the bracket that this sign belongs to, with the unclosed ones inside it."""
     closed = ""
     if sign in still_open:
         while not closed.endswith(sign):

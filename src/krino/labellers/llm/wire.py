@@ -163,7 +163,7 @@ class Dialect(Protocol):
 
 
 def read_error(status: int, body: bytes) -> ApiError:
-    """Parse an error body. Most endpoints put `message`, `type` and `code` under `error`.
+    """Parses an error body. Most endpoints put `message`, `type` and `code` under `error`.
 
     Google wraps the object in a list, Mistral has the fields at the top, FastAPI servers write `detail`, and OpenRouter
     puts the error of the provider behind it into `error.metadata.raw`.

@@ -206,7 +206,7 @@ def _clusters_in_labels(column: str, labels: Labels) -> dict[int, str]:
 def _add_reasons(
     fields: Sequence[FieldAgreement], read: _ReadJudgements, rules: Mapping[str, str], verdicts: Verdicts
 ) -> tuple[FieldAgreement, ...]:
-    """Add the judge's reasons to the worst cases. Only their judgements are read again."""
+    """Adds the judge's reasons to the worst cases. Only their judgements are read again."""
     wanted: dict[str, list[str]] = {}
     for field in fields:
         for case in field.worst:

@@ -112,7 +112,7 @@ def _read_number(name: str, value: Any, place: str, words: Sequence[str]) -> flo
 
 
 def _refuse_outliers(name: str, theirs: Sequence[float | None], labels: LabelColumn, scale: Scale) -> None:
-    """Refuse a few labels outside the judge's scale as typing errors.
+    """Refuses a few labels outside the judge's scale as typing errors.
 
     If most labels lie outside, people used a scale of their own, which `_note_other_scale` reports.
     """

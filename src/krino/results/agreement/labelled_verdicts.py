@@ -99,7 +99,7 @@ class Verdicts:
 
 
 def read_verdicts(judgements: Iterable[Mapping[str, Any] | Judgement], verdicts: Verdicts) -> Verdicts:
-    """Add all judgements to `verdicts`."""
+    """Adds all judgements to `verdicts`."""
     for judgement in judgements:
         verdicts.add(judgement.model_dump() if isinstance(judgement, Judgement) else judgement)
     return verdicts

@@ -105,7 +105,7 @@ class Labels:
     _forms: dict[str, tuple[str, bool]] = field(default_factory=dict)
 
     def add(self, row: Mapping[str, Any], place: str) -> None:
-        """Add a row. Raises `UsageProblem` if it has no id, or is the second of the same case and rater."""
+        """Adds a row. Raises `UsageProblem` if it has no id, or is the second of the same case and rater."""
         own_id = case_id(row)
         if own_id is None:
             raise UsageProblem(
@@ -174,7 +174,7 @@ def read_labels(
     format: Format = "auto",  # noqa: A002
     mapping: Mapping[str, str] | None = None,
 ) -> Labels:
-    """Read labels from a file in any format of cases. A row that cannot be read is an error."""
+    """Reads labels from a file in any format of cases. A row that cannot be read is an error."""
     table = all(origin.format == "csv" for origin in find_origins([path], format))
     return _collect(_read_rows(path, format, mapping, is_table=table), os.fspath(path))
 
@@ -240,7 +240,7 @@ def _remove_mark(value: Any) -> Any:
 
 
 def parse_values(texts: Iterable[str]) -> dict[str, Any]:
-    """Parse `good=1,bad=0`, or for one field `faithfulness:good=1,bad=0`, into the form that `agree` takes."""
+    """Parses `good=1,bad=0`, or for one field `faithfulness:good=1,bad=0`, into the form that `agree` takes."""
     values: dict[str, Any] = {}
     for text in texts:
         field, colon, pairs = text.partition(":")

@@ -70,7 +70,7 @@ class Patterns:
 
 
 def group_patterns(columns: Sequence[Codes]) -> tuple[Codes, Codes, Floats]:
-    """Group equal cases: the first case of each pattern, the pattern of each case, the number of cases of each."""
+    """Groups equal cases: the first case of each pattern, the pattern of each case, the number of cases of each."""
     pattern = np.zeros(len(columns[0]), np.intp)
     for column in columns:  # column by column: sorting whole rows is ten times slower
         width = int(column.max(initial=0)) + 2

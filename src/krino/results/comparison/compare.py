@@ -25,7 +25,7 @@ _LONGEST_SETTING = 80
 
 
 def compare(first: Path, second: Path, *, shown: int = SHOWN, cluster: str | None = None) -> Comparison:
-    """Compare B (`second`) with A (`first`). `cluster`: a metadata column whose cases are not independent."""
+    """Compares B (`second`) with A (`first`). `cluster`: a metadata column whose cases are not independent."""
     by = [[cluster]] if cluster else []
     a, b = (read_table(folder, by=by, spending=True) for folder in (first, second))
     pairs = match_cases(a, b)

@@ -34,7 +34,7 @@ class Pairs:
 
 
 def match_cases(a: Table, b: Table) -> Pairs:
-    """Match the cases of two runs. Raises `UsageProblem` if they have no case in common."""
+    """Matches the cases of two runs. Raises `UsageProblem` if they have no case in common."""
     keys_a = a.ids.hashes()
     keys_b = keys_a if a.ids.same_as(b.ids) else b.ids.hashes()
     repeated = np.union1d(_repeated_keys(keys_a), _repeated_keys(keys_b))

@@ -28,7 +28,7 @@ class Validator:
     base: Table | None
 
     def refuse(self, rules: Sequence[Rule], by: Sequence[tuple[str, ...]]) -> None:
-        """Refuse misspelt names, which would make rules that always hold. An unjudged run has no names to check."""
+        """Refuses misspelt names, which would make rules that always hold. An unjudged run has no names to check."""
         for column in (column for columns in by for column in columns):
             if len(self.run) and column not in self.run.metadata:
                 raise unknown_column("by", column, self.run.metadata)
@@ -104,7 +104,7 @@ def refuse_label(rule: Rule, field: str, label: str, known: set[str] | None) -> 
 
 
 def refuse_number(rule: Rule, field: str, beyond: Beyond, scale: Scale | None) -> None:
-    """Refuse a number that no case can be beyond."""
+    """Refuses a number that no case can be beyond."""
     if scale is not None and not (beyond.number > scale[0] if beyond.side == "below" else beyond.number < scale[1]):
         least, most = scale
         raise UsageProblem(f"{rule}: `{field}` lies in {least:g} to {most:g}, so no case is {beyond.side} that")
@@ -127,7 +127,7 @@ def _always_holds(rule: Rule, scale: Scale) -> bool:
 
 
 def refuse_for_judge(judge: AnyJudge, rules: Iterable[Rule]) -> None:
-    """Refuse rules that contradict the schema of the judge's verdict; what it leaves open is checked with the run."""
+    """Refuses rules that contradict the schema of the judge's verdict; what it leaves open is checked with the run."""
     models = (judge.verdict_model, judge.figures_model)
     schema = joined_schema(*(model.model_json_schema(mode="serialization") for model in models))
     rolls_up = type(judge).roll_up is not Judge.roll_up

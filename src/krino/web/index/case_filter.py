@@ -45,7 +45,7 @@ class CaseFilter:
 
     @classmethod
     def read(cls, query: Iterable[tuple[str, str]], besides: Collection[str] = ()) -> CaseFilter:
-        """Parse a query. Invalid parts are dropped and reported in `rejected`. `besides`: parameters with another
+        """Parses a query. Invalid parts are dropped and reported in `rejected`. `besides`: parameters with another
         meaning here."""
         found: dict[Any, tuple[str, str]] = {}
         rejected = []

@@ -228,7 +228,7 @@ def _open_database(path: Path) -> sqlite3.Connection:
 
 
 def _make_tables(db: sqlite3.Connection) -> None:
-    """Create the tables, unless another process was faster."""
+    """Creates the tables, unless another process was faster."""
     db.execute("BEGIN IMMEDIATE")
     if not _fetch_value(db, "PRAGMA user_version"):
         for statement in _TABLES.split(";\n"):
@@ -270,7 +270,7 @@ def _add_entries(db: sqlite3.Connection, first: int, entries: Iterator[Entry]) -
 
 
 def _add_lines(db: sqlite3.Connection, lines: list[Line], state: State) -> None:
-    """Add lines that count: per content, the first settled judgement or the last error."""
+    """Adds lines that count: per content, the first settled judgement or the last error."""
     for line in lines:
         data, digest = line.data, bytes.fromhex(line.data["input_hash"])
         if not is_open(_fetch_value(db, "SELECT status FROM line WHERE digest = ?", (digest,))):

@@ -56,7 +56,7 @@ def make_safe_options_model(judge: type[AnyJudge]) -> type[BaseModel]:
 
 
 def refuse_unsafe_options(judge: type[AnyJudge], options: Mapping[str, Any]) -> None:
-    """Raise unless a client's options have the types that the judge declares."""
+    """Raises unless a client's options have the types that the judge declares."""
     try:
         make_safe_options_model(judge).model_validate(options)
     except ValidationError as error:
@@ -182,7 +182,7 @@ class JudgingService:
             return self._judges[key]
 
     def close(self) -> None:
-        """Cancel what is waiting and close the connections to models."""
+        """Cancels what is waiting and closes the connections to models."""
         self._pool.close()
         asyncio.run_coroutine_threadsafe(self._cancel_all(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)

@@ -57,14 +57,14 @@ class CaseWorker:
         pass
 
     def warm_up(self) -> None:
-        """Load whatever the first case would have to wait for. Raises `WorkerDied`."""
+        """Loads whatever the first case would have to wait for. Raises `WorkerDied`."""
 
     def judge(self, cases: Sequence[Case]) -> list[CaseOutcome]:
         """One outcome per case, in order. Raises `WorkerDied`."""
         raise NotImplementedError
 
     def stop(self) -> None:
-        """Judge no more, and abandon the current cases if possible. Safe to call from any thread."""
+        """Judges no more, and abandons the current cases if possible. Safe to call from any thread."""
 
 
 class ThreadWorker(CaseWorker):
@@ -159,7 +159,7 @@ def _pickle_judge(judge: AnyJudge) -> bytes:
 
 
 def serve_cases(pipe: Connection[list[CaseOutcome], Sent]) -> None:
-    """Judge what comes over the pipe until it ends."""
+    """Judges what comes over the pipe until it ends."""
     os.environ["KRINO_THREADS"] = "1"
     with ThreadWorker() as worker:
         try:

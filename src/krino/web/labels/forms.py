@@ -416,7 +416,7 @@ def add_row(answer: dict[str, Any], filled: SubmittedForm) -> dict[str, Any]:
 
 
 def check_fields(node: FormNode, answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Check an answer that came as JSON against what the form would have offered."""
+    """Checks an answer that came as JSON against what the form would have offered."""
     known = {child.name: child for child in node.children}
     if unknown := sorted(set(answer) - known.keys()):
         raise UsageProblem(

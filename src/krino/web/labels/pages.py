@@ -215,14 +215,14 @@ def skip(labelling: LabellingDep, rater: Rater, run: str, case: str, depth: Dept
 
 @router.post("/runs/{run}/label/{case}/show")
 def show_verdict(labelling: LabellingDep, rater: Rater, run: str, case: str, depth: Depth) -> Response:
-    """Show the verdict. From here on this person's labels of this case are not blind."""
+    """Shows the verdict. From here on this person's labels of this case are not blind."""
     labelling.store.mark_seen([labelling.case(labelling.open(run), case).place], rater)
     return RedirectResponse(label_address(run, case, depth=depth) + "#verdict", 303)
 
 
 @router.post("/runs/{run}/undo")
 def undo(labelling: LabellingDep, rater: Rater, run: str, depth: Annotated[str, Form()] = "") -> Response:
-    """Undo, and go back to that case."""
+    """Undoes, and goes back to that case."""
     undone = labelling.undo(labelling.open(run), rater)
     if undone is None:
         return RedirectResponse(label_address(run, depth=depth), 303)

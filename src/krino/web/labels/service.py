@@ -53,7 +53,7 @@ class LabellingService:
     # --- one case --------------------------------------------------------------------------------------
 
     def open(self, name: str, where: str = "run") -> OpenRun:
-        """Open a run. `where`: the part of the request that names it, for errors."""
+        """Opens a run. `where`: the part of the request that names it, for errors."""
         try:
             opened = self._runs.open(name)
         except NoSuchRun as problem:
@@ -62,7 +62,7 @@ class LabellingService:
         return opened
 
     def case(self, opened: OpenRun, input_hash: str, where: str = "case") -> LabelCase:
-        """Find a case by its content hash."""
+        """Finds a case by its content hash."""
         row = opened.cases.find_by_hashes([input_hash]).get(input_hash) if _HASH.fullmatch(input_hash) else None
         if row is None:
             raise case_not_found(input_hash, where, "open it from the queue")
@@ -101,7 +101,7 @@ class LabellingService:
     def save(
         self, case: LabelCase, rater: str, depth: Depth, answer: Mapping[str, Any], *, note: str, key: str | None = None
     ) -> Event:
-        """Save a label; it is on disk when this returns. Raises `UsageProblem` if the answer is invalid."""
+        """Saves a label; it is on disk when this returns. Raises `UsageProblem` if the answer is invalid."""
         said = self.make_task(case).at(depth).accept(answer)
         event = Event(case.place, rater, depth, "label", said.answer, said.verdict, note=note)
         return self._add(case.opened, event, key)
@@ -187,7 +187,7 @@ def rater_cookie(request: Request) -> str:
 def record_seen(
     request: Request, opened: OpenRun, cases: Iterable[tuple[str, str]], *, listed: bool = True
 ) -> str | None:
-    """Record that the current rater is shown these verdicts, so that later labels are not blind.
+    """Records that the current rater is shown these verdicts, so that later labels are not blind.
 
     `cases`: pairs of content hash and id. `listed`: shown briefly in a list. Returns the rater's name, if any.
     """

@@ -198,7 +198,7 @@ class FittedExhibits:
 
 
 def fit_exhibits(exhibits: Exhibits, *, numbered: bool) -> FittedExhibits:
-    """Cut exhibits to the size of a page. `numbered`: with the numbers that labels refer to."""
+    """Cuts exhibits to the size of a page. `numbered`: with the numbers that labels refer to."""
     shown = FittedExhibits()
     sources = exhibits.sources[:_MOST_PIECES]
     at_once = min(max(_MOST_OPEN // max(len(sources), 1), _LEAST_OPEN), _WIDEST_OPEN)

@@ -125,7 +125,7 @@ def _list_changes(found: Comparison, a: str, b: str) -> Iterator[Change]:
 
 
 def _hide_paths(found: Comparison, workbench: Workbench, a: str, b: str) -> Comparison:
-    """Show runs and inputs by name: where they are on this machine is private."""
+    """Shows runs and inputs by name: where they are on this machine is private."""
     settings = [line for line in found.settings if not line.startswith("inputs:")]
     if len(settings) < len(found.settings):
         ours, theirs = (describe_inputs(workbench.runs.load(run).manifest) for run in (a, b))

@@ -241,7 +241,7 @@ def build_tree(spans: Sequence[Span], to_node: Callable[[Span], Node]) -> list[N
 
 
 def refuse_fragment(spans: Sequence[Span], roots: Sequence[Node]) -> None:
-    """Raise `CannotJudge` for spans whose parents are all missing, without a root among them.
+    """Raises `CannotJudge` for spans whose parents are all missing, without a root among them.
 
     Agents and chains with children can be judged without their parent: it belongs to the calling service, or never
     ended and so was not exported. Bare calls of models and tools cannot: most of their trace is elsewhere.

@@ -70,7 +70,7 @@ class BatchClient:
         return await self._until_answered("POST", url, body)
 
     async def create(self, url: str, body: Body) -> dict[str, Any]:
-        """Create a batch, which costs money: never retried once it may exist; raises `Unsure` then."""
+        """Creates a batch, which costs money: never retried once it may exist; raises `Unsure` then."""
         return await self._until_answered("POST", url, body, once=True)
 
     async def lines(self, url: str) -> AsyncIterator[bytes]:
@@ -137,7 +137,7 @@ class BatchClient:
         )
 
     def _refuse_final(self, error: ApiError, url: str) -> None:
-        """Stop the run on a refusal that no retry would change."""
+        """Stops the run on a refusal that no retry would change."""
         if "insufficient_quota" in (error.code, error.kind):
             raise RunStopped(f"the endpoint says that the quota is used up: {error}", kind="quota")
         if error.status in RETRIED or error.status >= 500:

@@ -51,7 +51,7 @@ class BatchJobs:
         await self._client.aclose()
 
     def _reserve(self, sign: int, batch: Batch) -> None:
-        """Reserve what a batch may cost, or release it (`sign` -1)."""
+        """Reserves what a batch may cost, or release it (`sign` -1)."""
         self.queue.labeller.budget.shared.hold(sign * batch.requests, sign * batch.tokens, sign * batch.cost)
 
     def resume(self) -> None:
@@ -74,7 +74,7 @@ class BatchJobs:
     # --- sending -----------------------------------------------------------------------------------
 
     async def submit_all(self) -> None:
-        """Send every complete file; first search for those that may have been sent before a crash."""
+        """Sends every complete file; first searches for those that may have been sent before a crash."""
         for batch in self.outstanding():
             if batch.state in {"ready", "sending"} and batch.number not in self._postponed:
                 await self._submit(batch)
@@ -93,7 +93,7 @@ class BatchJobs:
             self._trouble = f"; batch {batch.number} was sent and not acknowledged: {doubt}"
 
     async def _find_sent(self, batch: Batch, label: str) -> bool:
-        """Search for a batch that may have been sent; True unless it certainly was not."""
+        """Searches for a batch that may have been sent; True unless it certainly was not."""
         holds = partial(self.queue.is_waiting, batch.number)
         try:
             found = await self.provider.find(Wanted(label, batch.begun, batch.requests, self.ledger.remotes(), holds))
@@ -126,7 +126,7 @@ class BatchJobs:
         return back
 
     async def _fetch(self, batch: Batch, progress: Progress) -> bool:
-        """Record the results of a batch; False if it will be sent again as it is."""
+        """Records the results of a batch; False if it will be sent again as it is."""
         if progress.state == "failed":
             return self._resend(batch, progress)
         for _ in range(READINGS):
@@ -148,7 +148,7 @@ class BatchJobs:
         return True
 
     async def _read(self, batch: Batch, progress: Progress) -> bool:
-        """Record the outcomes in the result files; False if one broke off."""
+        """Records the outcomes in the result files; False if one broke off."""
         try:
             for address in progress.files:
                 async for line in self.provider.results(address):
@@ -165,7 +165,7 @@ class BatchJobs:
         return True
 
     def _resend(self, batch: Batch, progress: Progress) -> bool:
-        """Prepare a failed batch, which costs nothing, to be sent again later; stops the run unless that can help."""
+        """Prepares a failed batch, which costs nothing, to be sent again later; stops the run unless that can help."""
         others = [other for other in self.outstanding() if other.state == "sent" and other.number != batch.number]
         self.ledger.send_again(batch.number)
         if progress.too_much and others:

@@ -86,7 +86,7 @@ class Provider(Protocol):
         """One request in a file."""
 
     async def send(self, path: Path, label: str) -> str:
-        """Create a batch from a file and return its id; `Unsure` if it may exist without an answer."""
+        """Creates a batch from a file and returns its id; `Unsure` if it may exist without an answer."""
 
     async def find(self, wanted: Wanted) -> str | None:
         """The id of the wanted batch, if it exists; `Unsure` while that cannot be decided."""
@@ -97,7 +97,7 @@ class Provider(Protocol):
         """The lines of a result file; `Lost` if it breaks off."""
 
     def read(self, line: bytes) -> RequestOutcome:
-        """Parse one line of results; `ValueError` if it is none."""
+        """Parses one line of results; `ValueError` if it is none."""
 
 
 class OpenAIBatches:
@@ -210,7 +210,7 @@ class AnthropicBatches:
             return _require_id(await self._client.create(self._url, body))
 
     async def find(self, wanted: Wanted) -> str | None:
-        """Search the unknown batches of that time and size; those that have ended are identified by their results."""
+        """Searches the unknown batches of that time and size; those that have ended are identified by their results."""
         doubtful = False
         async for entry in self._newest(wanted.begun - SKEW):
             name, counts = _require_id(entry), as_object(entry.get("request_counts"))
@@ -241,7 +241,7 @@ class AnthropicBatches:
             after = {"after_id": _require_id(entries[-1])}
 
     async def _is_it(self, batch: str, wanted: Wanted) -> bool:
-        """Check the first name in its results: it may be another batch of ours."""
+        """Checks the first name in its results: it may be another batch of ours."""
         async for line in self._client.lines(self._outcomes(batch)):
             try:
                 return wanted.holds(self.read(line).name)
@@ -285,7 +285,7 @@ PROVIDERS: dict[str, type[OpenAIBatches] | type[AnthropicBatches]] = {
 
 
 def refuse_without_batches(endpoint: Endpoint) -> None:
-    """Raise `UsageProblem` for an endpoint without a known batch format."""
+    """Raises `UsageProblem` for an endpoint without a known batch format."""
     if endpoint.dialect.name not in PROVIDERS:
         raise UsageProblem(
             f"--engine batch: the batch format of {endpoint.provider} is not known; those of OpenAI and Anthropic are"

@@ -93,7 +93,7 @@ class BatchQueue:
         return known is not None and self.ledger.waiting_estimate(number, *known) is not None
 
     def record_outcome(self, number: int, name: str, status: int, body: bytes) -> None:
-        """Record one line of results; ignores requests of others, and outcomes that are known already."""
+        """Records one line of results; ignores requests of others, and outcomes that are known already."""
         known = self.ledger.parse_name(name)
         estimate = None if known is None else self.ledger.waiting_estimate(number, *known)
         if known is None or estimate is None:
@@ -120,7 +120,7 @@ class BatchQueue:
             self.labeller.budget.shared.hold(-file.requests, -file.tokens, -file.cost)
 
     def _write(self, key: bytes, talk: Conversation[Any, Any, Any], lost: BatchRequest | None) -> Waiting:
-        """Write the request into the current file, if the budget has room for it."""
+        """Writes the request into the current file, if the budget has room for it."""
         if lost is not None and lost.losses > MOST_LOSSES:
             why = (lost.reply or b"").decode("utf-8", "replace")[:300]
             raise LabelFailed(f"{lost.losses} batch files came back without a reply to this request; the last: {why}")

@@ -208,7 +208,7 @@ class PlantedAnswers:
 
 
 def search_case(task: Task[Any, Any, Any], shown: Sequence[str], words: Collection[str]) -> PlantedAnswers:
-    """Search the texts that are shown, without sentence numbers, and the case's texts that are shown in another form.
+    """Searches the texts that are shown, without sentence numbers, and the case's texts that are shown in another form.
 
     A judge may have shortened a text. An answer planted there is in pieces in what is shown, and a model that copies it
     puts it together again. A part is not searched for what other parts show.

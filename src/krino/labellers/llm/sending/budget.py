@@ -108,7 +108,7 @@ class SharedBudget:
 
     @asynccontextmanager
     async def reserve(self, estimate: Callable[[], CostEstimate]) -> AsyncIterator[None]:
-        """Reserve the most that a request may take while it is in flight.
+        """Reserves the most that a request may take while it is in flight.
 
         Waits while only the reservations of others block it, and stops the run if it would not fit alone. So requests
         in flight together never exceed the limit. A single request is judged by what requests took so far, or the
@@ -124,7 +124,7 @@ class SharedBudget:
             self._wake_all()
 
     def reserve_for_batch(self, estimate: CostEstimate) -> Amount | None:
-        """Reserve for a request in a batch file, until `hold` releases it; None if others must come back first. Raises
+        """Reserves for a request in a batch file, until `hold` releases it; None if others must come back first. Raises
         `RunStopped` if it would not fit alone."""
         needed = self._fitting(estimate)
         if needed is not None:
@@ -132,7 +132,7 @@ class SharedBudget:
         return needed
 
     def count(self, usage: Usage) -> None:
-        """Add what a request really took.
+        """Adds what a request really took.
 
         Call it right after `reserve` has ended: with an `await` in between, another request could reserve the amount
         that is then neither reserved nor counted.
@@ -176,7 +176,7 @@ class SharedBudget:
         return None
 
     def hold(self, requests: int, tokens: int, cost: float) -> None:
-        """Add to the reservations; negative numbers release them."""
+        """Adds to the reservations; negative numbers release them."""
         self._reserved_requests += requests
         self._reserved_tokens += tokens
         # Reset to 0 when nothing is reserved, so that rounding errors cannot accumulate.
@@ -234,7 +234,7 @@ class Budget:
         self.so_far = Usage()
 
     def reserve(self, input_tokens: int, reply_limit: int | None = None) -> AbstractAsyncContextManager[None]:
-        """Reserve for a request while it is in flight: see `SharedBudget.reserve`.
+        """Reserves for a request while it is in flight: see `SharedBudget.reserve`.
 
         `reply_limit` is the limit that is sent. The estimate is updated while it waits, as replies come in.
         """
@@ -251,7 +251,7 @@ class Budget:
                 self._in_flight -= 1
 
     def reserve_for_batch(self, input_tokens: int, reply_limit: int | None) -> Amount | None:
-        """Reserve the most that a request in a batch file may take.
+        """Reserves the most that a request in a batch file may take.
 
         Before the first reply that is its reply limit, far more than most replies need; later it follows the longest
         reply so far. It is reserved even without a budget limit, since the next session may have one.
@@ -263,7 +263,7 @@ class Budget:
         return self.shared.reserve_for_batch(estimate)
 
     def count(self, usage: Usage, input_tokens: int) -> None:
-        """Add what a request really took; `input_tokens` is the estimate of its input."""
+        """Adds what a request really took; `input_tokens` is the estimate of its input."""
         self.shared.count(usage)
         self.so_far.add(usage)
         self._replies += 1
@@ -274,7 +274,7 @@ class Budget:
         self._worst_ratio = max(self._worst_ratio, usage.input_tokens / max(input_tokens, 1))
 
     def count_lost(self, input_tokens: int, reply_limit: int | None = None) -> Usage:
-        """Count a request whose reply was lost, by estimate; returns what was counted."""
+        """Counts a request whose reply was lost, by estimate; returns what was counted."""
         if self._replies:
             given, taken = math.ceil(self._output / self._replies), self._likely_input(input_tokens)
         else:

@@ -59,13 +59,13 @@ class Gateway(Protocol):
         """An answer that was paid for earlier."""
 
     async def cache_answer(self, key: bytes, answer: bytes) -> None:
-        """Keep an accepted answer."""
+        """Keeps an accepted answer."""
 
     async def load_abilities(self, key: bytes) -> bytes | None:
         """What this run or an earlier one found out about the endpoint."""
 
     async def save_abilities(self, key: bytes, found: bytes) -> None:
-        """Keep what was found out about the endpoint."""
+        """Keeps what was found out about the endpoint."""
 
     async def give_up(self, tries: int, trouble: str) -> NoReturn:
         """Fail a case that timed out, or stop the run; see `Transport.give_up`."""
@@ -115,7 +115,7 @@ class LocalGateway:
         return self.transport.headers is not refused
 
     def read(self, http: HttpReply, estimate: int) -> tuple[Reply, Usage]:
-        """Parse a reply and compute its usage; corrects the token rate by the real count."""
+        """Parses a reply and computes its usage; corrects the token rate by the real count."""
         try:
             reply = _remove_separators(self.endpoint.dialect.read(http.body))
         except UnreadableReply as error:
@@ -168,7 +168,7 @@ class LocalGateway:
 
 
 def _remove_separators(reply: Reply) -> Reply:
-    """Remove the characters that `prompt.neutralise` inserted: models copy them when they quote the case."""
+    """Removes the characters that `prompt.neutralise` inserted: models copy them when they quote the case."""
     if prompt.SEPARATOR not in reply.raw():
         return reply
     calls = tuple(replace(call, arguments=call.arguments.replace(prompt.SEPARATOR, "")) for call in reply.tool_calls)

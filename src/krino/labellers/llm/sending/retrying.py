@@ -143,7 +143,7 @@ class Transport:
             self._stop_if_dead()
 
     async def _try(self, body: bytes, tokens: int, usage: Usage, reply_limit: int | None) -> _Try:
-        """Send once, when pace and budget allow it.
+        """Sends once, when pace and budget allow it.
 
         The pace slot is taken first. The other way round, a request with a reservation could wait for a slot while
         those with a slot wait for the budget, and none would go on.
@@ -161,7 +161,7 @@ class Transport:
         return _Try(started, reply, str(self._stop_if_final(reply)) if self._worth_retrying(reply) else "")
 
     async def _take_slot(self, tokens: int) -> float:
-        """Wait for a slot of the pace; during trouble, no longer than until the endpoint counts as dead."""
+        """Waits for a slot of the pace; during trouble, no longer than until the endpoint counts as dead."""
         now = self.pace.clock()
         if self.liveness.tries < 2:
             return await self.pace.acquire(tokens)
@@ -173,7 +173,7 @@ class Transport:
             return await self.pace.acquire(tokens)
 
     async def _send(self, body: bytes, tokens: int, usage: Usage, reply_limit: int | None) -> HttpReply:
-        """Send once, with a time-out; count the time in flight, and replies that may be billed though they were lost.
+        """Sends once, with a time-out; counts the time in flight, and replies that may be billed though they were lost.
         Time spent waiting in our own queues is not counted."""
         self._stop_if_asked()
         self._stop_if_dead()
@@ -275,7 +275,7 @@ class Transport:
     # --- stopping and progress -----------------------------------------------------------------------
 
     def stop(self) -> None:
-        """Send nothing more: end every wait for a slot or a retry at once."""
+        """Sends nothing more: end every wait for a slot or a retry at once."""
         self.stopping = True
         self.pace.release_waiting()
         for sleeper in list(self._sleepers):
@@ -319,7 +319,7 @@ class Transport:
         return client
 
     def use_headers(self, headers: Mapping[str, str]) -> None:
-        """Send these from now on (they hold a new key); requests in flight keep the old ones."""
+        """Sends these from now on (they hold a new key); requests in flight keep the old ones."""
         self.headers = headers
         self.secrets = self.secrets.with_more(secrets_of(self.url, headers))
         client, self._client = self._client, None
@@ -335,7 +335,7 @@ class Transport:
 
 
 def _close_forgotten(session: aiohttp.ClientSession, loop: asyncio.AbstractEventLoop) -> None:
-    """Close the session of a transport that was never closed, as synchronous callers cannot. It is a finalizer and not
+    """Closes the session of a transport that was never closed, as synchronous callers cannot. It is a finalizer and not
     `__del__`, which Python may call after the session has warned that it was left open."""
     if not session.closed and loop.is_running():
         loop.call_soon_threadsafe(lambda: asyncio.ensure_future(session.close(), loop=loop))
