@@ -138,6 +138,7 @@ def _flips(comparison: Comparison) -> Iterator[Sequence[Value]]:
 
 
 def _spending(comparison: Comparison) -> Iterator[Sequence[Value]]:
+    """Yields the rows of the table of what both runs spent."""
     for item in comparison.spending:
         yield (
             _NAMES.get(item.name, item.name),

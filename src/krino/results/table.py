@@ -306,6 +306,7 @@ def slice_name(columns: Sequence[str]) -> str:
 
 
 def unknown_column(flag: str, name: str, known: Collection[str], what: str = "column") -> UsageProblem:
+    """Returns the error for a column that the judgements do not have."""
     there = ", ".join(clean_line(column, 60) for column in sorted(known)) or "none"
     return UsageProblem(
         f"{flag} {name}: the judgements have no such {what}{did_you_mean(name, known)}; they have {there}"

@@ -71,6 +71,7 @@ def label_locally(batch: Sequence[RagFacts]) -> list[RagLabels]:
 
 
 def _ask_model(model_answers: ModelAnswers, pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Answered]:
+    """Returns all answers so far with those of the model to new pairs."""
     from krino.models.entailment import answers
 
     asked = [pair for pair in dict.fromkeys(pairs) if pair not in model_answers]
@@ -165,10 +166,11 @@ def _reach(number: int, scope: Scope, last: int) -> range:
 
 def _settle(current: CaseInProgress, supports: Sequence[Support]) -> list[Support]:
     """What needs no model: a copy of a passage, or a sentence in another language than the passages."""
-    return [_settled(current, draft, support) for draft, support in zip(current.drafts, supports, strict=True)]
+    return [_adjust_support(current, draft, support) for draft, support in zip(current.drafts, supports, strict=True)]
 
 
-def _settled(current: CaseInProgress, draft: Draft, support: Support) -> Support:
+def _adjust_support(current: CaseInProgress, draft: Draft, support: Support) -> Support:
+    """Returns the support of a claim, unless it is copied from a passage or in a language the passages are not in."""
     figures = table("local")["decided"]
     if draft.sentence in current.facts.copies and not draft.denied:
         return Support("supported", figures["copied"], "copied from the passage", support.window)
@@ -186,6 +188,7 @@ def _settled(current: CaseInProgress, draft: Draft, support: Support) -> Support
 def _label(
     current: CaseInProgress, supports: Sequence[Support], likeness: Likeness | None, model_answers: ModelAnswers
 ) -> RagLabels:
+    """Puts the labels of a case together."""
     facts = current.facts
     declined = read_refusal(current, model_answers)
     answered = [None if declined.whole else answering_sentence(current, part, model_answers) for part in current.parts]
@@ -228,6 +231,7 @@ def _label(
 
 
 def _claim(current: CaseInProgress, draft: Draft, support: Support, model_answers: ModelAnswers) -> Claim:
+    """Returns one claim with its label, passage and quotation."""
     copy = current.facts.copies.get(draft.sentence)
     window = support.window if support.label != "unsupported" else None
     quoted = copy if copy is not None else _quoted(draft, support) if window is not None else None

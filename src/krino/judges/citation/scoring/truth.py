@@ -167,6 +167,7 @@ def _decide_by_ground_truth(decision: str | None, candidates: Sequence[Candidate
 def _make_truth(
     signal: Signal, candidate: CandidateFacts, *, is_open: bool = False, strength: Strength = "none"
 ) -> Truth:
+    """Returns the truth that a signal points to; an open one waits for a labeller."""
     contenders = (candidate,) if is_open else ()
     return Truth(signal, candidate.id, candidate.key, candidate, contenders, is_open, strength)
 
