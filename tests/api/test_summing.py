@@ -126,7 +126,7 @@ def test_what_is_wrong_with_the_run_is_told_by_this_process(
 ) -> None:
     started, run = judged
     run.journal.write_bytes(b"{}\n")
-    with pytest.raises(UsageProblem, match="was begun anew while it was read"):
+    with pytest.raises(UsageProblem, match="was restarted while it was read"):
         started.finish(run)
     with SummaryProcess(run.folder) as process:
         assert process.result() is None

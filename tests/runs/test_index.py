@@ -122,7 +122,7 @@ def test_a_line_of_another_content_is_not_taken(tmp_path: Path) -> None:
     lines[0] = lines[0].replace(orjson.loads(lines[0])["input_hash"].encode(), b"f" * 32)
     run.journal.write_bytes(b"".join(lines))
     as_of_now(run.folder)
-    with pytest.raises(krino.UsageProblem, match="was begun anew while it was read"):
+    with pytest.raises(krino.UsageProblem, match="was restarted while it was read"):
         run["c0"]
 
 

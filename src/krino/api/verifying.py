@@ -1,6 +1,6 @@
 """Recomputes every verdict of a run from its recorded labels and its cases, with no model and no key.
 
-Nothing that the folder says about its own judgements is believed: the journal is read and indexed anew.
+Nothing that the folder says about its own judgements is believed: the journal is read and indexed again.
 """
 
 from __future__ import annotations

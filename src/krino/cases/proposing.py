@@ -410,7 +410,7 @@ def _propose_inner(
     chosen: dict[str, Proposal] = {}
     taken: set[tuple[str, ...]] = set(read)
     for _, name, inner, fit in sorted(fits, key=lambda each: -each[0]):
-        # A link also holds where the name is that of another field, as an ECLI that matches go by.
+        # A link also holds where the name is that of another field, as an ECLI by which matches are named.
         linked = links.share(f"{target}{EACH}{name}", inner) >= _LINKED
         if name in chosen or (name in found and not linked) or (inner.path in taken and not linked):
             continue

@@ -272,9 +272,9 @@ class Judgement(BaseModel, Generic[VerdictT]):
             if not all(map(is_finite, (*self.verdict.values(), *self.figures.values()))):
                 raise ValueError("a verdict holds finite numbers only")
         elif numbers := sorted(key for key, value in (self.verdict or {}).items() if holds_number(value)):
-            raise ValueError(f"no number may stand beside status {self.status}: {', '.join(numbers)}")
+            raise ValueError(f"no number is allowed with status {self.status}: {', '.join(numbers)}")
         if self.figures and self.status != "ok":
-            raise ValueError(f"no number may stand beside status {self.status}: {', '.join(self.figures)}")
+            raise ValueError(f"no number is allowed with status {self.status}: {', '.join(self.figures)}")
         if self.status == "failed" and not self.reason:
             raise ValueError("status failed needs a reason")
         if self.status == "error" and not self.error:

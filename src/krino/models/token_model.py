@@ -125,16 +125,14 @@ def _weights(folder: str) -> bytes:
     home = files("krino.models") / folder
     data = (home / "model.onnx").read_bytes()
     if hashlib.sha256(data).hexdigest() not in (home / "NOTICE.md").read_text("utf-8"):
-        raise UsageProblem(
-            f"{home / 'model.onnx'} is not the model whose SHA-256 its NOTICE.md names: install Krino anew"
-        )
+        raise UsageProblem(f"{home / 'model.onnx'} is not the model whose SHA-256 its NOTICE.md names: reinstall Krino")
     return data
 
 
 def batches(lengths: Sequence[int], most_tokens: int) -> list[list[int]]:
     """Places by length, the longest first, cut where least is computed: what is padded, and what each batch costs.
 
-    No batch holds more than `most_tokens`, padding included, but for one text that is longer by itself.
+    No batch holds more than `most_tokens`, padding included, except a single text that is longer.
     """
     places = sorted(range(len(lengths)), key=lambda place: -lengths[place])
     least, begins = [0], [0]  # for each number of texts: the least cost, and where its last batch begins

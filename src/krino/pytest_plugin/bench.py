@@ -1,4 +1,4 @@
-"""What the fixtures stand on: one labeller and one set of options for the session, and a tally of what was judged."""
+"""What the fixtures share: one labeller and one set of options for the session, and a tally of what was judged."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def page_blocks(
 
 
 def _repeated_ids_warning(manifest: Manifest) -> Iterator[b.Block]:
-    """A warning about repeated ids, since labels, comparisons and `krino show` go by id."""
+    """A warning about repeated ids, since labels, comparisons and `krino show` use the id."""
     if count := manifest.repeated_ids:
         have = "case has" if count == 1 else "cases have"
         yield b.Paragraph(

@@ -20,7 +20,7 @@ def trend_blocks(found: Trend) -> Iterator[Block]:
     yield DataTable("", ("", "Run", "started", "cases", "value", "interval", "chart", "change"), rows, figures=(3, 4))
     yield Paragraph(
         "The intervals hold for all runs together, however many follow: over the whole series a change is reported "
-        "falsely in at most 5 of 100 series. Cases of two runs are taken for separate samples.",
+        "falsely in at most 5 of 100 series. Cases of two runs are treated as separate samples.",
         small=True,
     )
     for note in found.notes:

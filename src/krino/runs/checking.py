@@ -36,7 +36,7 @@ def typed(fields: Mapping[str, CoreSchema], optional: frozenset[str] | set[str] 
 
 SOURCE = typed({"file": TEXT, "line": core_schema.nullable_schema(COUNT)})
 
-ADVICE = "remove the line and run the command again (its case is judged anew), or judge everything anew with --fresh"
+ADVICE = "remove the line and run the command again (its case is judged again), or judge everything again with --fresh"
 
 _MOST_FAULTS, _LONGEST = 3, 120
 

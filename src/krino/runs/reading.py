@@ -74,7 +74,7 @@ class StoredRun:
         return self.folder / JOURNAL
 
     def begun_anew(self) -> UsageProblem:
-        return UsageProblem(f"{self.folder} was begun anew while it was read; try again")
+        return UsageProblem(f"{self.folder} was restarted while it was read; try again")
 
 
 def load_stored_run(folder: str | PathLike[str]) -> StoredRun:

@@ -24,7 +24,7 @@ from krino.runs.manifest import MANIFEST, Manifest
 from krino.writing import open_own, write_failed
 
 ROLL = "roll.jsonl"
-ADVICE = "run the command again: the roll is written anew, and what is judged stays judged"
+ADVICE = "run the command again: the roll is rewritten, and existing judgements are kept"
 _BUFFER = 1 << 16
 
 

@@ -192,4 +192,4 @@ def _advise(judgement: Judgement[Any]) -> str:
         return "its replies are too long for their limit; raise --reply-tokens, or lower --effort"
     if "declined" in reason:
         return "the model declines to answer; take another"
-    return "the endpoint refuses the request as it stands; --channel, --extra-body and --base-url change it"
+    return "the endpoint refuses the request as it is; --channel, --extra-body and --base-url change it"

@@ -144,7 +144,7 @@ def _check_contradictions(facts: CitationFacts) -> Iterator[Finding]:
 
 def _two_eclis(item: Named) -> Iterator[str]:
     if parse_ecli(item.decision_id) is not None:
-        yield from (f"goes by {item.decision_id} and by {other}" for other in item.other_ids if parse_ecli(other))
+        yield from (f"is listed as {item.decision_id} and as {other}" for other in item.other_ids if parse_ecli(other))
 
 
 def _texts_in(value: Any) -> Iterator[str]:

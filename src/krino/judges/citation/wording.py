@@ -142,7 +142,7 @@ def _describe_answer(outcome: Outcome) -> list[str]:
     if found.other_date and found.date is not None and cited.date is not None:
         words.append(f"It is of {found.date.isoformat()}, the citation of {cited.date.isoformat()}.")
     if court_code_contradicts(found, cited):
-        words.append(f"The code in its ECLI stands for another court: {describe_court(found.coded)}.")
+        words.append(f"The code in its ECLI is that of another court: {describe_court(found.coded)}.")
     return words
 
 

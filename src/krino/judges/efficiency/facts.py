@@ -1,4 +1,4 @@
-"""The facts of a trace that need no opinion: what every labeller, the questions and the rubric go by."""
+"""The facts of a trace that need no opinion: the basis of every labeller, the questions and the rubric."""
 
 from __future__ import annotations
 

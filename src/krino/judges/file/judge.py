@@ -155,7 +155,7 @@ def class_of_text(text: str, name: str, address: str) -> type[FileJudge]:
 
 
 def class_of_file(path: Path) -> type[FileJudge]:
-    """Read anew each time: an edited file is another judge. One that was not edited keeps its class."""
+    """Reads the file each time: an edited file is another judge. One that was not edited keeps its class."""
     definition = read_file(path)
     return class_of_text(definition.text, definition.name, str(path))
 

@@ -385,7 +385,7 @@ class RagFacts:
 
     @lazy
     def copies(self) -> Mapping[int, PassageSentence]:
-        """Answer sentences that are a passage's own, to the letter but for case, spacing and reference marks."""
+        """Answer sentences that are a passage's own, identical except for case, spacing and reference marks."""
         whole = {canonical_text(item.sentence.text): item for item in reversed(self.passage_sentences)}
         found = (
             (number, whole.get(canonical_text(without_citations(item.text))))

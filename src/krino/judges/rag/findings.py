@@ -51,7 +51,7 @@ def _find_absent(facts: RagFacts) -> Iterator[Finding]:
         by_sentence.setdefault(number, []).append(name)
     for number in sorted(by_sentence)[:_MOST]:
         listed = ", ".join(dict.fromkeys(by_sentence[number][:_MOST]))
-        yield Finding("RAG-N2", f"stands in no passage: {listed}", f"sentence {number}")
+        yield Finding("RAG-N2", f"in no passage: {listed}", f"sentence {number}")
 
 
 def _find_misquoted(facts: RagFacts) -> Iterator[Finding]:

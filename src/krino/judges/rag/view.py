@@ -84,7 +84,7 @@ def _said_of(part: Part, labels: RagLabels) -> str:
 
 
 def _answer(answer: str, labels: RagLabels, spans: Mapping[int, Sequence[_Span]]) -> Iterator[Segment]:
-    """Sentence by sentence, coloured by the gravest of its claims; what stands between is left as it is."""
+    """Sentence by sentence, coloured by the gravest of its claims; the text between them is left as it is."""
     done = 0
     for number, sentence in enumerate(split_answer(answer), 1):
         claims = [claim for claim in labels.claims if claim.sentence == number]
@@ -123,7 +123,7 @@ def _passage_key(number: int) -> str:
 
 
 def _spans(text: str, number: int, labels: RagLabels) -> list[_Span]:
-    """Where the claims' quotations stand; those that overlap become one, marked by the gravest of them."""
+    """Where the claims' quotations are; those that overlap become one, marked by the gravest of them."""
     found: list[tuple[int, int, Claim]] = []
     for claim in labels.claims:
         place = locate_quote(claim.quote, text) if claim.passage == number and claim.quote else None

@@ -74,7 +74,9 @@ def plural(noun: str, count: int) -> str:
 
 def shorten(text: str) -> str:
     """Shortens a text for a quotation, and removes line ends."""
-    if len(text) <= _QUOTED and text.isprintable() and "  " not in text:  # most are flat but for spaces at the ends
+    if (
+        len(text) <= _QUOTED and text.isprintable() and "  " not in text
+    ):  # most have no line breaks, only spaces at the ends
         return text.strip()
     flat = " ".join(text.split())
     return flat if len(flat) <= _QUOTED else f"{flat[: _QUOTED - 1]}…"

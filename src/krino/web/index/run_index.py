@@ -197,7 +197,7 @@ class RunIndex:
             db.close()
 
     def _connect(self) -> sqlite3.Connection:
-        """Opens the database, and builds a damaged one anew."""
+        """Opens the database, and rebuilds a damaged one."""
         try:
             return _open_database(self.path)
         except sqlite3.OperationalError:  # locked, or the disk is full; the file itself is fine

@@ -146,7 +146,7 @@ class _Tail:
     place: Cue | None = None
     division: Cue | None = None
     abroad: str | None = None
-    attached: bool = True  # neither punctuation nor a place stands between the head and here
+    attached: bool = True  # no punctuation or place between the head and here
     after_origin: bool = False
     after_division: bool = False
 

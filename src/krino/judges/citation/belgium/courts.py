@@ -121,7 +121,7 @@ def _is_canton_and_district(one: Court, other: Court) -> bool:
     """Is one place a canton and the other its district? Such courts are not listed, so this stays undecided."""
     gaz = gazetteer()
     if one.type == _CANTON_TYPE and not {one.alias, other.alias} & gaz.codes.keys():
-        return False  # only a code stands for a district; a name is that of a canton
+        return False  # only a code means a district; a name is that of a canton
     if one.place is None or other.place is None or (one.type, one.place) in gaz.seats:
         return False
     return gaz.places[one.place].district == other.place or gaz.places[other.place].district == one.place

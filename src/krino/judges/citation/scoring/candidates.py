@@ -177,7 +177,7 @@ def study_unlisted(match: Match, cited: Cited) -> CandidateFacts:
 
 
 def _identifiers_of(named: Named) -> tuple[str, ...]:
-    """Every identifier of an entry, the one it goes by first."""
+    """Every identifier of an entry, the main one first."""
     return (named.decision_id, *named.other_ids) if named.decision_id else named.other_ids
 
 

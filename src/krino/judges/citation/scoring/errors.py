@@ -62,7 +62,7 @@ def is_withheld_for_court(faults: tuple[AlignmentHandling, ...]) -> bool:
 
 
 def _misses_court(outcome: Outcome, floor: int) -> bool:
-    """Was the right court taken for another, because of its language, a short name or the name of its seat?"""
+    """Was the right court mistaken for another, because of its language, a short name or the name of its seat?"""
     if not any(candidate.alignment == "SAME" for candidate in outcome.facts.candidates):
         return False
     blamed = not outcome.answers.languages_as_one

@@ -176,7 +176,7 @@ def _from_log(log: str) -> tuple[list[Step], str | None]:
 
 
 def _from_messages(messages: list[Mapping[str, Any]]) -> tuple[list[Step], str | None]:
-    """The opener of the chat stands for the user: its first message is the task, later ones answer the step before."""
+    """The opener of the chat acts as the user: its first message is the task, later ones answer the step before."""
     opener = str(messages[0].get("name") or "") if messages else ""
     is_user = bool(messages) and _stands_for_user(opener, messages)
     steps: list[Step] = []

@@ -92,7 +92,7 @@ def _settle(facts: RagFacts, shares: tuple[dict[str, float], ...]) -> Roles:
 def _all_that_is_said(facts: RagFacts) -> frozenset[int]:
     """Of an answer in which nothing looks like a claim, everything but questions: a bare name answers, too.
 
-    Where no sentence has a word of weight, small words count as well: "a BE" may be taken for an answer.
+    Where no sentence has a word of weight, small words count as well: "a BE" may look like an answer.
     """
     said = [number for number, item in enumerate(facts.sentences, 1) if not item.text.endswith("?")]
     return frozenset([number for number in said if facts.readings[number - 1].content] or said)

@@ -202,7 +202,7 @@ def _after_adverbial(text: str, code: str, matter: Set[str]) -> Stated | None:
 
 
 def _after_concession(text: str, code: str, matter: Set[str]) -> Stated | None:
-    """ "Although T, U" and "Because T, U" assert both, but for what only others think."""
+    """ "Although T, U" and "Because T, U" assert both, except what only others think."""
     words = text.split(maxsplit=1)
     if len(words) < 2 or words[0].lower() not in _listed("concession", code):
         return None
@@ -219,7 +219,7 @@ def _after_concession(text: str, code: str, matter: Set[str]) -> Stated | None:
 
 
 def _splits(text: str, code: str) -> Iterator[tuple[str, str]]:
-    """What stands before and behind each word that can introduce a statement."""
+    """Yields the text before and after each word that can introduce a statement."""
     for found in _complement(code).finditer(text):
         yield text[: found.start()], text[found.end() :]
 
@@ -233,7 +233,7 @@ def _statement(text: str, denied: bool, matter: Set[str], code: str) -> Stated |
 
 
 def cut_at_turn(text: str) -> tuple[str, str]:
-    """What stands before a semicolon or a "but", and what follows it."""
+    """Returns the text before a semicolon or a "but", and the text after it."""
     found = _turn().search(text)
     parts = (text, "") if found is None else (text[: found.start()], text[found.end() :])
     return parts[0].strip(_EDGES), parts[1].strip(_EDGES)

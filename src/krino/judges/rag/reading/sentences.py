@@ -1,4 +1,4 @@
-"""Cuts a text into sentences and keeps where each stands."""
+"""Splits a text into sentences with their offsets."""
 
 from __future__ import annotations
 
@@ -185,7 +185,7 @@ def _last_word(text: str, start: int, dot: int) -> re.Match[str] | None:
 
 
 def _opens(text: str, start: int, word: int) -> bool:
-    """Whether nothing stands before a word in its sentence."""
+    """Is a word the first of its sentence?"""
     return word - start <= _INDENT and not text[start:word].strip()
 
 
@@ -200,7 +200,7 @@ def _is_ordinal(text: str, word: str, following: re.Match[str]) -> bool:
 def _is_inline_mark(text: str, start: int, place: int, word: str) -> bool:
     """Whether a word marks an item inside a sentence: "include: a. More oxygen b. Less pain".
 
-    The first stands behind a colon; any other follows the mark before it.
+    The first follows a colon; any other follows the mark before it.
     """
     if _INLINE_ITEM.fullmatch(word) is None:
         return False

@@ -122,7 +122,7 @@ def _through() -> re.Pattern[str]:
 
 def _is_month(plain: str, start: int, name: str) -> bool:
     """Away from a number only a full name with a capital is a month: `may`, `mars` and short forms are words, unless
-    they stand behind one such as "in"."""
+    they follow one such as "in"."""
     if not plain[start : start + 1].isupper():
         return False
     before = LETTERS.findall(plain[max(0, start - LOOK_BACK) : start].lower())

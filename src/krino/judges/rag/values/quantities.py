@@ -26,7 +26,7 @@ _MONTHS = ((30, 1), (364, 12), (365, 12))
 
 
 def unit_at(lowered: str, end: int) -> tuple[tuple[str, str, Decimal], int] | None:
-    """The unit that stands after a number, the longest name first, and where it ends."""
+    """The unit after a number, the longest name first, and where it ends."""
     found = _UNIT.match(lowered, end)
     if found is None:
         return None

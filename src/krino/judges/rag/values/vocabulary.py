@@ -64,7 +64,7 @@ def unit_names() -> dict[str, tuple[str, str, Decimal]]:
         for unit, row in units.items():
             prefix = unit if dimension == "money" else dimension
             measured = _MEASURED_AS.get(dimension, dimension)
-            # Words stand between spaces; names of several words are set apart by bars.
+            # Words are separated by spaces; names of several words are set apart by bars.
             pieces = row["names"].split("|")
             for name in (*(pieces[0].split()), *pieces[1:]):
                 found[name] = (measured, prefix, Decimal(row["x"]))

@@ -85,7 +85,7 @@ class BatchJobs:
         if batch.state == "sending" and await self._find_sent(batch, label):
             return
         if not path.is_file():
-            raise UsageProblem(f"{path} is gone: put it back, or delete {path.parent} to ask everything in it anew")
+            raise UsageProblem(f"{path} is gone: put it back, or delete {path.parent} to send everything in it again")
         self.ledger.sending(batch.number)
         try:
             self.ledger.sent(batch.number, await self.provider.send(path, label))

@@ -119,7 +119,7 @@ class OpenAIBatches:
         with ExitStack() as opened:
 
             def multipart() -> dict[str, Any]:
-                """Makes the upload form anew for each attempt, since a file that was sent has been read to its end."""
+                """Makes a new upload form for each attempt, since a file that was sent has been read to its end."""
                 form, source = aiohttp.FormData(), opened.enter_context(path.open("rb"))
                 form.add_field("purpose", "batch")
                 name = f"krino-{label}.jsonl"

@@ -1,4 +1,4 @@
-"""Detects an answer that the case itself brings along, so that a model's copy of it is never taken for a judgement.
+"""Detects an answer that the case itself brings along, so that a model's copy of it is never treated as a judgement.
 
 A case is text from strangers and may hold a finished answer. What is compared are the labels that decide (numbers, yes
 and no, closed words), each by its name: an answer is a copy if the case gives the very values of most of its labels
