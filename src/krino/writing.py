@@ -150,7 +150,7 @@ def _write_error(path: Path, reason: int | None) -> UsageProblem:
 
 
 def _kind(path: Path) -> int | None:
-    """Of what the path leads to; None where there is nothing."""
+    """Returns what kind of file a path leads to; None if there is none."""
     try:
         return stat.S_IFMT(path.stat().st_mode)
     except OSError:

@@ -146,7 +146,7 @@ class _Check:
             )
 
     def _count_cases(self) -> array[int]:
-        """For each content of the journal, how many cases of the roll have it."""
+        """Returns for each content of the journal how many cases of the roll have it."""
         shares = array("I", bytes(4 * len(self._index)))
         ended = dict.fromkeys(("ok", "failed", "error"), 0)
         with self._as_problem():
@@ -211,7 +211,7 @@ class _Check:
                 self._found.count(fault, self._named)
 
     async def _check_line(self, item: CaseItem, digest: str, text: bytes, offset: int) -> NamedCase | None:
-        """None where the judgement follows."""
+        """Judges a case again and compares; returns what differs, or None if the recorded judgement follows."""
         recorded, is_whole = parse_line(text)
         self._recorded.line = recorded
         computed = (await carry(self._judge, self._replay, item, digest)).judgement

@@ -107,7 +107,7 @@ class FieldMap:
 
 
 def parse_mapping(pairs: Sequence[str]) -> dict[str, str]:
-    """`["question=query"]` as `{"question": "query"}`: the target field, then where it is taken from."""
+    """Parses `["question=query"]` into `{"question": "query"}`: the target field, then where it is taken from."""
     mapping: dict[str, str] = {}
     for pair in pairs:
         target, equals, source = (part.strip() for part in pair.partition("="))
@@ -127,7 +127,7 @@ def parse_mapping(pairs: Sequence[str]) -> dict[str, str]:
 
 
 def parse_splits(pairs: Sequence[str]) -> dict[str, str]:
-    """`["context=|||"]` as `{"context": "|||"}`: the field, then the separator."""
+    """Parses `["context=|||"]` into `{"context": "|||"}`: the field, then the separator."""
     splits: dict[str, str] = {}
     for pair in pairs:
         field, equals, separator = pair.partition("=")

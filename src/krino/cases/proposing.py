@@ -304,7 +304,7 @@ def _by_length(column: SeenColumn) -> float:
 
 
 def _may_be(target: str, key: str, column: SeenColumn) -> bool:
-    """Not for what is judged where the column is about what is right, or what another system said."""
+    """May a column hold this field? What is judged is not in a column of right answers, or of another system."""
     of_truth, perhaps = not _OF_TRUTH.isdisjoint(column.words), _is_about_truth(column)
     if (of_truth and target not in _TRUTHS) or (not perhaps and target == "ground_truth"):
         return False

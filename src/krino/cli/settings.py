@@ -69,7 +69,8 @@ class FileSettings:
 
 @cache
 def load_settings() -> FileSettings:
-    """`$KRINO_CONFIG`, or `krino.toml` here or in a folder above; see `_is_obeyed`."""
+    """Returns the settings file that applies: `$KRINO_CONFIG`, or `krino.toml` here or in a folder above; see
+    `_is_obeyed`."""
     path = _find_file()
     if path is None:
         return FileSettings()

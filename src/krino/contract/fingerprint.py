@@ -281,7 +281,7 @@ def _in_folder(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _hash_file(path: Path) -> str:
-    """By the one hash that processors have instructions for: data may be large, and every run hashes it."""
+    """Hashes a file with SHA-256, which processors support: data may be large, and every run hashes it."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

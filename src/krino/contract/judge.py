@@ -79,7 +79,8 @@ class Judge(
 
     @classmethod
     def _describe_from_class(cls) -> None:
-        """`PoliteLetters` is called `polite-letters`, and the first line of its docstring sums it up."""
+        """Names and summarises a judge after its class: `PoliteLetters` is called `polite-letters`, and the first line
+        of its docstring sums it up."""
         cls._stated = cls._stated | ({"name", "summary"} & vars(cls).keys())
         if "name" not in cls._stated:
             cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()

@@ -293,7 +293,7 @@ class Judgement(BaseModel, Generic[VerdictT]):
             return self.model_dump_json(warnings=False, exclude=unused).encode()
 
     def _repr_html_(self) -> str:
-        """For notebooks. Everything in a case is hostile text: it is escaped."""
+        """Returns the judgement as HTML for notebooks. Everything in a case is hostile text: it is escaped."""
         rows = [
             (name, value, self.rules.get(name, ""), "; ".join(self.evidence.get(name, ())))
             for name, value in ((self.verdict or {}) | self.figures).items()

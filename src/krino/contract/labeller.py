@@ -98,7 +98,7 @@ class Task(Generic[CaseT, FactsT, LabelsT]):
         return self.accept_json(_as_json(answer))
 
     def accept_json(self, written: bytes) -> LabelsT:
-        """The same for a reply that is serialised already."""
+        """Accepts a reply that is already serialised as `accept` does."""
         try:
             labels = self.judge.labels_model.model_validate_json(written, strict=True)
         except ValidationError as error:

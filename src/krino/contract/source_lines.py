@@ -13,7 +13,7 @@ from typing import Any
 
 
 def locate_class(kind: type) -> str:
-    """`judge.py:12: `, to put before a message; empty where there is no source file (in a console)."""
+    """Returns `judge.py:12: ` to put before a message; empty if there is no source file (in a console)."""
     try:
         return _format_place(inspect.getsourcefile(kind), inspect.getsourcelines(_reread(kind))[1])
     except (OSError, TypeError):

@@ -76,7 +76,7 @@ def _end_with_parent() -> None:
 
 @contextmanager
 def environment_without(names: Collection[str]) -> Iterator[None]:
-    """While a process is started that must not inherit these variables.
+    """Removes variables from the environment while a process is started that must not inherit them.
 
     What the process removes itself can still be read in `/proc/self/environ`, also by the code that it runs.
     """

@@ -195,7 +195,7 @@ class ProcessLink:
 
 
 def _serve_pool(pipe: Connection[list[FromWorker], list[ToWorker]], setup: WorkerSetup, pulse: Any) -> None:
-    """In the new process, until the pipe ends."""
+    """Runs the worker in its new process until the pipe ends."""
     setup.forget_keys()
 
     def send(messages: list[FromWorker]) -> None:

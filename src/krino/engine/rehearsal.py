@@ -246,7 +246,7 @@ def _listen(pipe: Connection[Any, Any], patience: float) -> None:
 
 
 def _rehearse(pipe: Connection[Any, Any], work: _Work) -> None:
-    """In the new process."""
+    """Runs the rehearsal in the new process."""
     keep_to_one_core()
     try:
         judge = work.judge.load()

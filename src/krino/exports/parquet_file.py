@@ -45,7 +45,7 @@ class ParquetBeside(ExitStack):
                 self._write_waiting()
 
     def write(self) -> Path | None:
-        """None without pyarrow, or without judgements."""
+        """Writes the table and returns its path; None without pyarrow, or without judgements."""
         self._write_waiting()
         if self._rows is None:
             return None

@@ -67,7 +67,8 @@ class JudgeReference:
 
 
 def _portable_address(kind: type[AnyJudge]) -> str | None:
-    """Of a judge from a file the file itself: it is small, and the other machine may not have it."""
+    """Returns an address that works on another machine. For a judge in a file, the file itself: it is small, and the
+    other machine may not have it."""
     if not hasattr(kind, "definition"):
         return None
     from krino.judges.file.judge import portable_address
@@ -76,7 +77,7 @@ def _portable_address(kind: type[AnyJudge]) -> str | None:
 
 
 def _place(module: str, file: Path) -> str:
-    """Where a module's file lies below the folder that it is imported from."""
+    """Returns where a module's file is below the folder that it is imported from."""
     if module.startswith("krino_user_"):
         return file.name
     parts = module.split(".")

@@ -51,7 +51,7 @@ def labeller_from(
 
 
 def names_in(labeller: str) -> list[str]:
-    """`a,b,c` names the members of a jury."""
+    """Splits `a,b,c`, which names the members of a jury."""
     names = [name.strip() for name in labeller.split(",")]
     if not all(names):
         raise UsageProblem(f"labeller `{labeller}`: a name is missing; write a,b,c")

@@ -96,7 +96,7 @@ def _cast_again(task: Task[CaseT, FactsT, LabelsT], ballot: Ballot) -> Vote[Labe
 
 
 def _quorum(described: Mapping[str, Any]) -> int | None:
-    """Of the panel that was asked; a replay of a replay looks further back."""
+    """Returns the quorum of the panel that was asked; a replay of a replay looks further back."""
     while isinstance(described.get("of"), Mapping):
         described = described["of"]
     quorum = described.get("quorum")

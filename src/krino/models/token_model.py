@@ -121,7 +121,8 @@ class TokenModel:
 
 
 def _weights(folder: str) -> bytes:
-    """They must be those that the notice names: it stands for them in the fingerprint of a judge."""
+    """Returns the weights, after checking them. They must be those that the notice names: it stands for them in the
+    fingerprint of a judge."""
     home = files("krino.models") / folder
     data = (home / "model.onnx").read_bytes()
     if hashlib.sha256(data).hexdigest() not in (home / "NOTICE.md").read_text("utf-8"):

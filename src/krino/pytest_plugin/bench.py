@@ -130,7 +130,7 @@ class Bench:
         return self.counted(judge_case(ready, case, labeller=labeller or self.labeller))
 
     def counted(self, judgement: Judgement) -> Judgement:
-        """Once, also where a judgement of `krino_judge` is asserted afterwards."""
+        """Counts a judgement once, also if a judgement of `krino_judge` is asserted afterwards; returns it."""
         if not any(judgement is known for known in self._counted):
             self._counted.append(judgement)
             self.tally.add(judgement)

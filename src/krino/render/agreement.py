@@ -46,7 +46,7 @@ _MORE_DETAIL = (
 
 
 def agreement_blocks(agreement: Agreement, title: str, *, short: bool = False) -> Iterator[b.Block]:
-    """`short`: for a screen; if there are several fields, each lists only a few cases."""
+    """Yields the agreement as blocks. `short`: for a screen; each of several fields lists only a few cases."""
     yield b.Heading(title)
     yield b.Paragraph(agreement.headline, strong=True)
     counts = agreement.counts
@@ -63,7 +63,7 @@ def agreement_blocks(agreement: Agreement, title: str, *, short: bool = False) -
 
 
 def _field(field: FieldAgreement, *, alone: bool, short: bool) -> Iterator[b.Block]:
-    """`alone`: the only field, whose headline has just been shown."""
+    """Yields the blocks of one field. `alone`: the only field, whose headline has just been shown."""
     yield b.Heading(field.field, note=f"{_KINDS[field.kind]}, {_describe_raters(field)}", level=3)
     if not alone:
         yield b.Paragraph(field.headline, strong=True)

@@ -33,7 +33,8 @@ _NAMES = {
 
 
 def comparison_blocks(comparison: Comparison, *, flips: bool = True) -> Iterator[Block]:
-    """`flips`: include the cases that changed; a caller may show them in another form."""
+    """Yields the comparison as blocks. `flips`: include the cases that changed; a caller may show them in another
+    form."""
     for name, side in (("A", comparison.a), ("B", comparison.b)):
         yield Heading(f"{name}  {side.run}", note=_describe_run(side))
     if comparison.settings:

@@ -167,7 +167,8 @@ def sparkline(score: b.Score) -> b.Cell:
 
 
 def _marked_text(block: b.MarkedText) -> Text:
-    """Each label follows its segment in brackets, because not every reader sees colours."""
+    """Returns a text with its marks. Each label follows its segment in brackets, because not every reader sees
+    colours."""
     shown = Text()
     for segment in block.segments:
         tone = block.tones.get(segment.mark, "info") if segment.mark else None

@@ -145,7 +145,8 @@ class _SliceCounter:
     _nulls: dict[str, NDArray[np.int64]] = field(default_factory=dict)
 
     def add(self, part: TablePart, rolled: _RollUpCodes, values: Sequence[str], most: int | None = None) -> None:
-        """`values` has the slice of each case; after `most` distinct ones, new values are counted together."""
+        """Adds a part of the run. `values` has the slice of each case; after `most` distinct ones, new values are
+        counted together."""
         known = {value: self._number(value, most) for value in dict.fromkeys(values)}
         groups = np.fromiter(map(known.__getitem__, values), np.intp, len(values))
         self._statuses = _add_counts(self._statuses, groups, part.statuses, len(self.values))

@@ -129,7 +129,7 @@ class StabilityCounter:
             self._add_member(ballot, labelled)
 
     def result(self) -> Stability | None:
-        """None for a run without panels."""
+        """Returns the stability; None for a run without panels."""
         if not self._counts["cases"]:
             return None
         fields = tuple(counter.result(name) for name, counter in self._fields.items() if name not in self._texts)

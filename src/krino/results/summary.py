@@ -174,7 +174,8 @@ class SummaryCounter:
             self._add_messages_and_usage(judgement)
 
     def _add_deciders(self, records: Sequence[Mapping[str, Any]]) -> None:
-        """Most verdicts are decided in one of a few ways, so these are counted instead of single fields."""
+        """Counts who decided the fields. Most verdicts are decided in one of a few ways, so these are counted instead
+        of single fields."""
         judged = [record for record in records if record["status"] == "ok"]
         ways = Counter(tuple((record.get("decided_by") or {}).items()) for record in judged)
         for way, count in ways.items():

@@ -393,7 +393,7 @@ class _TableBuilder:
         return Slicing(_in_order(self.slices.get(name, array("i")), np.int32, rows), tuple(self.slice_names))
 
     def _field(self, name: str, rows: NDArray[np.int64]) -> Column:
-        """`rows`: the current rows in order."""
+        """Returns one field as a column. `rows`: the current rows in order."""
         encoder, column = self.reader.encoders[name], self.columns.pop(name)
         column.fill(len(self.statuses))
         codes = _in_order(column.codes, np.int32, rows)

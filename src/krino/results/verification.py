@@ -138,7 +138,7 @@ def _votes(judgement: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _inside(name: str, was: Any, now: Any) -> Iterator[Difference]:
-    """Where two values differ: key by key of objects, item by item of lists of one length."""
+    """Yields where two values differ: key by key of objects, item by item of lists of the same length."""
     if isinstance(was, dict) and isinstance(now, dict):
         for key in dict.fromkeys([*was, *now]):
             if was.get(key) != now.get(key) or (key in was) != (key in now):
@@ -153,7 +153,7 @@ def _inside(name: str, was: Any, now: Any) -> Iterator[Difference]:
 
 
 def _shown(was: Any, now: Any) -> tuple[str, str]:
-    """Both values as JSON; of long ones the part from shortly before they begin to differ."""
+    """Returns both values as JSON; of long ones the part from shortly before they begin to differ."""
     one, other = (clean_line(orjson.dumps(value, default=repr).decode()) for value in (was, now))
     same = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     if same <= _BEFORE:

@@ -209,7 +209,7 @@ def _latest_over_same_input(plan: Plan, base: Path, stem: str) -> Path | None:
 
 
 def _manifest_of(folder: Path) -> Manifest | None:
-    """None if it cannot be read, which is no reason to refuse a new run."""
+    """Returns the manifest; None if it cannot be read, which is no reason to refuse a new run."""
     try:
         return Manifest.load(folder)
     except UsageProblem:

@@ -290,7 +290,7 @@ class CasesBeside:
         self._begun = False
 
     def case_of(self, judgement: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """None if the case can no longer be read, or is not the one that was judged."""
+        """Returns the case of a judgement; None if it can no longer be read, or is not the one that was judged."""
         while not self._begun or (self._item is not None and self._item.index < judgement["index"]):
             self._item, self._begun = next(self._items, None), True
         item = self._item

@@ -119,7 +119,7 @@ def read_roll(folder: Path, manifest: Manifest) -> Iterator[Entry]:
 
 
 def entries_with_offsets(folder: Path, manifest: Manifest) -> Iterator[tuple[int, Entry]]:
-    """The same, each with the offset of its line."""
+    """Yields the entries, each with the offset of its line."""
     whole = hashlib.blake2b(digest_size=16)
     cases = 0
     for line in read_lines(folder / ROLL, ADVICE):

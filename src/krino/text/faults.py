@@ -6,7 +6,7 @@ from krino.text.clean import sound
 
 
 def fault_message(fault: BaseException) -> str:
-    """Its message, which can be written down."""
+    """Returns the message of a fault as text that can be written down."""
     try:
         return sound(str(fault))
     except KeyboardInterrupt:

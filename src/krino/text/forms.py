@@ -53,7 +53,8 @@ def same_text(first: str, second: str) -> bool:
 
 
 def locate(quote: str, text: str) -> tuple[int, int] | None:
-    """Where a quotation occurs in a text, ignoring white space, case and quote characters; whole words if possible."""
+    """Returns where a quotation occurs in a text, ignoring white space, case and quote characters; whole words if
+    possible."""
     wanted = quote.strip().strip(_EDGE_QUOTES).rstrip("….").strip()
     if not wanted:
         return None

@@ -100,7 +100,7 @@ def is_gibberish(text: str) -> bool:
 
 @cache
 def _function_words() -> tuple[tuple[str, frozenset[str], frozenset[str]], ...]:
-    """For each language its function words: those that no other language has, and those it shares."""
+    """Returns for each language its function words: those that no other language has, and those it shares."""
     own = {language: set(words.split()) for language, words in table("words")["stop"].items()}
     found = []
     for language, words in own.items():
@@ -124,7 +124,8 @@ def _by_function_words(words: list[str]) -> str | None:
 
 
 def _likeliest(sample: str, words: list[str], doubtful: bool) -> str | None:
-    """Of the read languages the one that the detector thinks possible; where it has no idea, by function words."""
+    """Returns the read language that the detector thinks possible, or if it has no idea, the one of the function
+    words."""
     shares = dict(_identifier().rank(sample))
     best = max(READ_LANGUAGES, key=lambda code: shares.get(code, 0.0))
     if shares.get(best, 0.0) >= _POSSIBLE:

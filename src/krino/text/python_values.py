@@ -100,7 +100,7 @@ class _Reader:
         return fields
 
     def _call(self, depth: int) -> Any:
-        """`Document(page_content='...')` as its arguments; `array([...], dtype=object)` as its one value."""
+        """Reads `Document(page_content='...')` as its arguments, and `array([...], dtype=object)` as its one value."""
         fields: dict[str, Any] = {}
         values: list[Any] = []
         while not self._takes(")"):

@@ -106,7 +106,7 @@ class OpenRun:
         return self.cases.counts()
 
     def overall(self) -> RunOverall | None:
-        """None until the run was summarised once."""
+        """Returns the summary of the run; None until it was made once."""
         source_of, data = self.index.source_of(SUMMARY), self.index.result(SUMMARY)
         if data is None:
             return None
@@ -321,8 +321,8 @@ class _Closing(Exception):
 
 
 def _default_cache(folder: Path) -> Path:
-    """Where indexes are kept; they can be deleted at any time. A run folder served alone is never written to: it may
-    come from anyone."""
+    """Returns the folder of the indexes, which can be deleted at any time. A run folder served alone is never written
+    to: it may come from anyone."""
     if not (folder / MANIFEST).is_file() and os.access(folder, os.W_OK):
         return folder / ".workbench"
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")

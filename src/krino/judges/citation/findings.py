@@ -252,7 +252,7 @@ def _find_unread_reasoning(facts: CitationFacts) -> Iterator[Unread]:
 
 
 def _find_unread_context(facts: CitationFacts) -> Iterator[Unread]:
-    """If the context decides: the parts of snippet and candidates that no labeller is shown."""
+    """Yields the parts of snippet and candidates that no labeller is shown, if the context decides."""
     snippet = facts.case.citation_snippet or ""
     if facts.shown and len(snippet) > LONGEST_SNIPPET:
         left = snippet[LONGEST_SNIPPET:]

@@ -16,7 +16,8 @@ _NOT_REDUNDANT = tuple(name for name in get_args(StepLabelName) if name != "redu
 
 @lru_cache(maxsize=1_024)
 def limit_labels(wanted: tuple[str, ...], known: tuple[str, ...], exact: bool) -> Bound:
-    """`wanted` are the steps to label, in order; `known` those that are shown, in the order of the trace."""
+    """Returns what the labels of these steps may hold. `wanted` are the steps to label, in order; `known` those that
+    are shown, in the order of the trace."""
     if exact:
         return Bound.holding(
             shortest=_SHORT, steps=Bound.each(_bound_step(step, known[: known.index(step)]) for step in wanted)

@@ -34,7 +34,7 @@ def _exhibit_steps(facts: EfficiencyFacts) -> Iterator[Exhibit]:
 
 
 def _texts(step: Step, seen: set[str]) -> Iterator[str]:
-    """`seen`: messages of earlier steps, which a history repeats."""
+    """Yields the texts of a step. `seen`: messages of earlier steps, which a history repeats."""
     said = (
         ("said", step.said),
         ("given", dump(new_messages(step.input, seen))),

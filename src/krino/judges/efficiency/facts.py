@@ -111,7 +111,7 @@ class EfficiencyFacts:
 
 
 def study(case: EfficiencyCase, wanted: Format, usual_task: str = "") -> EfficiencyFacts:
-    """`usual_task` is the task of traces that state none, in cases that name none."""
+    """Computes the facts of a trace. `usual_task` is the task of traces that state none, in cases that name none."""
     trace = case.read_as(wanted)
     task = case.task.strip() or (trace.task or "").strip() or usual_task.strip()
     if not task:

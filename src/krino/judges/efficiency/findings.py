@@ -26,7 +26,8 @@ _UNITS = {"tokens": "tokens", "seconds": "seconds", "cost": "of the cost"}
 def gather_findings(
     facts: EfficiencyFacts, settled: Sequence[StepLabel], wasted: Sequence[StepLabel], by_facts: bool
 ) -> Iterator[Finding]:
-    """`by_facts`: the embedded labeller found nothing, which is weak evidence: it knows few kinds of waste."""
+    """Returns all findings of a trace. `by_facts`: the embedded labeller found nothing, which is weak evidence: it
+    knows few kinds of waste."""
     trace = facts.trace
     if by_facts:
         yield Finding("EFF-N9", _NOT_LOOKED_FOR, "score")

@@ -41,7 +41,8 @@ def list_unread(
 
 
 def _list_skipped(case: EfficiencyCase, facts: EfficiencyFacts, beside: bool) -> Iterator[Unread]:
-    """`beside`: whether the labeller saw what the model said beside its calls."""
+    """Yields the text of the record that the reader of its format skipped. `beside`: whether the labeller saw what the
+    model said beside its calls."""
     shown = [text for text in _list_read_texts(facts, beside) if text]
     whole = {text.strip() for text in shown}
     missing = [(where, text) for where, text in _list_texts(from_json(case.trace)) if text.strip() not in whole]

@@ -78,7 +78,7 @@ def _without_output(body: str) -> tuple[str, list[tuple[str, str]]]:
 
 
 def _objects(body: str) -> Iterator[tuple[int, int]]:
-    """Where braces hold something that looks like JSON, outermost first."""
+    """Yields start and end of the braces that hold something like JSON, outermost first."""
     place = 0
     while (start := body.find("{", place)) >= 0:
         depth, end = 0, start
@@ -94,7 +94,7 @@ def _objects(body: str) -> Iterator[tuple[int, int]]:
 
 
 def _cut_out(body: str, start: int, end: int) -> str:
-    """Without the object, and without the fence around it."""
+    """Returns the prompt without the JSON example and the fence around it."""
     before, after = body[:start].rstrip("\n").split("\n"), body[end:].lstrip("\n").split("\n")
     if before and after and _FENCE.match(before[-1]) and _FENCE.match(after[0]):
         before, after = before[:-1], after[1:]

@@ -70,7 +70,7 @@ def schema_function(reader: Reader, values: Value) -> dict[str, Function]:
 
 
 def _fits(budget: StepBudget, schema: SchemaValidator, value: Any) -> bool:
-    """Of a text, whether the JSON in it fits."""
+    """Does a value, or the JSON in a text, fit the schema?"""
     if isinstance(value, str):
         budget.spend(1 + len(value) // 8)
         if len(value) > _LONGEST:

@@ -76,7 +76,7 @@ def _case_field(item: Input) -> Any:
 
 
 def make_labels_model(definition: Definition) -> type[BaseModel]:
-    """Of one label its parts; of several an object with the parts of each."""
+    """Makes the model of the labels: the parts of a single label, or an object with the parts of each."""
     with _any_name():
         if definition.has_one_label:
             (label,) = definition.labels

@@ -10,7 +10,7 @@ _NAMES = "A name in backquotes stands for the piece of data with that name in th
 
 
 def write_prompt(definition: Definition) -> str:
-    """The same for every case: it comes first, so that prompt caches hit."""
+    """Writes the prompt. It is the same for every case and comes first, so that prompt caches hit."""
     if not definition.labels:
         return definition.prompt or "Nothing is asked: rules decide."
     parts = [definition.prompt, "# What you are given", "\n".join(_given(definition)), "# What you answer"]

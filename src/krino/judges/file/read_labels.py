@@ -164,7 +164,8 @@ def _each(reader: Reader, value: Value, inputs: tuple[Input, ...]) -> str | None
 
 
 def _quote_from(reader: Reader, value: Value, inputs: tuple[Input, ...], each: str | None) -> tuple[str, ...]:
-    """By default any input that is shown, and of labels for each item the item itself first."""
+    """Returns the inputs that a quote may come from. By default any input that is shown, and of labels for each item
+    the item itself first."""
     stated = value.data.get("quote_from")
     if stated is None:
         return _all_texts(inputs)

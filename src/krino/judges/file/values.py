@@ -87,7 +87,7 @@ class Reader:
         return tuple(found)
 
     def range_of(self, value: Value) -> tuple[float, float, bool] | None:
-        """Both ends of a range, and whether they are written as whole numbers."""
+        """Reads both ends of a range, and whether they are written as whole numbers."""
         ends = value.data if value.is_list else ()
         if len(ends) != 2 or not all(end.is_number for end in ends):
             self.problem(value.place, "`range` must be two numbers; write `range: [1, 5]`")

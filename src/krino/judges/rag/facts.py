@@ -322,7 +322,7 @@ class RagFacts:
 
     @lazy
     def misquoted(self) -> dict[int, str]:
-        """By sentence of the answer: what it puts in quotation marks though no passage, nor the question, has it so."""
+        """Returns by sentence what it quotes although neither the passages nor the question have these words."""
         if not self.passages:
             return {}
         texts = [self.case.question, *(item.text for item in self.passages)]

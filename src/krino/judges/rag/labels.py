@@ -137,7 +137,8 @@ def merge_copies(labels: RagLabels) -> tuple[RagLabels, list[str]]:
 
 
 def _find_copies(labels: RagLabels) -> dict[str, list[Copy]]:
-    """By field. The label of an item is what a score rests on; evidence and reasons of a copy may differ."""
+    """Returns by field the labels that were given twice. The label of an item is what a score rests on; evidence and
+    reasons of a copy may differ."""
     return {
         "claims": find_copies(labels.claims, _claim_key, lambda claim: (claim.label, claim.critical)),
         "parts": find_copies(

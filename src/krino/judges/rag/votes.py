@@ -90,7 +90,8 @@ def _mostly_decline(ballots: Sequence[RagLabels]) -> bool:
 
 
 def _claims_of_any(facts: RagFacts, ballots: Sequence[RagLabels], ties: list[str]) -> dict[str, Any]:
-    """Where the seats agree on no claim of an answer that states something, those count that any seat sees."""
+    """Returns the claims that any seat sees. Where the seats agree on no claim of an answer that states something,
+    those count that any seat sees."""
     ties.append("claims: no sentence has claims for most seats; taken as what any seat claims")
     votes = {
         number: [made for ballot in ballots if (made := tuple(c for c in ballot.claims if c.sentence == number))]
@@ -139,7 +140,8 @@ def _both_contradict(best: Sequence[Standing]) -> bool:
 
 
 def _between(made: Sequence[tuple[Claim, ...]], best: Sequence[Standing]) -> tuple[Claim, ...]:
-    """On a tie nothing is shown: not that a passage supports, nor contradicts, nor that it matters most."""
+    """Returns the claims to take when readings tie: nothing is shown then, neither support nor contradiction, nor that
+    a claim is critical."""
     wanted: Standing = "contradicted" if _both_contradict(best) else "unsupported"
     if fitting := [claims for claims in made if _standing(claims) == wanted]:
         return _middle(fitting)
@@ -154,7 +156,7 @@ def _withdrawn(claim: Claim) -> Claim:
 
 
 def _middle(choices: Sequence[tuple[Claim, ...]]) -> tuple[Claim, ...]:
-    """Of readings with the same standing the one with the middle share of supported claims."""
+    """Returns the reading with the middle share of supported claims, among those with the same standing."""
 
     def rank(claims: tuple[Claim, ...]) -> tuple[Fraction, list[bytes]]:
         supported = sum(claim.label == "supported" for claim in claims)

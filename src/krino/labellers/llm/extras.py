@@ -93,7 +93,7 @@ def recorded(dialect: Dialect) -> dict[str, Any]:
 
 
 def merge(body: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
-    """`body` with the fields of `extra`; objects are merged field by field, anything else is replaced."""
+    """Returns `body` with the fields of `extra`; objects are merged field by field, anything else is replaced."""
     merged = dict(body)
     for name, value in extra.items():
         known = merged.get(name)

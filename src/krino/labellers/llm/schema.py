@@ -72,7 +72,8 @@ def strict_schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _strict(node: Any, named: bool = False) -> Any:
-    """`named`: the keys of this node are names of properties or definitions, not keywords."""
+    """Returns a node in which every property is required and no other is allowed. `named`: the keys of this node are
+    names of properties or definitions, not keywords."""
     if isinstance(node, list):
         return [_strict(item) for item in node]
     if not isinstance(node, dict):

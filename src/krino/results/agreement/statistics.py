@@ -80,7 +80,7 @@ def group_patterns(columns: Sequence[Codes]) -> tuple[Codes, Codes, Floats]:
 
 
 def majority_codes(people: Codes) -> Codes:
-    """For each row, the code that most raters gave; -1 if two codes tie or there is none."""
+    """Returns for each row the code that most raters gave; -1 if two codes tie or there is none."""
     row, rater = np.nonzero(people != MISSING)
     width = int(people.max(initial=0)) + 1
     together, votes = np.unique(row * width + people[row, rater], return_counts=True)
@@ -126,7 +126,8 @@ class FigureGroup:
 
 
 def field_statistics(patterns: Patterns, coding: Coding, *, named: bool) -> list[FigureGroup]:
-    """`named`: the columns of the patterns are raters, so that pairs of raters can be compared."""
+    """Returns the groups of figures for one field. `named`: the columns of the patterns are raters, so that pairs of
+    raters can be compared."""
     groups = [*_alpha_parts(patterns, coding)]
     if coding.kind != "number":
         groups.append(_against_majority(patterns, coding))

@@ -144,7 +144,7 @@ class FieldComparison:
         )
 
     def _flips(self, before: Codes, after: Codes, words: Mapping[int, str]) -> Iterator[Flip]:
-        """Most frequent first."""
+        """Yields how often one label became another, most frequent first."""
         moves, counts = np.unique(np.stack([before, after])[:, before != after], axis=1, return_counts=True)
         for place in np.argsort(-counts, kind="stable")[:_MOST_FLIPS]:
             old, new = moves[:, place]
@@ -186,7 +186,8 @@ class FieldComparison:
     def _share_intervals(
         self, before: NDArray[np.bool_], after: NDArray[np.bool_], flips: Sequence[tuple[int, int]]
     ) -> list[Interval | None]:
-        """By formula, or by bootstrap of clusters; without any flip, by formula over the number of clusters."""
+        """Returns the intervals of the differences in shares. By formula, or by bootstrap of clusters; without any
+        flip, by formula over the number of clusters."""
         if self.resampler.clusters is None:
             return [share_difference_interval(*flip, len(self.in_a)) for flip in flips]
         found = bootstrap_mean_intervals((after.astype(np.float64) - before).T, self.resampler)

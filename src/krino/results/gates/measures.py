@@ -94,7 +94,7 @@ class PairedField:
 
 
 def pair_field(base: Table, run: Table, pairs: Pairs, rule: Rule, cases: Mask) -> PairedField | None:
-    """None if one of the runs has no such field."""
+    """Returns the values of a field in both runs; None if one of them has no such field."""
     wanted = cases[pairs.b] & base.ok[pairs.a]
     in_base, in_run = pairs.a[wanted], pairs.b[wanted]
     old, new = (one.fields.get(rule.target.field or "") for one in (base, run))

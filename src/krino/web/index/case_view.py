@@ -55,7 +55,8 @@ def case_of(run: StoredRun, judgement: Mapping[str, Any], served: Path) -> Mappi
 
 
 def judge_of(manifest: Manifest) -> AnyJudge | None:
-    """With the options of the run, where they still are options; None for a judge that is not Krino's own."""
+    """Returns the judge of a run. With the options of the run, where they still are options; None for a judge that is
+    not Krino's own."""
     name, options = manifest.plan.judge["name"], manifest.plan.judge.get("options")
     if not is_ours(name) or not isinstance(options, Mapping):
         return our_judge(name)

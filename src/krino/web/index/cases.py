@@ -105,7 +105,7 @@ class Cases:
                 yield from _query_rows(db, f"WHERE {among} ORDER BY entry.place", some)
 
     def neighbours(self, question: CaseFilter, row: CaseRow) -> Neighbours | None:
-        """None if the filter does not match the case itself."""
+        """Returns the cases before and after one in the list; None if the filter does not match the case itself."""
         with self._index.reading() as db:
             sql = FilterSql(question, self._state)
             where, values = sql.where()

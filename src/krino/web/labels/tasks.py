@@ -121,7 +121,8 @@ class LabelTask:
 def make_label_task(
     manifest: Manifest, record: Record | None, *, rolls_up: bool, digest: str, missing: str = ""
 ) -> LabelTask:
-    """`record`: the input, or None if it cannot be read, for the reason `missing`; then nobody can label it."""
+    """Returns a case as a task for a person. `record`: the input, or None if it cannot be read, for the reason
+    `missing`; then nobody can label it."""
     prompt = manifest.about.prompt
     if record is None:
         return LabelTask(Exhibits((), ()), prompt, {}, dict.fromkeys(DEPTHS, missing))

@@ -192,7 +192,7 @@ _VOCABULARY = _Vocabulary()
 
 
 def _find_phrase_end(rest: tuple[int, ...], words: Sequence[_Word], position: int) -> int:
-    """Where a phrase ends whose first words end at `position`, or -1; other words may come between."""
+    """Returns where a phrase ends whose first words end at `position`, or -1; other words may come between."""
     at = position
     for atom in rest:
         for ahead in range(at + 1, min(at + _REACH, len(words))):

@@ -199,7 +199,8 @@ class Objections:
         return any(item.id == decision and item.alignment == "SAME" for item in self._candidates)
 
     def _objection_to_court(self, clause: Clause, before: Objection | None, *, unclear: bool) -> Objection:
-        """Where a court is called unclear and no name or language is mentioned, its name was not understood."""
+        """Returns the objection to the court that a clause raises. Where a court is called unclear and no name or
+        language is mentioned, its name was not understood."""
         nameless = not any(
             CITED in item.text or FOUND in item.text or "language" in item.topic_names for item in self.clauses
         )

@@ -272,7 +272,7 @@ def _compare_numbers(cited: str | None, number: str | None, ecli: Ecli | None) -
 
 
 def merge_duplicates(candidates: tuple[CandidateFacts, ...]) -> tuple[tuple[CandidateFacts, ...], tuple[str, ...]]:
-    """Each decision once, by its most complete entry, and the ids that were listed more than once."""
+    """Returns each decision once, by its most complete entry, and the ids that were listed more than once."""
     if len({candidate.key for candidate in candidates}) == len(candidates):
         return candidates, ()
     best: dict[tuple[object, ...], CandidateFacts] = {}

@@ -67,7 +67,8 @@ class Call:
 
 
 def read_call(step: Step, used: Collection[str] = ()) -> Call:
-    """`used` are the request marks that the trace uses elsewhere: those are content, and stay in the result's key."""
+    """Returns the keys of a step by which calls and results are compared. `used` are the request marks that the trace
+    uses elsewhere: those are content, and stay in the result's key."""
     speaks = step.kind in ("llm", "message") and _is_blank(step.input)
     subject: Any = find_code(extract_text(step.output)) if speaks else step.input
     if not speaks and _is_blank(subject) and step.kind == "other":

@@ -65,7 +65,8 @@ def find_unneeded_readings(
     settled: Collection[int],
     user_turns: Collection[int],
 ) -> dict[int, Unneeded]:
-    """`set_aside` are useless steps (repeats, failures): they use nothing, and nothing is known from them.
+    """Returns the readings that could have been left out. `set_aside` are useless steps (repeats, failures): they use
+    nothing, and nothing is known from them.
 
     `settled` are repeats that had a ground, and what they repeat: they are needed. `user_turns` are the messages after
     which a user spoke, or may have spoken.
@@ -141,7 +142,7 @@ class _Pass:
         return {place: Unneeded("beyond") for place in added if place not in self.settled}
 
     def _find_used(self) -> dict[int, set[str]]:
-        """For each kept reading, the words of its result that a later kept step or the answer uses.
+        """Returns for each kept reading the words of its result that a later kept step or the answer uses.
 
         Also finds the readings that anything but the next calls of the same tool uses: listing folder after folder
         keeps no listing.
@@ -292,7 +293,7 @@ class _Pass:
         return bool(own) and any(own.issubset(self.trace.returned[other]) for other in self.used if other < place)
 
     def _prepares_act(self, place: int) -> bool:
-        """It looks at what a later act works on, and that act is given more than the task says."""
+        """Does a reading look at what a later act works on, and is that act given more than the task says?"""
         given = self.trace.given[place]
         return any(
             not given.isdisjoint(worked_on) for act, worked_on in self.arguments.worked_on.items() if act > place
@@ -308,7 +309,7 @@ class _Pass:
         return bool(said) and any(self.trace.is_act(later) for later in range(spoken + 1, len(steps)))
 
     def _is_another_thing(self, place: int, first: int, known: Mapping[str, int]) -> bool:
-        """The same tool was asked about another thing of the task or of a list, or about the opposite."""
+        """Was the same tool asked about another thing of the task or of a list, or about the opposite?"""
         trace = self.trace
         one, other = trace.calls[place], trace.calls[first]
         if trace.steps[place].name == trace.steps[first].name and one.frame != other.frame:

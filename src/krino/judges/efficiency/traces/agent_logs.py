@@ -157,7 +157,7 @@ def _split_records(log: str) -> list[str]:
 
 
 def _from_log(log: str) -> tuple[list[Step], str | None]:
-    """Each response is a step; what an agent hands over is the result of the step before."""
+    """Returns the steps of a log: one a response; what an agent hands over is the result of the step before."""
     steps: list[Step] = []
     observed: dict[int, str] = {}
     for record in _split_records(log):

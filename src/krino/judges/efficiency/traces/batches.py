@@ -90,7 +90,7 @@ def _repeated_commands(step: Step) -> list[Piece]:
 
 
 def _numbered(step: Step, pieces: Sequence[Piece]) -> Iterator[Step]:
-    """Each call as a step, with its own result if there are as many as calls, and an equal share of tokens and time."""
+    """Returns each call as a step, with its own result if there are as many as calls, and an equal share of cost."""
     count = len(pieces)
     results = _results(step.output, count)
     for number, ((name, given), output) in enumerate(zip(pieces, results, strict=True), 1):

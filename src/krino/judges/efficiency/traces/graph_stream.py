@@ -131,7 +131,7 @@ def _read(value: Any) -> Trace:
 
 
 def _drop_repeats(chunks: Iterable[list[tuple[Sort, Message]]]) -> Iterator[Message]:
-    """Each message once, by id; without ids, a state repeats the messages that came before."""
+    """Yields each message once, by id; without ids, a state repeats the messages that came before."""
     known: set[str] = set()
     seen: Counter[str] = Counter()
     for held in chunks:

@@ -113,7 +113,8 @@ def _find_role(span: Span) -> Role | None:
 
 
 def _otlp_node(span: Span, known: bool) -> Node:
-    """If some spans name their operation, those that do not belong to the application; else every leaf is a step."""
+    """Returns a span as a node of the tree. If some spans name their operation, the others
+    belong to the application; otherwise every leaf is a step."""
     role = _find_role(span) or ("glue" if known else "container")
     attributes = span.attributes
     error = span.error or (str(attributes["error.type"]) if attributes.get("error.type") else None)

@@ -250,7 +250,8 @@ class _Compiler:
         decides = node.kind == "||"
 
         def decide(budget: StepBudget) -> bool:
-            """As CEL has it: a side that decides the result makes a fault of the other one irrelevant."""
+            """Decides `&&` or `||`. As in CEL, a side that decides the result makes a fault of the other one
+            irrelevant."""
             try:
                 if operators.truth(one(budget)) is decides:
                     return decides

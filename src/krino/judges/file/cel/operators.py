@@ -16,7 +16,7 @@ _DEEPEST = 60
 
 
 def name_of(value: Any) -> str:
-    """`a text`, `null`: what a value is."""
+    """Returns what a value is, as messages name it: `a text`, `null`."""
     if value is None:
         return "null"
     names: dict[type, str] = {
@@ -273,7 +273,7 @@ def exists_one(budget: StepBudget, items: Iterable[Any], name: str, steps: int, 
 
 
 def map_items(budget: StepBudget, items: Iterable[Any], name: str, steps: int, *bodies: Run) -> list[Any]:
-    """With two bodies, the first says which items count."""
+    """Returns what the body gives for each element. With two bodies, the first says which items count."""
     *conditions, body = bodies
     made = []
     for item in items:

@@ -220,7 +220,7 @@ def _marks_before(word: str) -> tuple[str, ...]:
 
 
 def split_prose(text: str) -> tuple[Sentence, ...] | None:
-    """The same for plain prose, the most common text by far and read cheaply; None where it is anything else.
+    """Splits plain prose, the most common text by far, in a cheaper way; returns None for any other text.
 
     Each sentence begins with a capital and a small letter, has a second word, and ends with one that is no short form
     and no initial.

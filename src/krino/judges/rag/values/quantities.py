@@ -40,7 +40,7 @@ def unit_at(lowered: str, end: int) -> tuple[tuple[str, str, Decimal], int] | No
 
 
 def unit_of_range(lowered: str, end: int) -> tuple[tuple[str, str, Decimal], int] | None:
-    """Where a number is the first of a range: the unit of the second, and where that number begins."""
+    """Returns the unit of the second number and where that number begins, if a number is the first of a range."""
     upto = _RANGE.match(lowered, end)
     second = NUMBER.match(lowered, upto.end()) if upto is not None else None
     unit = unit_at(lowered, second.end()) if second is not None else None

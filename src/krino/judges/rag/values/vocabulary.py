@@ -58,7 +58,7 @@ def numbered(name: str) -> dict[str, int]:
 
 @cache
 def unit_names() -> dict[str, tuple[str, str, Decimal]]:
-    """For each name of a unit: what it measures, what its key begins with, and its factor."""
+    """Returns for each name of a unit what it measures, how its key begins, and its factor."""
     found: dict[str, tuple[str, str, Decimal]] = {}
     for dimension, units in table("values")["units"].items():
         for unit, row in units.items():

@@ -82,7 +82,7 @@ class PlantedLabels:
 
     @property
     def kinds(self) -> dict[str, set[ValueKind]]:
-        """By the names of labels: whether they are numbers, yes or no, or words."""
+        """Returns by name of the label whether its values are numbers, yes or no, or words."""
         found: dict[str, set[ValueKind]] = defaultdict(set)
         for (name, _), values in self.labels.items():
             found[stem_of(name)] |= {kind for kind, _ in values}
@@ -178,7 +178,8 @@ class PlantedAnswers:
         yield from decode_around("\n".join(self._texts), self._folded or b"", longest)
 
     def _items(self, reading: str, labels: PlantedLabels) -> list[Item]:
-        """Kept, since an answer that is not refused is asked about twice."""
+        """Returns the names, values and words of a reading. The result is kept, since an answer that is not
+        refused is asked about twice."""
         names = frozenset(labels.names)
         if (reading, names) not in self._kept:
             self._kept[reading, names] = _vocabulary(names, self._words).items(reading)
@@ -299,7 +300,7 @@ def _gives_labels(stated: Mapping[str, list[frozenset[Meaning]]], labels: Plante
 
 
 def _gives_words(items: list[Item], labels: PlantedLabels, columns: Statements) -> bool:
-    """For an answer with one label or none: whether that is given, with most of its words."""
+    """Is the single label of an answer, or an answer without labels, given with most of its words?"""
     stated = _joined(values_beside_names(items, labels.kinds, loose=True), columns)
     if labels.labels and not _gives_labels(stated, labels):
         return False

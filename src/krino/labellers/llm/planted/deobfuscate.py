@@ -102,7 +102,8 @@ def _is_hidden(char: str) -> bool:
 
 
 def fold_to_letters(text: str) -> bytes:
-    """The same for a quick look: Latin letters and digits alone, in lower case; taken of every case, so it is cheap."""
+    """Folds a text for a quick look: Latin letters and digits alone, in lower case; every case is folded, so it is
+    cheap."""
     if not text.isascii():
         text = unicodedata.normalize("NFKD", text)
         text = text.translate(BOXED) if max(text) >= FIRST_BOXED else text

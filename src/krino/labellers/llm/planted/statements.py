@@ -263,7 +263,8 @@ def _find_longest_name(table: Table, words: list[str], place: int, spelt: Any) -
 
 
 def _separate_names_from_values(items: list[Item]) -> list[Item]:
-    """Where a name is a value as well (`yes`, `none`): it is the value of a name right before it, unless it has one."""
+    """Decides which words are names and which are values. Where a name is a value as well (`yes`, `none`): it is the
+    value of a name right before it, unless it has one."""
     out: list[Item] = []
     for item, after in itertools.pairwise(items):
         if item.name is not None and item.meanings:

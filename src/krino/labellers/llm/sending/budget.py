@@ -47,7 +47,8 @@ class Prices:
         return Prices(self.input * part, self.output * part, cached, write)
 
     def cost(self, input_tokens: int, output_tokens: int, read: int = 0, written: int = 0) -> float | None:
-        """`read` and `written`: the input tokens that were read from and written to the provider's cache."""
+        """Returns the price of these tokens, or None if it is not known. `read` and `written`: the input tokens that
+        were read from and written to the provider's cache."""
         if self.input is None or self.output is None:
             return None
         plain = max(0, input_tokens - read - written)
