@@ -139,7 +139,7 @@ STARTER = """
 import sys, time
 from pathlib import Path
 from krino.api import summing
-from krino.runs.reading import load_run
+from krino.runs.reading import load_stored_run
 from krino.writing import replacing
 
 def endless(run, records):
@@ -149,7 +149,7 @@ def endless(run, records):
 
 summing.sum_up = endless  # in both: a process that is started reads this file too
 if __name__ == "__main__":
-    run = load_run(Path(sys.argv[1]))
+    run = load_stored_run(Path(sys.argv[1]))
     with summing.SummaryProcess(run.folder) as process:
         process.result()
 """
