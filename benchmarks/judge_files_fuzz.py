@@ -22,9 +22,9 @@ from krino.judges.file.cel import (
     DYN,
     INT,
     STRING,
-    Budget,
     ExpressionProblem,
     RuleFault,
+    StepBudget,
     compile_expression,
     list_of,
 )
@@ -258,7 +258,7 @@ def read_file(text: str) -> bool:
 def evaluate(rule: str) -> bool:
     try:
         made = compile_expression(rule, NAMES)
-        made.value(Budget(dict(VALUES)))
+        made.value(StepBudget(dict(VALUES)))
     except (ExpressionProblem, RuleFault):
         return False
     return True

@@ -43,6 +43,7 @@ def create_app(settings: ServeSettings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        """Closes what the application opened when the server stops."""
         try:
             yield
         finally:

@@ -59,12 +59,14 @@ class RequestMetrics:
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes a request on, and counts it with its duration and status."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         started, status = time.perf_counter(), 500
 
         async def send_and_note(message: Message) -> None:
+            """Notes the status, and sends the message on."""
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]

@@ -61,6 +61,7 @@ def attack(
 
 
 def _records(file: str, most: int, judge: object) -> list[dict[str, object]]:
+    """Returns the first cases of a file."""
     from itertools import islice
 
     from krino.cases import read_cases
@@ -73,6 +74,7 @@ def _records(file: str, most: int, judge: object) -> list[dict[str, object]]:
 
 
 def _blocks(found: Attacked) -> list[Block]:
+    """Returns what an attack found, as blocks."""
     from krino.blocks import BulletList, DataTable, Paragraph
 
     blocks: list[Block] = [

@@ -90,6 +90,7 @@ def serve(
     address = f"http://{'localhost' if host in ('127.0.0.1', '::1') else host}:{port}/"
 
     def listening() -> None:
+        """Says where the workbench is, and opens a browser if asked to."""
         say(f"the workbench is at {address} (Ctrl-C ends it)")
         if database is None and find_runs_folder(runs) != runs:
             kept = f"labels are kept beside it, in {find_runs_folder(runs) / FOLDER}"

@@ -9,8 +9,8 @@ import orjson
 from pydantic import BaseModel
 
 from krino.errors import CannotJudge
-from krino.judges.file.cel import Budget, RuleFault
-from krino.judges.file.definition import Definition, Input, Rule
+from krino.judges.file.cel import RuleFault, StepBudget
+from krino.judges.file.definition import Definition, FileRule, Input
 from krino.judges.file.messages import read_messages
 from krino.judges.file.read_outputs import QUOTE, REASON
 from krino.text.clean import cut
@@ -36,8 +36,9 @@ class FileFacts:
 
 
 def study(definition: Definition, case: BaseModel) -> FileFacts:
+    """Returns the values of a case and what facts decide, or raises `CannotJudge` if a rule refuses it."""
     values = {item.name: _value(item, getattr(case, item.name)) for item in definition.inputs}
-    budget = Budget(dict(values))
+    budget = StepBudget(dict(values))
     sets: dict[str, Fact] = {}
     for rule in definition.rules:
         if rule.kind == "refuse" and evaluate(rule, budget):
@@ -53,7 +54,7 @@ def study(definition: Definition, case: BaseModel) -> FileFacts:
     return FileFacts(values, sets)
 
 
-def evaluate(rule: Rule, budget: Budget) -> Any:
+def evaluate(rule: FileRule, budget: StepBudget) -> Any:
     """The value of a rule's expression; a case for which it has none cannot be judged."""
     try:
         return rule.expression.value(budget)
@@ -61,7 +62,7 @@ def evaluate(rule: Rule, budget: Budget) -> Any:
         raise CannotJudge(f"the rule {rule.id} has no value for this case: {cut(str(fault), 300)}") from None
 
 
-def applies(rule: Rule, budget: Budget) -> bool:
+def applies(rule: FileRule, budget: StepBudget) -> bool:
     """Whether its `when` holds."""
     if rule.when is None:
         return True
@@ -91,6 +92,7 @@ def _refuse_blank(definition: Definition, values: dict[str, Any]) -> None:
 
 
 def _value(item: Input, value: Any) -> Any:
+    """Returns an input as rules see it."""
     if value is None or item.kind in ("text", "boolean"):
         return value
     if item.kind == "number":

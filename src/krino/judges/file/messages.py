@@ -55,6 +55,7 @@ def read_messages(name: str, value: Any) -> list[dict[str, Any]]:
 
 
 def _read(name: str, number: int, message: Any) -> tuple[str, str]:
+    """Returns role and text of a message."""
     if not isinstance(message, Mapping):
         raise CannotJudge(f"`{name}`: message {number} is no object with `role` and `content`")
     data = message.get("data")
@@ -91,6 +92,7 @@ def _texts(content: Any) -> Iterator[str]:
 
 
 def _calls(message: Mapping[str, Any]) -> Iterator[str]:
+    """Yields the tool calls of a message as text."""
     calls = message.get("tool_calls")
     for call in calls if isinstance(calls, list) else ():
         if isinstance(call, Mapping):

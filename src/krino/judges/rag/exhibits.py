@@ -10,6 +10,7 @@ from krino.judges.rag.facts import NumberedPassage, RagFacts
 
 
 def rag_exhibits(facts: RagFacts) -> Exhibits:
+    """Shows question, answer and passages to a person who labels the case."""
     case = facts.case
     work = [Exhibit("Question", case.question), Exhibit("Answer", case.answer)]
     if case.reference is not None:
@@ -20,6 +21,7 @@ def rag_exhibits(facts: RagFacts) -> Exhibits:
 
 
 def _passage(item: NumberedPassage) -> Exhibit:
+    """Returns a passage cut into its sentences."""
     text, starts = item.passage.text, [sentence.start for sentence in item.sentences]
     pieces = (text[start:end].strip() for start, end in zip(starts, [*starts[1:], len(text)], strict=True))
     title = f"{item.label[0].upper()}{item.label[1:]}"

@@ -56,7 +56,7 @@ def judge_router(judging: JudgingService, max_cases: int) -> APIRouter:
     @router.get("/judges")
     def judges() -> Judges:
         """The judges and labellers that this server offers."""
-        entries = [_entry(judging.get_judge(name)) for name in judging.judges]
+        entries = [_describe_judge(judging.get_judge(name)) for name in judging.judges]
         return Judges(judges=entries, labellers=judging.labellers)
 
     for name in judging.judges:
@@ -69,7 +69,8 @@ def judge_router(judging: JudgingService, max_cases: int) -> APIRouter:
     return router
 
 
-def _entry(judge: AnyJudge) -> JudgeEntry:
+def _describe_judge(judge: AnyJudge) -> JudgeEntry:
+    """Describes a judge for the list of judges."""
     return JudgeEntry(
         name=judge.name,
         version=judge.version,
@@ -81,6 +82,7 @@ def _entry(judge: AnyJudge) -> JudgeEntry:
 
 
 def _add_route(router: APIRouter, judging: JudgingService, name: str, max_cases: int) -> None:
+    """Adds the address of one judge, with its own types of cases and options."""
     judge = judging.get_judge(name)
 
     async def endpoint(request: Request, body: Any) -> Response:
