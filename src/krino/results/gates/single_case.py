@@ -10,7 +10,7 @@ from krino.results import FrozenModel
 from krino.results.explanations import explain_value, format_value
 from krino.results.field_kinds import as_codes, as_number, fields_of
 from krino.results.formatting import format_number
-from krino.results.gates.rules import NULL, TOLERANCE, Beyond, Kind, Rule, Target, parse_flags
+from krino.results.gates.rules import NULL, TOLERANCE, Beyond, LimitKind, Rule, Target, parse_flags
 
 Outcome = Literal["pass", "block"]
 NOT_JUDGED = "not judged"
@@ -40,7 +40,7 @@ def parse_case_rules(texts: Iterable[str], where: str) -> dict[str, list[Rule]]:
         word, _, pair = rest.removeprefix("warn ").strip().partition(" ")
         if word not in ("min", "max"):
             raise UsageProblem(f"{where} {text}: write JUDGE, min or max, and a rule, as: {EXAMPLE}")
-        kind: Kind = "min" if word == "min" else "max"
+        kind: LimitKind = "min" if word == "min" else "max"
         (rule,) = parse_flags(kind, [pair])
         _refuse_rule_of_runs(rule, f"{where} {text}")
         rules.setdefault(judge, []).append(Rule(rule.kind, rule.target, rule.limit, warns))

@@ -18,7 +18,7 @@ from krino.errors import UsageProblem
 from krino.results.gates.rules import Rule
 from krino.results.gates.single_case import Decision, Outcome, decide_case
 from krino.results.gates.validate import refuse_for_judge
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 from krino.web.api.judge import judge_request, make_body
 from krino.web.judging.service import JudgingService
 from krino.web.metrics import Metrics
@@ -41,7 +41,9 @@ def guard_router(judging: JudgingService, metrics: Metrics, rules: CaseRules, ma
     for name, own in rules.items():
         if name not in judging.judges:
             names = ", ".join(judging.judges)
-            raise UsageProblem(f"--guard: there is no judge `{name}`{guessed(name, judging.judges)}; there are {names}")
+            raise UsageProblem(
+                f"--guard: there is no judge `{name}`{did_you_mean(name, judging.judges)}; there are {names}"
+            )
         refuse_for_judge(judging.get_judge(name), own)
         _add_route(router, judging, metrics, name, own, max_cases)
     return router
