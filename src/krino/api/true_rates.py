@@ -51,7 +51,7 @@ def labels_for(
     format: Format = "auto",  # noqa: A002
     mapping: Mapping[str, str] | None = None,
 ) -> Labels:
-    """The labels, with the columns that say how a case came to be labelled."""
+    """The labels with their provenance, and with `values` translated in the field that `of` is about."""
     given = read_all_labels(run, labels, format=format, mapping=mapping)
     field = parse_target(of).field
     return translate_values(given, values or {}, [field] if field else [])
@@ -64,7 +64,10 @@ def read_all_labels(
     format: Format = "auto",  # noqa: A002
     mapping: Mapping[str, str] | None = None,
 ) -> Labels:
-    """Labels from rows, a file or a workbench."""
+    """Labels from rows, a file or a workbench, with the columns `label_*` that say how a case came to be labelled.
+
+    `run` is needed for a workbench, `format` and `mapping` for a file.
+    """
     if isinstance(labels, Labels):
         return labels
     if is_workbench(labels):

@@ -1,4 +1,4 @@
-"""Finds a judge by name: one of ours, one that an installed package offers, a class in a user's module, or a file."""
+"""Finds a judge by name: built in, ready (`shelf`), from a package, or a user's class, file or sentence."""
 
 from __future__ import annotations
 
@@ -77,7 +77,10 @@ def recorded_judge(name: str, options: Any) -> AnyJudge:
 
 
 def find_namesake(name: str, kind: type) -> str | None:
-    """The address of another judge that has this name: one of ours, or one that an installed package offers."""
+    """Another judge that has this name, in words for a message: its address, or ``the ready judge `x` ``.
+
+    None if the name is free or belongs to `kind`, the class that asks for it. Broken packages are skipped.
+    """
     if (ours := OURS.get(name)) is not None:
         return None if ours == f"{kind.__module__}:{kind.__qualname__}" else ours
     if name in shelf_names():

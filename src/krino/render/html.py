@@ -1,4 +1,7 @@
-"""Draws blocks as HTML; `krino.render.markup` escapes every text and attribute."""
+"""Draws blocks as HTML; `krino.render.markup` escapes every text and attribute.
+
+The page `report.html` is put together in `krino.render.report`.
+"""
 
 from __future__ import annotations
 

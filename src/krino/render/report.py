@@ -85,7 +85,11 @@ class Report(ExitStack):
 def _write_page(
     page: IO[bytes], found: Collected, own: Sequence[Block], collector: Collector, manifest: Manifest
 ) -> None:
-    """Fills the places of the template in their order: the data comes before the note about its size."""
+    """Writes `report.html` into `page`, place by place in the order of the template.
+
+    A place is computed when it is reached, because the note about sizes counts what was written before it. `own` are
+    the blocks of the judge's overview.
+    """
     scales = declared_scales(manifest.about.fields_schema)
     info: dict[str, Any] = {
         "columns": columns_of(found.summary, scales) + collector.extra_columns(),

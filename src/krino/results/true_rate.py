@@ -27,8 +27,8 @@ from krino.text.clean import clean_line, clean_name
 from krino.text.guessing import did_you_mean
 
 FEWEST = 10
-_MOST_SLICES = 50
 """With fewer labels nothing is estimated."""
+_MOST_SLICES = 50
 RANDOM = "label_random"
 """The column of a workbench that marks the random sample."""
 

@@ -75,7 +75,7 @@ class Session:
     _engine: Engine | None = None
     _first_places: HashTable = field(default_factory=HashTable)
     """Where each content was read first: a record that is in the input twice is judged once."""
-    _late: array[int] = field(default_factory=lambda: array("Q"))
+    _earlier_errors: array[int] = field(default_factory=lambda: array("Q"))
     """Positions of cases that ended in error in an earlier session, in the order of the input."""
     _killed: bool = False
     """Whether a case may kill its process: `may_kill`, or the last session was killed."""
@@ -122,7 +122,7 @@ class Session:
     # --- start and end -------------------------------------------------------------------------------
 
     def _begin(self, journal: Journal) -> Manifest:
-        """Refuses what must be refused before the folder is changed."""
+        """Refuses what must be refused, then prepares the folder: loads or clears the journal, deletes old results."""
         about = JudgeCard.of(self.judge)
         if (self.folder / BATCHES).exists() and not isinstance(self.make_engine(), _batch_files()):
             refuse_batches_out(self.folder)
@@ -164,7 +164,7 @@ class Session:
     # --- the cases -----------------------------------------------------------------------------------
 
     async def _judge_all(self, cases: CaseSource, journal: Journal, roll: RollWriter, manifest: Manifest) -> None:
-        """Judges all open cases, then once more those that ran out of time, and sets the state of the run."""
+        """Judges all open cases, then those that ended in error in an earlier session; sets the state of the run."""
 
         def is_open(item: CaseItem, digest: str) -> bool:
             return self._is_open(item, digest, journal, roll)
@@ -175,8 +175,8 @@ class Session:
         try:
             trial = Trial(passed=journal.index.has_verdicts)
             await self._pass(cases(), journal, roll, is_open, trial, may_kill=self._killed)
-            if self._late and self._problem is None:
-                late = _at(self._late, cases())
+            if self._earlier_errors and self._problem is None:
+                late = _at(self._earlier_errors, cases())
                 await self._pass(late, journal, roll, is_error, Trial(passed=True), may_kill=True)
         except RunStopped as reason:
             self.stopped = reason
@@ -240,7 +240,7 @@ class Session:
             return False
         status = journal.index.status(digest)
         if status == "error":
-            self._late.append(item.index)
+            self._earlier_errors.append(item.index)
         elif status is not None:
             self.progress.skipped += 1
         return status is None

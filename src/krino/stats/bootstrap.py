@@ -1,4 +1,7 @@
-"""The bootstrap: how much a figure would vary if other cases, or other clusters of cases, had been drawn."""
+"""The bootstrap: how much a figure would vary if other cases, or other clusters of cases, had been drawn.
+
+Intervals of differences between two runs are in `stats.paired_tests`.
+"""
 
 from __future__ import annotations
 

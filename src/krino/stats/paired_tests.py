@@ -59,7 +59,9 @@ def share_difference_interval(lost: int, gained: int, whole: int) -> Interval | 
 
 
 def bootstrap_mean_intervals(values: NDArray[Any], resampler: Resampler) -> list[Interval | None]:
-    """The bootstrap interval of the mean of each column; nan is a missing value. All columns share the same draws.
+    """The bootstrap interval of the mean of each column; for two runs, columns of differences case by case.
+
+    nan is a missing value. All columns share the same draws.
 
     None where fewer than two cases (or clusters) have a value.
     """

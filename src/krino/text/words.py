@@ -1,4 +1,4 @@
-"""The words of a text, words without their endings, and the function words of each language."""
+"""The words of a text, their stems (by English endings in every language), and the function words of each language."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def _irregular() -> dict[str, str]:
 
 @lru_cache(maxsize=65_536)
 def stem(word: str) -> str:
-    """A light stem: enough that plural, past and gerund meet, too little to merge different words."""
+    """A light stem by English endings: plural, past and gerund meet, different words are not merged."""
     if word in _irregular():
         return _irregular()[word]
     if len(word) <= 3:

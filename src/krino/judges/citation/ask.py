@@ -110,7 +110,11 @@ _MOST_QUOTES, _LONGEST_QUOTE, _SHORTEST_QUOTE = 20, 300, 12
 
 
 def bounds_of(facts: CitationFacts, exact: bool) -> Bound:
-    """Returns what the labels may hold: candidates that are shown, and quotes that occur in them."""
+    """Returns what the labels may hold.
+
+    `exact`: only candidates with lines to quote, and only these lines as quotes. Otherwise any candidate that is
+    shown and any short text, so that all cases with as many candidates share one schema.
+    """
     if not exact:
         return _bound_shape(len(facts.shown))
     kinds = [

@@ -123,7 +123,10 @@ def _check_candidates(facts: CitationFacts) -> Iterator[Finding]:
 
 
 def _check_contradictions(facts: CitationFacts) -> Iterator[Finding]:
-    """Entries with contradicting values for one field, and the cited ECLI under a key that is not read."""
+    """Entries with contradicting values or with the cited ECLI under a key that is not read.
+
+    Also matches that name another court than their candidate does.
+    """
     entries: tuple[tuple[str, Sequence[Named]], ...] = (
         ("candidates", facts.case.candidates),
         ("matches", facts.case.matches),

@@ -385,7 +385,10 @@ def read_form_answer(node: FormNode, filled: SubmittedForm) -> Any:
 
 
 def _parse_choice(node: FormNode, code: str) -> Any:
-    """Reads the chosen value, and refuses one that was not offered."""
+    """The value of the chosen option; refuses one that was not offered.
+
+    Nothing chosen is None for a field that must be there and may be null, else `MISSING`.
+    """
     if not code:
         return None if node.nullable and not node.optional else MISSING
     if code not in {option.code for option in node.options}:
@@ -394,7 +397,7 @@ def _parse_choice(node: FormNode, code: str) -> Any:
 
 
 def _parse_number(node: FormNode, filled: SubmittedForm) -> Any:
-    """Reads a number, and refuses one outside its limits."""
+    """Reads a typed number (also with a decimal comma) within its limits; if none was typed, the choice beside it."""
     text = filled.get(f"{node.path}=").strip().replace(",", ".")
     if not text:
         return _parse_choice(node, filled.get(node.path))

@@ -22,7 +22,7 @@ from krino.judges.lazy import lazy
 _ASPECTS = ("number", "court", "context", "date", "ecli")
 _TOPICS = ("short", "language", "jurisdiction", "chamber")
 _STANCES = ("agree", "known", "differ", "unrelated", "unknown", "given", "lack", "costs")
-_CEILINGS = ("90", "95")
+_CEILINGS = ("90", "95")  # the caps of `generic` and `no_number` in ceilings.toml, as written in a reasoning
 
 
 class Stance(NamedTuple):

@@ -24,7 +24,7 @@ from krino.judges.citation.scoring.candidates import CandidateFacts, Cited, Matc
 from krino.judges.lazy import lazy
 
 _SURE = 85  # a match above this confidence needs an explicit objection before it is read closely
-_CEILING_PERCENTS = ("90", "95")
+_CEILING_PERCENTS = ("90", "95")  # as in `clauses`
 _CANDIDATE = re.compile(r"(?:candidate|candidat|kandidaat|kandidat|option|#)\s*(\d{1,2})(?!\d)")
 _QUOTED_WORD = re.compile(r"[\"'«“”‘’„]\s?([^\W\d_]{4,})\s?[\"'»“”’]")
 _WORD = re.compile(r"[a-z']{3,}")

@@ -1,4 +1,4 @@
-"""Cuts an answer into units that are read one by one: sentences, rows with their headers, JSON values with their keys.
+"""Cuts an answer into sentences, table rows and JSON values, and finds headings, lead-ins and sources by their markup.
 
 Nothing is left out but markup: every word of the answer is in some unit. What makes no claim by its markup (a heading,
 a line that leads in, a line of sources) is marked by a hint and stays in.

@@ -1,4 +1,7 @@
-"""Counts money and tokens, and stops the run before a limit is exceeded."""
+"""Counts money and tokens, and stops the run before a limit is exceeded.
+
+The limit is kept in the process that started the run; workers reach it through the gateway (`labellers.remote`).
+"""
 
 from __future__ import annotations
 
@@ -237,7 +240,8 @@ class Budget:
     def reserve(self, input_tokens: int, reply_limit: int | None = None) -> AbstractAsyncContextManager[None]:
         """Reserves for a request while it is in flight: see `SharedBudget.reserve`.
 
-        `reply_limit` is the limit that is sent. The estimate is updated while it waits, as replies come in.
+        `input_tokens` is an estimate. `reply_limit` is the limit that the user set, None if Krino computed the one that
+        is sent. Nothing is reserved without a budget. The estimate is updated while it waits, as replies come in.
         """
         return self._reserve(input_tokens, reply_limit) if self.shared.limited else nullcontext()
 

@@ -1,4 +1,7 @@
-"""Sends requests to one endpoint and retries them: waits as asked, backs off with jitter, stops a hopeless run."""
+"""Sends requests to one endpoint and retries them: waits as asked, backs off with jitter, stops a hopeless run.
+
+After a time-out nothing is sent again here: the labeller may ask for a shorter reply (`LlmLabeller._ask_for_less`).
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,10 @@ QUIET = 1.0  # seconds without a reply before the progress display mentions it
 
 
 class TimedOut(Exception):
-    """No reply came in time. The endpoint may still be writing it, so the same request is not sent again."""
+    """No reply came in time. The endpoint may still be writing it, so the same request is not sent again.
+
+    The labeller may send one with a lower reply limit.
+    """
 
 
 class _Try(NamedTuple):
@@ -99,8 +105,8 @@ class Transport:
         """The endpoint's answer to one request: 200, or a refusal that no retry would change.
 
         `tokens` is the estimated size of the input. `usage` receives the time in flight, and the estimated cost of
-        replies that were lost to a time-out. Raises `TimedOut` at the first time-out (`give_up` decides what follows),
-        `LabelFailed` when the retries are used up, `RunStopped` when the endpoint is dead.
+        replies that were lost to a time-out. Raises `TimedOut` at the first time-out (the labeller asks for less or
+        gives up), `LabelFailed` when the retries are used up, `RunStopped` when the endpoint is dead.
         """
         usage = Usage() if usage is None else usage
         self.liveness.begin(self.pace.clock())
