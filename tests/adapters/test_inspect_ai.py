@@ -14,7 +14,8 @@ pytestmark = WITH_FRAMEWORKS
 
 
 def evaluate(kind: Kind, folder: Path) -> Any:
-    from inspect_ai import Task, eval
+    from inspect_ai import Task
+    from inspect_ai import eval as run_eval
     from inspect_ai.dataset import Sample
     from inspect_ai.model import ModelOutput
     from inspect_ai.solver import Generate, TaskState, solver
@@ -36,7 +37,7 @@ def evaluate(kind: Kind, folder: Path) -> Any:
         for number, sample in enumerate(kind.samples, 1)
     ]
     task = Task(dataset=samples, solver=recorded(), scorer=krino_scorer(kind.judge, **kind.settings))
-    (log,) = eval(task, model="mockllm/model", display="none", log_dir=str(folder), log_samples=True)
+    (log,) = run_eval(task, model="mockllm/model", display="none", log_dir=str(folder), log_samples=True)
     assert log.status == "success", log.error
     return log
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from adapter_cases import WITH_FRAMEWORKS, Kind
 
 pytestmark = WITH_FRAMEWORKS

@@ -75,19 +75,17 @@ def _as_score(shared: SharedJudge, judgement: Judgement[Any], answer: str) -> Sc
     names = [f"{shared.name}.{name}" for name in shared.score_names]
     values = {name: found[name].score if name in found else None for name in names}
     is_judged = judgement.status == "ok"
+    reasons = [f"{item.name}: {item.reason}" for item in found.values() if item.reason]
     scores = {name: math.nan if value is None else value for name, value in values.items()}
     return Score(
         value={**scores, f"{shared.name}.judged": float(is_judged)},
         answer=answer,
         reason=None if is_judged else f"krino_{judgement.status}",
-        explanation=_explain([item for item in found.values() if item.reason]) if is_judged else describe_problem(judgement),
+        explanation="
+".join(reasons) if is_judged else describe_problem(judgement),
         metadata={
             "status": judgement.status,
             "labels": {item.name: item.label for item in found.values() if item.label is not None},
             "rules": {item.name: item.rule for item in found.values() if item.rule},
         },
     )
-
-
-def _explain(found: Sequence[Any]) -> str:
-    return "\n".join(f"{item.name}: {item.reason}" for item in found)

@@ -51,7 +51,12 @@ def evaluators(
         return await shared.adecide(made, by=by)
 
     async def krino_scores(
-        *, input: Any, output: Any, expected_output: Any = None, metadata: Any = None, **more: Any  # noqa: A002
+        *,
+        input: Any,
+        output: Any,
+        expected_output: Any = None,
+        metadata: Any = None,
+        **more: Any,
     ) -> list[Evaluation]:
         given = {"input": input, "output": output, "expected_output": expected_output, "metadata": metadata}
         found = shared.fields(await decide("scores", given))
@@ -69,14 +74,17 @@ def evaluators(
         ]
 
     async def krino_status(
-        *, input: Any, output: Any, expected_output: Any = None, metadata: Any = None, **more: Any  # noqa: A002
+        *,
+        input: Any,
+        output: Any,
+        expected_output: Any = None,
+        metadata: Any = None,
+        **more: Any,
     ) -> list[Evaluation]:
         given = {"input": input, "output": output, "expected_output": expected_output, "metadata": metadata}
         end = status(await decide("status", given))
         about = {"evaluator": shared.identity}
-        return [
-            Evaluation(name=end.name, value=end.value, comment=end.reason, metadata=about, data_type="CATEGORICAL")
-        ]
+        return [Evaluation(name=end.name, value=end.value, comment=end.reason, metadata=about, data_type="CATEGORICAL")]
 
     return [krino_scores, krino_status]
 

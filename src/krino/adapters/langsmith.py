@@ -26,7 +26,7 @@ def evaluator(
 ) -> Evaluate:
     """A function that gives a feedback for each score and label, with reason and rule, and one for `judge.status`.
 
-    A case that was not judged has an error in each of them, as LangSmith records an evaluator that raises, and no score.
+    A case that was not judged has no score and an error in each of them, as LangSmith records an evaluator that raises.
 
     Args:
         judge: as in `krino.judge`; so are `settings`.

@@ -21,6 +21,7 @@ from krino.text.guessing import guessed
 
 _CONFIG = ("judge", "field", "min", "labeller", "options", "mapping", "case_timeout")
 
+
 def get_assert(output: str, context: Mapping[str, Any]) -> dict[str, Any]:
     """Judge an output as the `config` of the assertion says.
 

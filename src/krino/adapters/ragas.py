@@ -67,6 +67,4 @@ class KrinoMetric(BaseMetric):
 def _read(given: Mapping[str, Any]) -> dict[str, Any]:
     """The fields under names that every judge knows."""
     inputs = {name: value for name, value in given.items() if name not in ("user_input", "response", "reference")}
-    return make_case(
-        inputs, given.get("response"), given.get("reference"), input=given.get("user_input")
-    )
+    return make_case(inputs, given.get("response"), given.get("reference"), input=given.get("user_input"))

@@ -31,9 +31,7 @@ class SharedJudge:
     loop, so connections, limits and budgets are shared, and a case that is asked about again is not paid for again.
     """
 
-    def __init__(
-        self, judge: AnyKindOfJudge, names: Sequence[str] | None = None, **settings: Unpack[Settings]
-    ) -> None:
+    def __init__(self, judge: AnyKindOfJudge, names: Sequence[str] | None = None, **settings: Unpack[Settings]) -> None:
         """`names`: the fields that are wanted; one that is null is then a problem. `settings`: of `krino.judge`."""
         self.judge = ready_judge(judge, settings.pop("options", None), settings.pop("prompt", None))
         self.labeller = labeller_from(settings.pop("labeller", "local"))
@@ -103,8 +101,11 @@ class SharedJudge:
             return kept[0]
 
     async def _judge(self, case: Mapping[str, Any]) -> Judgement[Any]:
-        """A spent budget or a judge whose code is wrong stops a run of Krino's. A framework goes on to its next case, so
-        here each case says it: some of them log an exception and forget it."""
+        """A judgement, whatever happens.
+
+        A spent budget or a judge whose code is wrong stops a run of Krino's. A framework goes on to its next case, so
+        here each case says it: some of them log an exception and forget it.
+        """
         try:
             return await ajudge(self.judge, case, labeller=self.labeller, **self._settings)
         except KrinoError as problem:
