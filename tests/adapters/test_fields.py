@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import krino
-from adapter_cases import GIBBERISH, HEIGHT, KINDS, LETTERS, Kind
+from adapter_cases import GIBBERISH, HEIGHT, Kind
 from fake_llm import FakeServer
 from krino.adapters import Field, SharedJudge, fields, status
 from krino.adapters.cases import make_case
@@ -18,8 +18,8 @@ GOOD = {**HEIGHT, "answer": "It is 102 metres tall."}
 
 
 @pytest.fixture
-def tone(server: FakeServer) -> dict[str, krino.Labeller]:
-    return {"labeller": krino.llm("gpt-test", base_url=server.url, api_key="key", cache=None)}
+def tone(server: FakeServer) -> krino.Labeller:
+    return krino.llm("gpt-test", base_url=server.url, api_key="key", cache=None)
 
 
 def test_a_field_has_a_value_with_reason_and_rule() -> None:
@@ -58,11 +58,10 @@ def test_the_status_says_why() -> None:
 
 
 def test_a_field_that_the_judge_does_not_have_is_refused_before_anything_is_judged() -> None:
-    with pytest.raises(krino.UsageProblem, match="no score or label `faithfullness`; did you mean `faithfulness`"):
+    with pytest.raises(krino.UsageProblem, match="no score or label `faithfullness` .did you mean faithfulness"):
         SharedJudge("rag", ["faithfullness"])
 
 
-@pytest.mark.parametrize("name", KINDS)
 def test_the_verdicts_are_those_of_krino_judge(kind: Kind) -> None:
     shared = SharedJudge(kind.judge, **kind.settings)
     for sample, judgement in zip(kind.samples, kind.judgements(), strict=True):
@@ -70,10 +69,8 @@ def test_the_verdicts_are_those_of_krino_judge(kind: Kind) -> None:
         assert (mine.verdict, mine.status) == (judgement.verdict, judgement.status)
 
 
-def test_many_askers_in_threads_and_loops_pay_for_one_verdict(
-    server: FakeServer, tone: dict[str, krino.Labeller]
-) -> None:
-    shared, case = SharedJudge("tone", **tone), {"text": "Thank you for asking."}
+def test_many_askers_in_threads_and_loops_pay_for_one_verdict(server: FakeServer, tone: krino.Labeller) -> None:
+    shared, case = SharedJudge("tone", labeller=tone), {"text": "Thank you for asking."}
     before = server.stats().calls
 
     async def ask(by: str) -> krino.Judgement:
@@ -86,10 +83,8 @@ def test_many_askers_in_threads_and_loops_pay_for_one_verdict(
     assert server.stats().calls == before + 1
 
 
-def test_an_error_is_said_to_each_asker_once_and_then_tried_again(
-    server: FakeServer, tone: dict[str, krino.Labeller]
-) -> None:
-    shared, case = SharedJudge("tone", **tone), {"text": f"{GIBBERISH}!"}
+def test_an_error_is_said_to_each_asker_once_and_then_tried_again(server: FakeServer, tone: krino.Labeller) -> None:
+    shared, case = SharedJudge("tone", labeller=tone), {"text": f"{GIBBERISH}!"}
     before = server.stats().calls
     assert [shared.decide(case, by).status for by in ("one", "other")] == ["error", "error"]
     after_both = server.stats().calls
@@ -105,8 +100,8 @@ def test_a_spent_budget_is_an_error_of_each_case(server: FakeServer) -> None:
     assert all("max-tokens" in (judgement.error or "") for judgement in found)
 
 
-def test_one_who_gives_up_does_not_stop_the_others(server: FakeServer, tone: dict[str, krino.Labeller]) -> None:
-    shared, case = SharedJudge("tone", **tone), {"text": "Thank you, slowly."}
+def test_one_who_gives_up_does_not_stop_the_others(server: FakeServer, tone: krino.Labeller) -> None:
+    shared, case = SharedJudge("tone", labeller=tone), {"text": "Thank you, slowly."}
 
     async def give_up() -> krino.Judgement:
         impatient = asyncio.create_task(shared.adecide(case, by="impatient"))
@@ -134,7 +129,3 @@ def test_a_missing_framework_is_named_with_its_extra(module: str, monkeypatch: p
     monkeypatch.delitem(sys.modules, f"krino.adapters.{module}", raising=False)
     with pytest.raises(ImportError, match=rf"pip install 'krino\[{module.replace('_', '-')}\]'"):
         importlib.import_module(f"krino.adapters.{module}")
-
-
-def test_the_letters_are_judged_by_a_model(kind: Kind) -> None:
-    assert kind.samples is not LETTERS or "labeller" in kind.settings

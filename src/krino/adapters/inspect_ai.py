@@ -81,8 +81,7 @@ def _as_score(shared: SharedJudge, judgement: Judgement[Any], answer: str) -> Sc
         value={**scores, f"{shared.name}.judged": float(is_judged)},
         answer=answer,
         reason=None if is_judged else f"krino_{judgement.status}",
-        explanation="
-".join(reasons) if is_judged else describe_problem(judgement),
+        explanation="\n".join(reasons) if is_judged else describe_problem(judgement),
         metadata={
             "status": judgement.status,
             "labels": {item.name: item.label for item in found.values() if item.label is not None},

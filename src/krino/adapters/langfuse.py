@@ -45,20 +45,12 @@ def evaluators(
 
     async def decide(by: str, given: Mapping[str, Any]) -> Judgement[Any]:
         if case is None:
-            made: Mapping[str, Any] = make_case(given["input"], given["output"], given["expected_output"])
+            made: Mapping[str, Any] = make_case(given.get("input"), given.get("output"), given.get("expected_output"))
         else:
             made = case(**given)
         return await shared.adecide(made, by=by)
 
-    async def krino_scores(
-        *,
-        input: Any,
-        output: Any,
-        expected_output: Any = None,
-        metadata: Any = None,
-        **more: Any,
-    ) -> list[Evaluation]:
-        given = {"input": input, "output": output, "expected_output": expected_output, "metadata": metadata}
+    async def krino_scores(**given: Any) -> list[Evaluation]:
         found = shared.fields(await decide("scores", given))
         if problem := next((item.problem for item in found if item.problem), None):
             raise NotJudged(problem)
@@ -68,20 +60,12 @@ def evaluators(
                 value=item.value,
                 comment=item.reason,
                 metadata={"rule": item.rule, "evaluator": shared.identity},
-                data_type="NUMERIC" if item.score is not None else "CATEGORICAL",
+                data_type="CATEGORICAL" if item.score is None else "NUMERIC",
             )
             for item in found
         ]
 
-    async def krino_status(
-        *,
-        input: Any,
-        output: Any,
-        expected_output: Any = None,
-        metadata: Any = None,
-        **more: Any,
-    ) -> list[Evaluation]:
-        given = {"input": input, "output": output, "expected_output": expected_output, "metadata": metadata}
+    async def krino_status(**given: Any) -> list[Evaluation]:
         end = status(await decide("status", given))
         about = {"evaluator": shared.identity}
         return [Evaluation(name=end.name, value=end.value, comment=end.reason, metadata=about, data_type="CATEGORICAL")]
