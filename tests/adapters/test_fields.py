@@ -58,7 +58,7 @@ def test_the_status_says_why() -> None:
 
 
 def test_a_field_that_the_judge_does_not_have_is_refused_before_anything_is_judged() -> None:
-    with pytest.raises(krino.UsageProblem, match="no score or label `faithfullness` .did you mean faithfulness"):
+    with pytest.raises(krino.UsageProblem, match=r"no score or label `faithfullness` .did you mean faithfulness"):
         SharedJudge("rag", ["faithfullness"])
 
 
