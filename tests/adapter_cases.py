@@ -6,10 +6,10 @@ with it a framework that is not installed is an error.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,25 @@ WITH_FRAMEWORKS = [
     ),
     pytest.mark.filterwarnings("ignore"),  # the frameworks' own
 ]
+OFFLINE = {
+    "DEEPEVAL_DISABLE_DOTENV": "1",
+    "DEEPEVAL_TELEMETRY_OPT_OUT": "1",
+    "DO_NOT_TRACK": "1",
+    "KRINO_THREADS": "1",
+    "LANGFUSE_HOST": "http://127.0.0.1:9",
+    "LANGFUSE_PUBLIC_KEY": "public",
+    "LANGFUSE_SECRET_KEY": "secret",
+    "LANGSMITH_API_KEY": "key",
+    "LANGSMITH_ENDPOINT": "http://127.0.0.1:9",
+    "LANGSMITH_TRACING": "false",
+    "MLFLOW_DISABLE_TELEMETRY": "true",
+    "OPIK_ANALYTICS_ENABLED": "false",
+    "OPIK_SENTRY_ENABLE": "false",
+    "OPIK_TRACK_DISABLE": "true",
+    "OPIK_URL_OVERRIDE": "http://127.0.0.1:9/api",
+    "RAGAS_DO_NOT_TRACK": "true",
+}
+"""No framework may reach anything but this machine, or count who uses it."""
 GIBBERISH = "gibberish"
 FILE = """---
 inputs: {text: {aliases: [answer]}}
@@ -36,24 +55,23 @@ Is the text kind to its reader?
 
 {text}
 """
-_WORDS = {"polite": "polite", "kind": "kind"}
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Sample:
     inputs: Mapping[str, Any]
     answer: str
     status: str
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Kind:
     """A judge, the samples for it, and the field whose numbers are compared."""
 
     judge: AnyKindOfJudge
     field: str
     samples: list[Sample]
-    settings: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = dataclasses.field(default_factory=dict)
 
     @property
     def name(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,13 +9,6 @@ import pytest
 from adapter_cases import WITH_FRAMEWORKS, Kind
 
 pytestmark = WITH_FRAMEWORKS
-
-
-@pytest.fixture(autouse=True)
-def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("DEEPEVAL_TELEMETRY_OPT_OUT", "1")
-    monkeypatch.setenv("DEEPEVAL_DISABLE_DOTENV", "1")
-    monkeypatch.chdir(tmp_path)  # it keeps a folder there
 
 
 def test_cases(kind: Kind) -> list[Any]:

@@ -30,7 +30,7 @@ def test_an_experiment_has_krinos_numbers_and_a_status_for_every_case(kind: Kind
 
     data = [{"input": {"number": number, **sample.inputs}} for number, sample in enumerate(kind.samples)]
 
-    def task(*, item: Any, **more: Any) -> str:
+    def task(*, item: Any, **more: Any) -> Any:
         return kind.samples[item["input"]["number"]].answer
 
     made = evaluators(kind.judge, **kind.settings)

@@ -6,8 +6,6 @@ import datetime
 import uuid
 from typing import Any
 
-import pytest
-
 from adapter_cases import WITH_FRAMEWORKS, Kind
 
 pytestmark = WITH_FRAMEWORKS
@@ -43,11 +41,6 @@ def evaluate(kind: Kind) -> list[dict[str, Any]]:
     )
     rows = sorted(results, key=lambda row: row["example"].inputs["number"])
     return [{result.key: result for result in row["evaluation_results"]["results"]} for row in rows]
-
-
-@pytest.fixture(autouse=True)
-def offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LANGSMITH_TRACING", "false")
 
 
 def test_the_results_have_krinos_numbers_and_errors_are_counted(kind: Kind) -> None:

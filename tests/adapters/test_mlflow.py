@@ -12,15 +12,19 @@ from adapter_cases import WITH_FRAMEWORKS, Kind
 pytestmark = WITH_FRAMEWORKS
 
 
+@pytest.fixture(scope="module")
+def database(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """One for all tests: MLflow makes its tables in many steps."""
+    return f"sqlite:///{tmp_path_factory.mktemp('mlflow')}/mlflow.db"
+
+
 @pytest.fixture(autouse=True)
-def offline(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
-    monkeypatch.setenv("DO_NOT_TRACK", "true")
+def tracking(offline: None, database: str, tmp_path: Path) -> None:
     import mlflow
 
-    mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/mlflow.db")
-    mlflow.create_experiment("krino", artifact_location=str(tmp_path / "artifacts"))
-    mlflow.set_experiment("krino")
+    mlflow.set_tracking_uri(database)
+    mlflow.create_experiment(tmp_path.name, artifact_location=str(tmp_path / "artifacts"))
+    mlflow.set_experiment(tmp_path.name)
 
 
 def evaluate(kind: Kind) -> Any:

@@ -11,14 +11,6 @@ from adapter_cases import WITH_FRAMEWORKS, Kind
 pytestmark = WITH_FRAMEWORKS
 
 
-@pytest.fixture(autouse=True)
-def offline(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPIK_URL_OVERRIDE", "http://127.0.0.1:9/api")
-    monkeypatch.setenv("OPIK_TRACK_DISABLE", "true")
-    monkeypatch.setenv("OPIK_SENTRY_ENABLE", "false")
-    monkeypatch.setenv("OPIK_ANALYTICS_ENABLED", "false")
-
-
 def test_the_results_have_krinos_numbers_and_failures_are_counted(kind: Kind) -> None:
     from opik.evaluation import evaluate_on_dict_items
 

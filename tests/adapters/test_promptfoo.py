@@ -44,7 +44,11 @@ def run(kind: Kind, server: FakeServer, folder: Path, config: dict[str, Any] | N
     by_code = kind.name.startswith("is-")
     (folder / "provider.py").write_text(PROVIDER)
     (folder / "krino_assert.py").write_text(BY_CODE if by_code else BY_CONFIG)
-    check = {"type": "python", "value": "file://krino_assert.py", **({} if by_code else {"config": chosen})}
+    check: dict[str, Any] = {
+        "type": "python",
+        "value": "file://krino_assert.py",
+        **({} if by_code else {"config": chosen}),
+    }
     tests = [{"vars": {**sample.inputs, "recorded": sample.answer}, "assert": [check]} for sample in kind.samples]
     whole = {
         "prompts": ["{{recorded}}"],
@@ -53,8 +57,8 @@ def run(kind: Kind, server: FakeServer, folder: Path, config: dict[str, Any] | N
         "tests": tests,
     }
     (folder / "promptfooconfig.json").write_text(json.dumps(whole))
-    node = Path(sys.prefix) / "bin" / "node"
-    command = [node, PROMPTFOO, "eval", "-c", "promptfooconfig.json", "-o", "out.json", "--no-cache", "--no-table"]
+    node = str(Path(sys.prefix) / "bin" / "node")
+    command = [node, str(PROMPTFOO), "eval", "-c", "promptfooconfig.json", "-o", "out.json", "--no-cache", "--no-table"]
     done = subprocess.run(
         command, cwd=folder, env=environment(server, folder), capture_output=True, text=True, timeout=300, check=False
     )

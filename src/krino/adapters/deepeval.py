@@ -50,6 +50,11 @@ def metrics(
 class KrinoMetric(BaseMetric):
     """One score of a judge. DeepEval copies metrics by the arguments of `__init__`, so each is an attribute."""
 
+    score: float | None
+    reason: str | None
+    success: bool | None
+    error: str | None
+
     def __init__(
         self,
         shared: SharedJudge,
@@ -69,7 +74,7 @@ class KrinoMetric(BaseMetric):
         return self._take(await self.shared.adecide(self._case_of(test_case), by=self.field))
 
     def _case_of(self, test_case: Any) -> Mapping[str, Any]:
-        self.score = self.reason = self.success = self.error = None
+        self.score, self.reason, self.success, self.error = None, None, None, None
         return self.case(test_case) if self.case else read_test_case(test_case)
 
     def _take(self, judgement: Judgement[Any]) -> float:

@@ -12,6 +12,7 @@ from typing import Any, Unpack
 from krino.adapters.fields import Field, fields, score_names, value_names
 from krino.api.judging import AnyKindOfJudge, Settings, ajudge, ready_judge
 from krino.contract import Judgement
+from krino.contract.code_limit import CASE_SECONDS
 from krino.contract.judgement import hash_record
 from krino.engine import sync
 from krino.errors import KrinoError, UsageProblem
@@ -33,11 +34,12 @@ class SharedJudge:
 
     def __init__(self, judge: AnyKindOfJudge, names: Sequence[str] | None = None, **settings: Unpack[Settings]) -> None:
         """`names`: the fields that are wanted; one that is null is then a problem. `settings`: of `krino.judge`."""
-        self.judge = ready_judge(judge, settings.pop("options", None), settings.pop("prompt", None))
-        self.labeller = labeller_from(settings.pop("labeller", "local"))
+        self.judge = ready_judge(judge, settings.get("options"), settings.get("prompt"))
+        self.labeller = labeller_from(settings.get("labeller", "local"))
         self.chosen = None if names is None else tuple(names)
         self.check_names(self.chosen or ())
-        self._settings = settings
+        self._mapping = settings.get("mapping")
+        self._seconds = settings.get("case_timeout", CASE_SECONDS)
         self._kept: OrderedDict[str, tuple[_Judged, set[str]]] = OrderedDict()
         self._lock = threading.Lock()
         sync.remember(self.labeller)
@@ -107,7 +109,9 @@ class SharedJudge:
         here each case says it: some of them log an exception and forget it.
         """
         try:
-            return await ajudge(self.judge, case, labeller=self.labeller, **self._settings)
+            return await ajudge(
+                self.judge, case, labeller=self.labeller, mapping=self._mapping, case_timeout=self._seconds
+            )
         except KrinoError as problem:
             return Judgement(
                 id="1",
