@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from adapter_cases import WITH_FRAMEWORKS, Kind
+from krino import NotJudged
 
 pytestmark = WITH_FRAMEWORKS
 
@@ -54,3 +55,8 @@ def test_the_results_have_krinos_numbers_and_errors_are_counted(kind: Kind, run_
     assert [item[f"{kind.name}.judged"].score for item in found] == [end == "ok" for end in kind.statuses()]
     for item, sample in zip(found, kind.samples, strict=True):
         assert (f"not judged ({sample.status})" in (item[score].error or "")) == (sample.status != "ok")
+
+
+def test_an_evaluation_that_ignores_no_errors_stops_at_what_was_not_judged(kind: Kind) -> None:
+    with pytest.raises(NotJudged, match=r"not judged \((failed|error)\)"):
+        evaluate(kind, run_async=False, ignore_errors=False)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
+import krino
 from adapter_cases import WITH_FRAMEWORKS, Kind
 from fake_llm import FakeServer
 
@@ -38,9 +40,9 @@ CONFIGS: dict[str, dict[str, Any]] = {
 }
 
 
-def run(kind: Kind, server: FakeServer, folder: Path, config: dict[str, Any] | None = None) -> list[dict[str, Any]]:
+def run(kind: Kind, server: FakeServer, folder: Path) -> list[dict[str, Any]]:
     """The results of `promptfoo eval`, in the order of the samples."""
-    chosen = CONFIGS.get(kind.name, {"judge": kind.judge, "labeller": "gpt-test"}) if config is None else config
+    chosen = CONFIGS.get(kind.name, {"judge": kind.judge, "labeller": "gpt-test"})
     by_code = kind.name.startswith("is-")
     (folder / "provider.py").write_text(PROVIDER)
     (folder / "krino_assert.py").write_text(BY_CODE if by_code else BY_CONFIG)
@@ -49,16 +51,20 @@ def run(kind: Kind, server: FakeServer, folder: Path, config: dict[str, Any] | N
         "value": "file://krino_assert.py",
         **({} if by_code else {"config": chosen}),
     }
-    tests = [{"vars": {**sample.inputs, "recorded": sample.answer}, "assert": [check]} for sample in kind.samples]
+    variables = [dict(sample.inputs) | {"recorded": sample.answer} for sample in kind.samples]
     whole = {
         "prompts": ["{{recorded}}"],
         "providers": ["file://provider.py"],
         "defaultTest": {"options": {"disableVarExpansion": True}},
-        "tests": tests,
+        "tests": [{"vars": values, "assert": [check]} for values in variables],
     }
     (folder / "promptfooconfig.json").write_text(json.dumps(whole))
+    return results_of("promptfooconfig.json", server, folder)
+
+
+def results_of(config: str, server: FakeServer, folder: Path) -> list[dict[str, Any]]:
     node = str(Path(sys.prefix) / "bin" / "node")
-    command = [node, str(PROMPTFOO), "eval", "-c", "promptfooconfig.json", "-o", "out.json", "--no-cache", "--no-table"]
+    command = [node, str(PROMPTFOO), "eval", "-c", config, "-o", "out.json", "--no-cache", "--no-table"]
     done = subprocess.run(
         command, cwd=folder, env=environment(server, folder), capture_output=True, text=True, timeout=300, check=False
     )
@@ -92,3 +98,16 @@ def test_the_results_have_krinos_numbers_and_failures_say_why(kind: Kind, server
     for result, sample in zip(results, kind.samples, strict=True):
         reason = result["gradingResult"]["componentResults"][0]["reason"]
         assert (f"not judged ({sample.status})" in reason) == (sample.status != "ok")
+
+
+def test_the_example_of_the_page_runs(server: FakeServer, tmp_path: Path) -> None:
+    page = (TESTS.parent / "docs" / "adapters.md").read_text("utf-8")
+    (config,) = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    (tmp_path / "promptfooconfig.yaml").write_text(config)
+    (tmp_path / "krino_assert.py").write_text(BY_CONFIG)
+    (result,) = results_of("promptfooconfig.yaml", server, tmp_path)
+    # the echo provider answers with the question, which says nothing of a height
+    case = {"question": "How tall is it?", "context": ["It is 102 metres tall."], "answer": "How tall is it?"}
+    verdict = krino.judge("rag", case).verdict or {}
+    assert result["namedScores"]["rag.answer_relevance"] == verdict["answer_relevance"]
+    assert result["success"] == (verdict["answer_relevance"] >= 0.8)
