@@ -10,6 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-com
 EXTRAS ?= dev
 ADAPTERS ?= .venv-adapters
 NPM := PATH="$(CURDIR)/$(ADAPTERS)/bin:$$PATH" npm install --prefix $(ADAPTERS)/promptfoo --no-audit --no-fund --omit=optional
+BINDING := '`@libsql/$${process.platform}-$${process.arch}$${process.platform === "linux" ? "-gnu" : ""}@$${require("./node_modules/libsql/package.json").version}`'
 # Some machines forbid Python to keep what it has compiled: then every process of the tests would compile it all again.
 unexport PYTHONDONTWRITEBYTECODE
 
@@ -65,7 +66,7 @@ $(VENV)/.ray: $(VENV)/.developing
 
 # Each adapter inside its framework, all at their current releases: installs 1.5 GB once, then takes minutes.
 test-adapters: $(ADAPTERS)/.installed
-	KRINO_TEST_ADAPTERS=1 KRINO_THREADS=1 $(ADAPTERS)/bin/pytest -q -n logical --dist loadfile tests/adapters
+	KRINO_TEST_ADAPTERS=1 KRINO_THREADS=1 $(ADAPTERS)/bin/pytest -q -W ignore -n logical --dist loadfile tests/adapters
 
 # In an environment of their own, because what they need is not what Krino needs. uv resolves these 200 packages in
 # seconds, which takes pip longer than all tests. promptfoo needs one of its optional packages, 5 MB of 1.7 GB.
@@ -76,8 +77,7 @@ $(ADAPTERS)/.installed: pyproject.toml
 		$${PIP_INDEX_URL:+--default-index "$$PIP_INDEX_URL"} -e '.[test-adapters]'
 	mkdir -p $(ADAPTERS)/promptfoo
 	$(NPM) --loglevel=error promptfoo@latest
-	cd $(ADAPTERS)/promptfoo && ../bin/node -p '"@libsql/" + process.platform + "-" + process.arch + \
-		(process.platform === "linux" ? "-gnu" : "") + "@" + require("./node_modules/libsql/package.json").version' >binding
+	cd $(ADAPTERS)/promptfoo && ../bin/node -p $(BINDING) >binding
 	$(NPM) --loglevel=error "$$(cat $(ADAPTERS)/promptfoo/binding)"
 	touch $@
 

@@ -29,7 +29,7 @@ def test_cases(kind: Kind) -> list[Any]:
 test_cases.__test__ = False  # type: ignore[attr-defined]
 
 
-def evaluate(kind: Kind, *, run_async: bool, ignore_errors: bool = True) -> list[Any]:
+def evaluate(kind: Kind, *, run_async: bool, ignore_errors: bool = True, fields: Any = None) -> list[Any]:
     from deepeval import evaluate
     from deepeval.evaluate import AsyncConfig, DisplayConfig, ErrorConfig
 
@@ -37,7 +37,7 @@ def evaluate(kind: Kind, *, run_async: bool, ignore_errors: bool = True) -> list
 
     result = evaluate(
         test_cases=test_cases(kind),
-        metrics=metrics(kind.judge, threshold=0.5, **kind.settings),
+        metrics=metrics(kind.judge, fields, threshold=0.5, **kind.settings),
         async_config=AsyncConfig(run_async=run_async),
         display_config=DisplayConfig(print_results=False, show_indicator=False),
         error_config=ErrorConfig(ignore_errors=ignore_errors),
@@ -59,4 +59,4 @@ def test_the_results_have_krinos_numbers_and_errors_are_counted(kind: Kind, run_
 
 def test_an_evaluation_that_ignores_no_errors_stops_at_what_was_not_judged(kind: Kind) -> None:
     with pytest.raises(NotJudged, match=r"not judged \((failed|error)\)"):
-        evaluate(kind, run_async=False, ignore_errors=False)
+        evaluate(kind, run_async=False, ignore_errors=False, fields=[kind.field])

@@ -35,7 +35,7 @@ def test_an_output_without_a_verdict_fails_and_has_no_named_score_but_one() -> N
 def test_a_null_of_the_deciding_field_fails_even_if_nothing_is_asked_of_it() -> None:
     graded = get_assert("It is 102 metres tall.", context(judge="rag", field="semantic_similarity", min=0))
     assert not graded["pass"]
-    assert graded["reason"] == "rag.semantic_similarity has no value in this case"
+    assert graded["reason"] == "semantic_similarity has no value (RAG-S1): Not scored: no reference answer was given."
 
 
 def test_a_class_of_ones_own_is_handed_over_in_code() -> None:

@@ -5,7 +5,7 @@ them read a judgement through `fields` and judge through `SharedJudge`, so the s
 not judged is an error in the framework's own terms and never a number, and a status is written beside the scores.
 """
 
-from krino.adapters.fields import Field as Field
-from krino.adapters.fields import fields as fields
-from krino.adapters.fields import status as status
 from krino.adapters.shared_judge import SharedJudge as SharedJudge
+from krino.adapters.verdict_fields import Field as Field
+from krino.adapters.verdict_fields import fields as fields
+from krino.adapters.verdict_fields import status as status

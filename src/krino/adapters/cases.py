@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-CaseOf = Any  # a function from what the framework gives to a case
-
 _EXPECTED_NAMES = ("expected_response", "expected_output", "output", "answer")
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Unpack
 
-from krino.adapters.fields import Field
 from krino.adapters.packages import needs
 from krino.adapters.shared_judge import SharedJudge
+from krino.adapters.verdict_fields import Field
 from krino.api.judging import AnyKindOfJudge, Settings
 from krino.contract import Judgement
 from krino.errors import NotJudged, UsageProblem
@@ -29,7 +29,8 @@ def metrics(
     """A metric for each score of the judge, and `judge.judged`, which is 1 for a case that has a verdict and 0 else.
 
     They share one verdict a case. A case that was not judged is an error of each metric but the last: DeepEval ends at
-    the first, unless it is called with `ErrorConfig(ignore_errors=True)`.
+    the first, unless it is called with `ErrorConfig(ignore_errors=True)`. So is a score that is null: choose those that
+    your cases can have.
 
     Args:
         judge: as in `krino.judge`; so are `settings`.
@@ -90,8 +91,7 @@ class KrinoMetric(BaseMetric):
         if self.field == _JUDGED:
             end = judgement.reason or judgement.error
             return Field(self.__name__, float(judgement.status == "ok"), end and f"{judgement.status}: {end}")
-        (found,) = (item for item in self.shared.fields(judgement) if item.name == self.__name__)
-        return found
+        return self.shared.field(judgement, self.field)
 
     def is_successful(self) -> bool:
         return bool(self.success) and self.error is None

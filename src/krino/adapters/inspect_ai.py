@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any
 
 from krino.adapters.cases import make_case
-from krino.adapters.fields import describe_problem
 from krino.adapters.packages import needs
 from krino.adapters.shared_judge import SharedJudge
+from krino.adapters.verdict_fields import describe_problem
 from krino.api.judging import AnyKindOfJudge
 from krino.contract import Judgement, Labeller
 from krino.contract.code_limit import CASE_SECONDS

@@ -9,9 +9,9 @@ from typing import Any, Unpack
 import orjson
 
 from krino.adapters.cases import make_case
-from krino.adapters.fields import status
 from krino.adapters.packages import needs
 from krino.adapters.shared_judge import SharedJudge
+from krino.adapters.verdict_fields import status
 from krino.api.judging import AnyKindOfJudge, Settings
 from krino.contract import Judgement
 from krino.errors import NotJudged

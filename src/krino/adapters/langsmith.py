@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Unpack
 
 from krino.adapters.cases import make_case
-from krino.adapters.fields import status
 from krino.adapters.packages import needs
 from krino.adapters.shared_judge import SharedJudge
+from krino.adapters.verdict_fields import status
 from krino.api.judging import AnyKindOfJudge, Settings
 
 with needs("langsmith"):

@@ -12,8 +12,8 @@ from typing import Any, Unpack
 import orjson
 
 from krino.adapters.cases import make_case
-from krino.adapters.fields import describe_problem
 from krino.adapters.shared_judge import SharedJudge
+from krino.adapters.verdict_fields import describe_problem
 from krino.api.judging import AnyKindOfJudge, Settings
 from krino.contract import Judgement
 from krino.errors import UsageProblem
@@ -77,11 +77,10 @@ def _grade(shared: SharedJudge, judgement: Judgement[Any], decisive: str, least:
     judged = {f"{shared.name}.judged": float(judgement.status == "ok")}
     if judgement.status != "ok":
         return {"pass": False, "score": 0.0, "reason": describe_problem(judgement), "named_scores": judged}
-    found = {item.name: item for item in shared.fields(judgement)}
-    scores = {name: item.score for name, item in found.items() if item.score is not None}
-    item = found.get(f"{shared.name}.{decisive}")
-    if item is None or item.score is None:
-        reason = f"{shared.name}.{decisive} has no value in this case"
+    scores = {item.name: item.score for item in shared.fields(judgement) if item.score is not None}
+    found = shared.field(judgement, decisive)
+    if found.score is None:
+        reason = found.problem or f"{found.name} is {found.label}, no number"
         return {"pass": False, "score": 0.0, "reason": reason, "named_scores": scores | judged}
-    reason = f"{item.name} is {item.score:g} ({item.rule}): {item.reason or ''}"
-    return {"pass": item.score >= least, "score": item.score, "reason": reason, "named_scores": scores | judged}
+    reason = f"{found.name} is {found.score:g} ({found.rule}): {found.reason or ''}"
+    return {"pass": found.score >= least, "score": found.score, "reason": reason, "named_scores": scores | judged}

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Unpack
 
 from krino.adapters.cases import make_case
-from krino.adapters.fields import status
 from krino.adapters.packages import needs
 from krino.adapters.shared_judge import SharedJudge
+from krino.adapters.verdict_fields import status
 from krino.api.judging import AnyKindOfJudge, Settings
 from krino.contract import Judgement
 
@@ -58,9 +58,7 @@ class KrinoMetric(BaseMetric):
         if self.field == _STATUS:
             end = status(judgement)
             return MetricResult(value=end.value, reason=end.reason)
-        found = next((item for item in self.shared.fields(judgement) if item.name == self.name), None)
-        if found is None:
-            return MetricResult(value=None, reason=f"{self.name} has no value in this case")
+        found = self.shared.field(judgement, self.field)
         return MetricResult(value=found.value, reason=found.problem or found.reason)
 
 

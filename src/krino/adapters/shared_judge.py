@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from typing import Any, Unpack
 
-from krino.adapters.fields import Field, fields, score_names, value_names
+from krino.adapters.verdict_fields import Field, fields, score_names, value_names
 from krino.api.judging import AnyKindOfJudge, Settings, ajudge, ready_judge
 from krino.contract import Judgement
 from krino.contract.code_limit import CASE_SECONDS
@@ -77,6 +77,11 @@ class SharedJudge:
         if judgement.status != "ok":
             return fields(judgement, score_names(self.judge))
         return [field for field in fields(judgement, value_names(self.judge)) if field.value is not None]
+
+    def field(self, judgement: Judgement[Any], name: str) -> Field:
+        """One field of a judgement; one that is null has the problem, whether it was chosen or not."""
+        (found,) = fields(judgement, [name])
+        return found
 
     def decide(self, case: Mapping[str, Any], by: str = "") -> Judgement[Any]:
         """Judge a case, for code without an event loop.
