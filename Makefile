@@ -8,10 +8,13 @@ BROWSER := $(shell command -v chromium || command -v chromium-browser || command
 # Modules are compiled when they are first used: most of what is installed never is.
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 EXTRAS ?= dev
+ADAPTERS ?= .venv-adapters
+NPM := PATH="$(CURDIR)/$(ADAPTERS)/bin:$$PATH" npm install --prefix $(ADAPTERS)/promptfoo --no-audit --no-fund --omit=optional
+BINDING := '`@libsql/$${process.platform}-$${process.arch}$${process.platform === "linux" ? "-gnu" : ""}@$${require("./node_modules/libsql/package.json").version}`'
 # Some machines forbid Python to keep what it has compiled: then every process of the tests would compile it all again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types unit failed-alone browser test-llm test-ray bench clean
+.PHONY: demo test lint types unit failed-alone browser test-llm test-ray test-adapters bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/krino demo
@@ -61,6 +64,23 @@ $(VENV)/.ray: $(VENV)/.developing
 	$(BIN)/python -c 'import ray' 2>/dev/null || $(PIP) -e '.[ray]'
 	touch $@
 
+# Each adapter inside its framework, all at their current releases: installs 1.5 GB once, then takes minutes.
+test-adapters: $(ADAPTERS)/.installed
+	KRINO_TEST_ADAPTERS=1 KRINO_THREADS=1 $(ADAPTERS)/bin/pytest -q -W ignore -n logical --dist loadfile tests/adapters
+
+# In an environment of their own, because what they need is not what Krino needs. uv resolves these 200 packages in
+# seconds, which takes pip longer than all tests. promptfoo needs one of its optional packages, 5 MB of 1.7 GB.
+$(ADAPTERS)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(ADAPTERS)
+	$(ADAPTERS)/bin/python -m pip install --quiet --disable-pip-version-check uv
+	$(ADAPTERS)/bin/uv pip install --quiet --python $(ADAPTERS)/bin/python \
+		$${PIP_INDEX_URL:+--default-index "$$PIP_INDEX_URL"} -e '.[test-adapters]'
+	mkdir -p $(ADAPTERS)/promptfoo
+	$(NPM) --loglevel=error promptfoo@latest
+	cd $(ADAPTERS)/promptfoo && ../bin/node -p $(BINDING) >binding
+	$(NPM) --loglevel=error "$$(cat $(ADAPTERS)/promptfoo/binding)"
+	touch $@
+
 bench: $(VENV)/.developing
 	$(BIN)/python benchmarks/client_cost.py
 	$(BIN)/python benchmarks/memory.py
@@ -83,4 +103,4 @@ $(VENV)/.developing: $(VENV)/bin/python pyproject.toml
 	touch $@ $(VENV)/.installed
 
 clean:
-	rm -rf $(VENV) krino-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) $(ADAPTERS) krino-demo .mypy_cache .ruff_cache .pytest_cache .hypothesis

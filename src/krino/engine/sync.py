@@ -11,6 +11,7 @@ import contextlib
 import os
 import threading
 from collections.abc import AsyncGenerator, Coroutine, Iterator
+from concurrent.futures import Future
 from typing import Any, TypeVar
 from weakref import WeakSet
 
@@ -34,12 +35,17 @@ def run(work: Coroutine[Any, Any, T]) -> T:
             "krino.judge was called from inside Krino's own event loop, by a judge or by the iterable that gives the "
             "cases; waiting there would never end. Make the list of cases first, or use `await krino.ajudge(...)`"
         )
-    future = asyncio.run_coroutine_threadsafe(work, _running_loop())
+    future = start(work)
     try:
         return future.result()
     except BaseException:
         future.cancel()
         raise
+
+
+def start(work: Coroutine[Any, Any, T]) -> Future[T]:
+    """Begin a coroutine on the background loop, for callers that wait on a loop of their own."""
+    return asyncio.run_coroutine_threadsafe(work, _running_loop())
 
 
 def pull(stream: AsyncGenerator[T, None]) -> Iterator[T]:

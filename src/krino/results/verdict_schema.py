@@ -38,6 +38,12 @@ def is_text_explanation(schema: Schema | None, field: str) -> bool:
     )
 
 
+def declares_number(schema: Schema | None, field: str) -> bool:
+    """Whether a field holds a number, or null."""
+    found = _read_parts(schema, field, lambda part: [part.get("type")]) or []
+    return not {"number", "integer"}.isdisjoint(found) and {"number", "integer", "null"}.issuperset(found)
+
+
 def declared_scale(schema: Schema | None, field: str) -> Scale | None:
     """The bounds of a numeric field; None if one is infinite, or there is no such field."""
     ends = declared_bounds(schema, field)
