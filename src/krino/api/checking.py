@@ -234,7 +234,8 @@ def complete(definition: Definition, labels: Mapping[str, Any], values: Mapping[
         (label,) = definition.labels
         if label.kind == "text":
             return {ONLY_LABEL: labels.get(ONLY_LABEL, "")}
-        return _complete_one(label, {**labels}, values)
+        same = {"other_order": labels.get(ONLY_LABEL)} if definition.compare else {}
+        return _complete_one(label, {**same, **labels}, values)
     return {label.name: _complete(label, labels.get(label.name), values) for label in definition.labels}
 
 
