@@ -215,6 +215,29 @@ def test_a_rule_that_has_no_value_fails_the_case() -> None:
     assert "the rule R has no value for this case: a division by zero" in (judgement.reason or "")
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "{cap: data.flag, to: 0.2, message: m}",
+        "{fact: data.flag, set: {label: bad}, message: m}",
+        "{refuse: data.flag, message: m}",
+        "{score: '0.5', when: data.flag, message: m}",
+        "{check: data.flag, message: m}",
+    ],
+)
+@pytest.mark.parametrize(("flag", "is_fine"), [("yes", False), (1, False), (None, False), (True, True)])
+def test_what_decides_is_true_or_false_and_anything_else_gives_no_score(rule: str, flag: Any, is_fine: bool) -> None:
+    text = f"---\ninputs: {{text: text, data: json}}\nlabels: {{good: 1, bad: 0}}\nrules: {{R: {rule}}}\n---\n{{text}} {{data}}\n"
+    labeller = Scripted({"reason": "r", "quote": "good text", "label": "good"})
+    case = {"text": "A good text.", "data": {"flag": flag}}
+    judgement = krino.judge(class_of_text(text, "mine", "mine.md"), case, labeller=labeller)
+    if not is_fine:
+        assert judgement.verdict is None
+        assert "true or false is wanted" in (judgement.reason or judgement.error or "")
+    elif "refuse" not in rule:
+        assert judgement.verdict is not None
+
+
 def test_a_score_outside_its_range_fails_the_case() -> None:
     text = "---\nlabels: {a: 1, b: 0}\noutputs: {score: {range: [0, 1]}}\nrules: {R: {score: score * 7}}\n---\n{text}\n"
     labels = {"reason": "r", "quote": "hello", "label": "a"}
