@@ -3,8 +3,8 @@
     python benchmarks/judge_files_fuzz.py [SECONDS] [SEED]
 
 Every text must be read, checked and tried within two seconds of CPU time, into a judge or into problems with line and
-column; no rule may raise anything but a `RuleFault`. The first text that breaks this is printed, and the exit code is 1.
-After a minute without an end the process prints where it hangs and ends.
+column; no rule may raise anything but a `RuleFault`. The first text that breaks this is printed, and the exit code is
+1. After a minute without an end the process prints where it hangs and ends.
 """
 
 from __future__ import annotations

@@ -214,3 +214,15 @@ def test_check_tries_every_value_of_every_label(labels: str, rule: str, told: st
     Path("mine.md").write_text(text)
     said = krino("check", "mine.md").err
     assert (told in said) if told else "no verdict comes of it" not in said
+
+
+def test_odd_column_names_are_proposed_for_a_judge_in_a_file_and_the_command_can_be_copied() -> None:
+    Path("step.md").write_text("---\nlabels: {yes: 1, no: 0}\n---\nDoes {reply} help with {request}?\n")
+    Path("tickets.csv").write_text("Ticket,Customer msg,Agent reply text\n1,Where is my parcel?,Open the link.\n")
+    found = krino("map", "tickets.csv", "--judge", "step.md").out
+    assert "krino judge step.md tickets.csv \\\n    --map 'reply=Agent reply text'" in found
+    assert "Nothing is proposed for `request`, which every case must have: name a field, as --map" in found
+    Path("plain.csv").write_text("Customer request,Agent reply text\nWhere is my parcel?,Open the link.\n")
+    found = krino("map", "plain.csv", "--judge", "step.md").out
+    assert "1 of 1 cases can be read with this mapping" in found
+    assert "Nothing is proposed" not in found

@@ -104,6 +104,10 @@ def test_yes_and_no_are_words() -> None:
             "mine.md:3:13: there is no type `txt` (did you mean text?)",
         ),
         (
+            "---\nlabels: [a, b]\ninputs: {t: What the customer wrote}\n---\n{t}",
+            "mine.md:3:13: this is no type; to describe the input write `t: {about: What the customer wrote}`",
+        ),
+        (
             "---\nlabels: [a, b]\ninputs: {texts: text}\n---\n{text}",
             "mine.md:5:1: there is no input `text` (did you mean texts?)",
         ),
@@ -180,6 +184,15 @@ def test_fragments_are_read_from_their_folder_and_from_nowhere_else(tmp_path: Pa
             read_file(judge)
     judge.write_text("---\nlabels: [a, b]\n---\n{{> ../secret }} {text}\n")
     assert "secret" not in read_file(judge).prompt.replace("../secret", "")
+
+
+def test_a_question_between_braces_needs_no_quotation_marks() -> None:
+    examples = "examples:\n  - {case: {t: Where is it?}, expect: failed}"
+    text = f"---\nlabels: {{yes: {{about: Is it? Yes.}}, no: so?}}\n{examples}\n---\n{{t}}\n"
+    definition = read_text(text, "mine", "mine.md")
+    assert definition.examples[0].case == {"t": "Where is it?"}
+    assert [choice.about for choice in definition.labels[0].choices] == ["Is it? Yes.", "so?"]
+    assert "is no YAML" in problems("---\nlabels: {? [a, b] : 1\n---\n{t}\n")[0]
 
 
 def test_a_file_of_windows_and_one_with_a_byte_order_mark_are_read(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ _FLOAT = re.compile(
     r"[-+]?(?:[0-9]{1,18}\.[0-9]{0,18}|\.[0-9]{1,18})(?:[eE][-+]?[0-9]{1,3})?|[-+]?[0-9]{1,18}[eE][-+]?[0-9]{1,3}"
 )
 _WORDS: dict[str, Any] = {"true": True, "True": True, "false": False, "False": False, "null": None, "~": None, "": None}
-_QUOTE_IT = "put a text that holds : ? # { } [ ] , & or quotation marks between quotation marks"
+_QUOTE_IT = "put a text that holds : # { } [ ] , & or quotation marks between quotation marks"
 _DEEPEST = 20
 _MOST_NODES = 5_000
 _USUAL_TAGS = tuple(f"tag:yaml.org,2002:{name}" for name in ("str", "null", "seq", "map"))
@@ -89,9 +89,24 @@ def read_front_matter(text: str, first_line: int, problems: list[Problem]) -> Va
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]
-    """The resolver of YAML is not asked: `_Reader` decides what a plain word is."""
+    """The resolver of YAML is not asked: `_Reader` decides what a plain word is.
+
+    PyYAML ends a plain text between braces at `?`. YAML does not, and a case of an example is often a question.
+    """
 
     yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
+    _is_in_plain_text = False
+
+    def scan_plain(self) -> Any:
+        self._is_in_plain_text = True
+        try:
+            return super().scan_plain()
+        finally:
+            self._is_in_plain_text = False
+
+    def peek(self, index: int = 0) -> str:
+        char: str = super().peek(index)
+        return "x" if char == "?" and self._is_in_plain_text else char
 
 
 def _refuse_references(text: str) -> None:
