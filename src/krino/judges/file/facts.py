@@ -12,8 +12,8 @@ from krino.errors import CannotJudge
 from krino.judges.file.cel import Budget, RuleFault
 from krino.judges.file.cel.operators import truth
 from krino.judges.file.definition import Definition, Input, Rule
-from krino.judges.file.messages import read_messages
 from krino.judges.file.read_outputs import QUOTE, REASON
+from krino.judges.messages import read_messages
 from krino.text.clean import cut
 from krino.text.forms import is_blank
 
