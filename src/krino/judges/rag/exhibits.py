@@ -11,7 +11,8 @@ from krino.judges.rag.facts import NumberedPassage, RagFacts
 
 def rag_exhibits(facts: RagFacts) -> Exhibits:
     case = facts.case
-    work = [Exhibit("Question", case.question), Exhibit("Answer", case.answer)]
+    before = [Exhibit("Said before the question", case.history)] if case.history else []
+    work = [*before, Exhibit("Question", case.question), Exhibit("Answer", case.answer)]
     if case.reference is not None:
         work.append(Exhibit("Reference answer", case.reference))
     numbered = tuple(sentence.text for sentence in facts.sentences)
