@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -92,6 +94,8 @@ def test_yes_and_no_are_words() -> None:
         ("---\nlabls: [a, b]\n---\n{t}", "mine.md:2:1: the front matter has no `labls` (did you mean labels?)"),
         ("---\nlabels: [a, b]\nlabels: [c, d]\n---\n{t}", "mine.md:3:1: `labels` is given twice"),
         ("---\nlabels: [a]\n---\n{t}", "needs at least two values"),
+        ("---\nlabels: {a: 1e999, b: 0}\n---\n{t}", "mine.md:2:13: the number 1e999 is too large"),
+        ('---\nlabels: {"\\uD800": 1, b: 0}\n---\n{t}', "mine.md:2:10: half a character"),
         ("---\nlabels: [a, A ]\n---\n{t}", "the same but for capitals"),
         ("---\nlabels: good\n---\n{t}", "mine.md:2:9: `labels` must say which values there are"),
         ("---\nlabels: {t: [a, b]}\n---\n{t}", "mine.md:2:10: `t` is an input and a label"),
@@ -183,7 +187,36 @@ def test_fragments_are_read_from_their_folder_and_from_nowhere_else(tmp_path: Pa
         with pytest.raises(FileProblem, match=r"leads out of the folder|cannot be read"):
             read_file(judge)
     judge.write_text("---\nlabels: [a, b]\n---\n{{> ../secret }} {text}\n")
-    assert "secret" not in read_file(judge).prompt.replace("../secret", "")
+    outside = read_file(judge)
+    assert "secret" not in outside.prompt.replace("../secret", "")
+    assert [warning.in_line("mine.md") for warning in outside.warnings][0].startswith(
+        "mine.md:4:1: warning: this includes"
+    )
+
+
+def test_a_fragment_that_would_hang_or_fill_the_memory_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "fragments"
+    folder.mkdir()
+    (folder / "loop.md").symlink_to(folder / "loop.md")
+    os.mkfifo(folder / "pipe.md")
+    (folder / "folder.md").mkdir()
+    (folder / "itself.md").write_text("{{> itself }}")
+    (folder / "big.md").write_text("x" * 190_000)
+    judge = tmp_path / "mine.md"
+    for name, told in {
+        "loop": "cannot be read|leads out",
+        "pipe": "is no file",
+        "folder": "is no file",
+        "itself": "includes a fragment",
+        "big": "more than 200,000 characters",
+    }.items():
+        judge.write_text(f"---\nlabels: [a, b]\n---\n{{text}} {f'{{{{> {name} }}}} ' * 5_000}")
+        tracemalloc.start()
+        with pytest.raises(FileProblem, match=told):
+            read_file(judge)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 50_000_000
 
 
 def test_a_question_between_braces_needs_no_quotation_marks() -> None:

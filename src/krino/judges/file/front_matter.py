@@ -6,6 +6,7 @@ numbers are not text. `yes` and `no` are labels that people give, so they stay t
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from typing import Any, ClassVar
 import yaml
 
 from krino.judges.file.problems import Place, Problem
+from krino.text.clean import sound
 
 _INT = re.compile(r"[-+]?[0-9]{1,18}")
 _FLOAT = re.compile(
@@ -165,10 +167,16 @@ class _Reader:
         return Place(self._first + node.start_mark.line, node.start_mark.column + 1)
 
     def _scalar(self, node: yaml.ScalarNode, place: Place) -> Value:
-        raw: str = node.value
+        raw = sound(node.value)
+        if raw != node.value:
+            self._problems.append(Problem(place, "half a character (a lone surrogate) is no text"))
         one_line = node.start_mark.line == node.end_mark.line
         if node.style is None:
-            return Value(_plain(raw), place, raw=raw, exact=one_line)
+            data = _plain(raw)
+            if isinstance(data, float) and not math.isfinite(data):
+                self._problems.append(Problem(place, f"the number {raw} is too large"))
+                data = 0.0
+            return Value(data, place, raw=raw, exact=one_line)
         if node.style in "|>":
             line = node.start_mark.line + 1
             text = self._lines[line] if line < len(self._lines) else ""

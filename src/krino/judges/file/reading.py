@@ -25,6 +25,7 @@ KEYS = ("name", "version", "summary", "card", "inputs", "compare", "labels", "ou
 FRAGMENTS = "fragments"
 """The folder beside a judge's file that holds texts which several judges share."""
 _NAME = re.compile(r"[\w][\w.-]{0,63}")
+_UNREAD_FRAGMENT = re.compile(r"(?<!\\)\{\{>(?![ \t]*[A-Za-z0-9_-]{1,64}[ \t]*\}\})")
 
 
 def read_file(path: Path) -> Definition:
@@ -124,18 +125,26 @@ def _with_fragments(body: str, line: int, text: str, folder: Path | None, proble
     if "{{>" not in body:
         return body, text
     found: dict[str, str] = {}
+    length = len(body)
 
     def included(item: Placeholder) -> str:
+        nonlocal length
         if item.kind != "fragment":
             return body[item.start : item.end]
         if item.name not in found:
             found[item.name] = _fragment(item.name, folder, place_in(body, item.start, line), problems)
-        return found[item.name]
+        length += len(found[item.name])
+        return found[item.name] if length <= LONGEST_FILE else ""  # a small file may include a large one many times
 
     whole = replace_placeholders(body, included)
-    if len(whole) > LONGEST_FILE:
+    if length > LONGEST_FILE:
         problems.append(Problem(Place(line, 1), f"the prompt has more than {LONGEST_FILE:,} characters"))
         whole = ""
+    for odd in _UNREAD_FRAGMENT.finditer(body):
+        place = place_in(body, odd.start(), line)
+        problems.append(
+            Problem(place, "this includes nothing: a fragment's name has letters, digits, - and _ only", fatal=False)
+        )
     return whole, text[: len(text) - len(body)] + whole
 
 
@@ -148,10 +157,17 @@ def _fragment(name: str, folder: Path | None, place: Place, problems: list[Probl
         if path.resolve().parent != folder.resolve():
             problems.append(Problem(place, f"the fragment `{name}` leads out of the folder `{FRAGMENTS}`"))
             return ""
-        return read_judge_text(path).strip("\n")
-    except (OSError, UsageProblem) as error:
+        if path.exists() and not path.is_file():  # a pipe would never end
+            problems.append(Problem(place, f"the fragment `{name}` is no file"))
+            return ""
+        found = read_judge_text(path).strip("\n")
+    except (OSError, RuntimeError, UsageProblem) as error:  # RuntimeError: a link that leads to itself
         problems.append(Problem(place, f"the fragment `{name}` cannot be read: {error}"))
         return ""
+    if any(item.kind == "fragment" for item in find_placeholders(found)):
+        problems.append(Problem(place, f"the fragment `{name}` includes a fragment; only the judge's own file may"))
+        return ""
+    return found
 
 
 def _check_placeholders(
