@@ -189,7 +189,7 @@ def test_fragments_are_read_from_their_folder_and_from_nowhere_else(tmp_path: Pa
     judge.write_text("---\nlabels: [a, b]\n---\n{{> ../secret }} {text}\n")
     outside = read_file(judge)
     assert "secret" not in outside.prompt.replace("../secret", "")
-    assert [warning.in_line("mine.md") for warning in outside.warnings][0].startswith(
+    assert next(warning.in_line("mine.md") for warning in outside.warnings).startswith(
         "mine.md:4:1: warning: this includes"
     )
 
