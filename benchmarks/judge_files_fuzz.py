@@ -14,6 +14,7 @@ import faulthandler
 import random
 import re
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import Any
@@ -77,6 +78,7 @@ SIGNS = [
         "\x00",
         "\u200b",
         "\ud800",
+        '"\\uD800"',
         "é",
         "🙂",
         "%",
@@ -101,7 +103,22 @@ SIGNS = [
         "cap",
         "score",
     ),
-    *("true", "no", "1", "-1", "1e999", "0.5", "[1, 5]", "{a: 1, b: 0}", "{text}", "{{> x }}", "{{ text }}", "${TEXT}"),
+    *(
+        "true",
+        "no",
+        "1",
+        "-1",
+        "1e999",
+        "0.5",
+        "[1, 5]",
+        "{a: 1, b: 0}",
+        "{text}",
+        "{{> x }}",
+        "{{> big }}",
+        "{{> itself }}",
+        "{{ text }}",
+        "${TEXT}",
+    ),
 ]
 PARTS = [
     *(
@@ -194,6 +211,9 @@ def main() -> int:
     files = [new_file("x.md"), *(path.read_text("utf-8") for path in Path(SHELF).glob("*.md"))]
     counts = {"files": 0, "of these judges": 0, "rules": 0, "of these valued": 0, "sentences": 0, "drafts": 0}
     load_models()
+    folder = Path(tempfile.mkdtemp())
+    (folder / "big.md").write_text("x {text} " * 20_000)
+    (folder / "itself.md").write_text("{{> itself }} {text}")
     end = time.monotonic() + seconds
     slowest = 0.0
     while time.monotonic() < end:
@@ -202,7 +222,7 @@ def main() -> int:
         rule = damaged(draw, draw.choice(EXPRESSIONS), PARTS, most=2)
         begun = time.process_time()  # others may use the machine
         try:
-            counts["of these judges"] += read_file(text)
+            counts["of these judges"] += read_file(text, folder)
             counts["of these valued"] += evaluate(rule)
             one_line(draw, text)
             draft(text)
@@ -244,10 +264,10 @@ def damaged(draw: random.Random, text: str, signs: list[str], most: int = 6) -> 
     return text
 
 
-def read_file(text: str) -> bool:
+def read_file(text: str, folder: Path) -> bool:
     """Whether it is a judge; then one case goes through it."""
     try:
-        definition = read_text(text, "mine", "mine.md")
+        definition = read_text(text, "mine", "mine.md", folder)
     except FileProblem as problem:
         for line in str(problem).splitlines():
             if not re.match(r"mine\.md:\d+:\d+: .|and \d+ more$", line):

@@ -16,9 +16,15 @@ _MOST = 10_000  # names that are held against the given one: a second of work at
 
 def guessed(name: str, names: Iterable[str]) -> str:
     """To be put after the name; nothing where no other is near. Capitals do not matter."""
+    near = find_near(name, names)
+    return f" (did you mean {clean_line(near, _SHOWN)}?)" if near is not None else ""
+
+
+def find_near(name: str, names: Iterable[str]) -> str | None:
+    """The name that may be meant."""
     there = {other.lower()[:_LONGEST]: other for other in sorted(islice(names, _MOST), reverse=True)}
     near = get_close_matches(name[:_LONGEST].lower(), there, n=1, cutoff=0.75)
-    return f" (did you mean {clean_line(there[near[0]], _SHOWN)}?)" if near else ""
+    return there[near[0]] if near else None
 
 
 def guessed_beside(path: Path, fits: Callable[[Path], bool]) -> str:

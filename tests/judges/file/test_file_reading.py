@@ -154,6 +154,14 @@ def test_all_mistakes_are_reported_at_once_in_the_order_of_the_file() -> None:
     assert [line.split(":")[1] for line in problems(text)] == ["2", "3", "4"]
 
 
+def test_a_misspelt_key_is_one_mistake_and_not_many() -> None:
+    rule = "rules: {R: {fact: is_blank(t), set: {label: b}, message: m}}"
+    found = problems(f"---\nlabls: {{a: 1, b: 0}}\n{rule}\n---\n{{t}}\n")
+    assert [line.partition(";")[0] for line in found] == [
+        "mine.md:2:1: the front matter has no `labls` (did you mean labels?)"
+    ]
+
+
 def test_a_rule_in_a_block_of_text_is_placed_in_its_line() -> None:
     text = "---\nlabels: [a, b]\nrules:\n  R:\n    check: |\n      size(tt) == 0\n    message: m\n---\n{t}\n"
     assert problems(text) == [

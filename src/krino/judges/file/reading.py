@@ -17,6 +17,7 @@ from krino.judges.file.read_labels import read_labels
 from krino.judges.file.read_outputs import read_outputs
 from krino.judges.file.read_rules import read_rules
 from krino.judges.file.values import Reader
+from krino.text.guessing import find_near
 
 LONGEST_FILE = 200_000
 _LONGEST_FRONT_MATTER = 60_000
@@ -55,6 +56,7 @@ def read_text(text: str, name: str, address: str, fragments: Path | None = None)
     values = read_front_matter(front, first_line, problems)
     reader = Reader(values, problems)
     reader.refuse_unknown(values, KEYS, "the front matter")
+    _read_as_meant(values)
     body, whole = _with_fragments(body, body_line, text, fragments, problems)
     placeholders = find_placeholders(body)
     if len(placeholders) > _MOST_PLACEHOLDERS:
@@ -101,6 +103,14 @@ def read_text(text: str, name: str, address: str, fragments: Path | None = None)
     if any(problem.fatal for problem in problems):
         raise FileProblem(address.partition("\n")[0], problems)
     return definition
+
+
+def _read_as_meant(values: Value) -> None:
+    """A misspelt key was reported; without what it says everything that refers to it would be reported too."""
+    for name in [name for name in values.data if name not in KEYS]:
+        meant = find_near(name, KEYS)
+        if meant is not None and meant not in values.data:
+            values.data[meant], values.keys[meant] = values.data[name], values.keys[name]
 
 
 def _split(text: str, problems: list[Problem]) -> tuple[str, int, str, int]:
