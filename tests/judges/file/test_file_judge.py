@@ -218,6 +218,17 @@ def test_a_number_in_its_range_is_the_score() -> None:
         assert refused.verdict is None, wrong
 
 
+def test_a_rule_may_say_that_there_is_nothing_to_say() -> None:
+    front = "labels: {label: {values: {good: 1, bad: 0}}, advice: text}\noutputs: {score: {range: [0, 1]}, hint: text}"
+    rules = "rules:\n  FINE: {score: 'null', of: hint, when: label == 'good'}\n  ELSE: {score: advice, of: hint}"
+    judge = made(f"---\n{front}\n{rules}\n---\n{{text}}\n")
+    for label, hint, rule in (("good", None, "FINE"), ("bad", "Be kind.", "ELSE")):
+        labels = {"label": {"reason": "r", "quote": "A text", "label": label}, "advice": "Be kind."}
+        judgement = krino.judge(judge, {"text": "A text."}, labeller=Scripted(labels))
+        assert judgement.verdict is not None
+        assert (judgement.verdict["hint"], judgement.rules["hint"]) == (hint, rule)
+
+
 def test_a_label_that_may_be_null_has_no_score_then() -> None:
     text = "---\nlabels: {values: {a: 1, b: 0}, nullable: true}\n---\n{text}\n"
     labels = {"reason": "It cannot be told.", "quote": "", "label": None}
