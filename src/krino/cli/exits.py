@@ -123,7 +123,7 @@ def _flushed_code_of(command: Callable[[], Any]) -> int:
 
 
 def _code_of(command: Callable[[], Any]) -> int:
-    from krino.errors import KrinoError
+    from krino.errors import JudgeBroke, KrinoError
 
     try:
         command()
@@ -133,6 +133,9 @@ def _code_of(command: Callable[[], Any]) -> int:
         return _code_of_cut(cut.__cause__)
     except KeyboardInterrupt as end:  # before typer began, or after it ended
         return _code_of_cut(end)
+    except JudgeBroke as problem:
+        _told(str(problem))
+        return FAULT
     except KrinoError as problem:
         return _told(str(problem))
     except OSError:
