@@ -153,6 +153,16 @@ def test_a_prompt_becomes_a_draft() -> None:
     assert "TODO" in krino("check", "drafted.md").err
 
 
+def test_an_example_of_the_output_may_be_written_in_one_line() -> None:
+    prompt = 'Rate {{answer}}. Reply as {"score": 1-5, "verdict": "pass|fail", "reason": "why, and where"} and no more.'
+    Path("rate.txt").write_text(prompt)
+    assert krino("import", "rate.txt").code == 0
+    drafted = read_file(Path("rate.md"))
+    assert [label.name for label in drafted.labels] == ["score", "verdict"]
+    assert (drafted.labels[0].low, drafted.labels[0].high) == (1.0, 5.0)
+    assert "reason" not in drafted.prompt
+
+
 def test_a_prompt_without_an_example_of_its_output_says_so() -> None:
     Path("prompt.txt").write_text("Is {text} fine?")
     done = krino("import", "prompt.txt")

@@ -192,7 +192,7 @@ def test_fragments_are_read_from_their_folder_and_from_nowhere_else(tmp_path: Pa
     assert read_file(judge).prompt == "Be strict about `text`."
     for name in ("link", "missing"):
         judge.write_text(f"---\nlabels: [a, b]\n---\n{{{{> {name} }}}} {{text}}\n")
-        with pytest.raises(FileProblem, match=r"leads out of the folder|cannot be read"):
+        with pytest.raises(FileProblem, match=r"leads out of the folder|there is no file fragments/missing.md"):
             read_file(judge)
     judge.write_text("---\nlabels: [a, b]\n---\n{{> ../secret }} {text}\n")
     outside = read_file(judge)

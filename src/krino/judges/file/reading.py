@@ -167,8 +167,9 @@ def _fragment(name: str, folder: Path | None, place: Place, problems: list[Probl
         if path.resolve().parent != folder.resolve():
             problems.append(Problem(place, f"the fragment `{name}` leads out of the folder `{FRAGMENTS}`"))
             return ""
-        if path.exists() and not path.is_file():  # a pipe would never end
-            problems.append(Problem(place, f"the fragment `{name}` is no file"))
+        if not path.is_file():  # a pipe would never end
+            there = "is no file" if path.exists() else f"is missing: there is no file {FRAGMENTS}/{name}.md"
+            problems.append(Problem(place, f"the fragment `{name}` {there}"))
             return ""
         found = read_judge_text(path).strip("\n")
     except (OSError, RuntimeError, UsageProblem) as error:  # RuntimeError: a link that leads to itself
