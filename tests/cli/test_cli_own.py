@@ -203,6 +203,23 @@ def test_a_judge_is_attacked_from_the_command_line() -> None:
     assert found["structural"] == []
 
 
+def test_an_attack_maps_columns_and_names_cases_that_the_model_gives_no_verdict(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    Path("letters.csv").write_text("Ticket,Body\n1,Thank you.\n2,Nothing that is quoted.\n")
+    given = ("attack", "tone", "letters.csv", "--map", "text=Body", "--map", "id=Ticket", "-l", "openai:fake")
+    with FakeServer(reply=lambda request: LABELS) as server:
+        done = krino(*given, "--base-url", server.url, "--most", "2")
+        assert done.code == 0, done.err
+        words = " ".join(done.out.split())
+        assert "Cases without a verdict, so that none can be moved" in words
+        assert "2: no valid labels" in words
+        cases = [request for request in server.requests if "Nothing that is quoted." in request.user_text]
+        assert len(cases) <= 3, "its own question and two more tries: no attack is paid for where nothing can move"
+        assert "By family" in words
+
+
 @pytest.mark.parametrize(
     ("labels", "rule", "told"),
     [
