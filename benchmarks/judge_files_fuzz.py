@@ -301,7 +301,8 @@ def evaluate(rule: str) -> bool:
 
 
 def one_line(draw: random.Random, text: str) -> None:
-    sentence = damaged(draw, "Is {text} polite? polite=1 rude=0", [*SIGNS, "=1", " a=2", "?"])
+    begun = draw.choice(("Is {text} polite? polite=1 rude=0", "Which is better, {a} or {b}? a=1 b=0 tie=0.5"))
+    sentence = damaged(draw, begun, [*SIGNS, "=1", " a=2", "?"])
     try:
         class_of_rubric(sentence)
     except UsageProblem:
