@@ -35,14 +35,15 @@ NOTHING = property(lambda self: None)
 NEVER = property(lambda self: False)
 FAMILIES: dict[str, tuple[tuple[str, str, Any], ...]] = {
     "objections: all": tuple(
-        (OBJECTIONS, name, NOTHING) for name in ("court", "jurisdiction", "number", "words", "denied_number")
+        (OBJECTIONS, name, NOTHING)
+        for name in ("court", "jurisdiction", "number", "keyword_objection", "denied_number")
     ),
     "objections: court": ((OBJECTIONS, "court", NOTHING),),
     "objections: open jurisdiction": ((OBJECTIONS, "jurisdiction", NOTHING),),
     "objections: a stated penalty": (("reasoning.objections:Objection", "is_penalty", NEVER),),
     "objections: missing number": ((OBJECTIONS, "number", NOTHING),),
     "objections: a missing number, and more": ((OBJECTIONS, "_gives_another_reason", lambda self, clause: False),),
-    "objections: shared words": ((OBJECTIONS, "words", NOTHING),),
+    "objections: shared words": ((OBJECTIONS, "keyword_objection", NOTHING),),
     "objections: a quoted word": ((OBJECTIONS, "_quotes_shared_word", lambda self, clause: False),),
     "objections: denied number": ((OBJECTIONS, "denied_number", NOTHING),),
     "objections: names of the courts": (("reasoning.objections", "court_names_of", lambda *case: ()),),
@@ -54,7 +55,9 @@ FAMILIES: dict[str, tuple[tuple[str, str, Any], ...]] = {
         ("scoring.errors", "classify_name_error", lambda outcome: "FR_NL_CONFUSION"),
     ),
     "cues: a number claimed equal": (("reasoning.cues:Cues", "claims_number_match", NEVER),),
-    "cues: agreement only supposed": (("reasoning.sentences:Sentence", "_is_hypothetical", lambda self, word: False),),
+    "cues: agreement only supposed": (
+        ("reasoning.reasoning_sentences:ReasoningSentence", "_is_hypothetical", lambda self, word: False),
+    ),
     "cues: an ECLI claimed equal": (("reasoning.cues:Cues", "claims_ecli_match", NEVER),),
     "cues: an odd ECLI remarked": tuple(
         ("reasoning.cues:Cues", name, NEVER) for name in ("doubts_ecli", "doubts_court_of_ecli")

@@ -26,9 +26,9 @@ from krino.judges.file.cel import (
     DYN,
     INT,
     STRING,
-    Budget,
     ExpressionProblem,
     RuleFault,
+    StepBudget,
     compile_expression,
     list_of,
 )
@@ -244,7 +244,7 @@ def load_models() -> None:
     """Before the clock runs: the embedded models take seconds to load, once."""
     source = "similarity(text, text) + supports(text, text) > 0 && is_refusal(text) || language(text) == ''"
     for text in ("Thank you.", "I cannot answer that."):
-        compile_expression(source, {"text": STRING}).value(Budget({"text": text}))
+        compile_expression(source, {"text": STRING}).value(StepBudget({"text": text}))
 
 
 def damaged(draw: random.Random, text: str, signs: list[str], most: int = 6) -> str:
@@ -294,7 +294,7 @@ def read_file(text: str, folder: Path) -> bool:
 def evaluate(rule: str) -> bool:
     try:
         made = compile_expression(rule, NAMES)
-        made.value(Budget(dict(VALUES)))
+        made.value(StepBudget(dict(VALUES)))
     except (ExpressionProblem, RuleFault):
         return False
     return True

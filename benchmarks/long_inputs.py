@@ -33,8 +33,8 @@ from krino.labellers.llm.sending.secrets import Secrets
 from krino.render.html import to_html
 from krino.render.markdown import to_markdown
 from krino.text.clean import clean, clean_line, unescape_html
-from krino.text.forms import canonical, locate
-from krino.text.formulas import marked
+from krino.text.forms import canonical_text, locate
+from krino.text.formulas import escape_formula
 from krino.text.language import foreign_language, guess_language, is_gibberish
 from krino.text.quoting import find_whole, widened
 from krino.text.words import plain_words
@@ -255,10 +255,10 @@ READERS: Mapping[str, Reader] = {
     "mapping": lambda text: field_map({"a": "b.c"}, {"a": "|"}).apply({"b": {"c": text}}),  # type: ignore[union-attr]
     "language": lambda text: (guess_language(text), foreign_language(text), is_gibberish(text)),
     "words": plain_words,
-    "formulas": marked,
+    "formulas": escape_formula,
     "quotation": lambda text: (locate(text[: len(text) // 2] + "x", text), find_whole(text[:50], text)),
     "quotation edges": lambda text: widened(text, len(text) // 2, len(text) // 2),
-    "same text": canonical,
+    "same text": canonical_text,
     "terminal text": lambda text: (clean(text), clean_line(text)),
     "prompt text": neutralise,
     "entities": unescape_html,

@@ -67,7 +67,7 @@ FAMILIES: dict[str, Patches] = {
     "roles: statements in other roles": ((ROLES, "_states_matter", no),),
     "refusals: what they plead": ((ROLES, "pleas", frozenset),),
     "rows of tables in passages": (("facts", "add_headers", same),),
-    "several sentences together": (("embedded.relevance", "asked_further", lambda desk, heard: iter(())),),
+    "several sentences together": (("embedded.relevance", "joined_pairs", lambda current, model_answers: iter(())),),
     "similarity: exact difference": (("facts", "find_exact_difference", never),),
     "similarity: yes and no": (("embedded.similarity", "_agree_on_yes", never),),
 }

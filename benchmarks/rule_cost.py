@@ -45,12 +45,12 @@ def micros(work: Callable[[], Any], rounds: int = ROUNDS) -> float:
 
 
 def ours() -> Iterator[Callable[[], Any]]:
-    from krino.judges.file.cel import DOUBLE, DYN, STRING, Budget, compile_expression
+    from krino.judges.file.cel import DOUBLE, DYN, STRING, StepBudget, compile_expression
 
     names = {"text": STRING, "label": STRING, "score": DOUBLE, "policies": DYN}
     for source in EXPRESSIONS:
         made = compile_expression(source, names)
-        yield lambda made=made: made.value(Budget(dict(VALUES)))  # type: ignore[misc]
+        yield lambda made=made: made.value(StepBudget(dict(VALUES)))  # type: ignore[misc]
 
 
 def google() -> Iterator[Callable[[], Any]]:

@@ -18,7 +18,7 @@ from sklearn.model_selection import cross_val_predict
 
 from krino.judges.rag.case import RagCase
 from krino.judges.rag.embedded.evidence import Index
-from krino.judges.rag.embedded.relevance import Desk, traits
+from krino.judges.rag.embedded.relevance import CaseInProgress, traits
 from krino.judges.rag.embedded.roles import Roles
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.reading.question import question_parts
@@ -38,12 +38,12 @@ def measured() -> Iterator[tuple[dict[str, float], bool, str]]:
 def told_of(passages: list[str], asked: dict[str, Any], part: Any) -> Iterator[tuple[dict[str, float], bool]]:
     case = {"question": asked["t"], "context": passages, "answer": ANSWER}
     facts = RagFacts(RagCase.model_validate(case))
-    desk = Desk(facts, Index(facts), Roles((), frozenset(), frozenset()), ())
-    if not desk.index.speakers:
+    current = CaseInProgress(facts, Index(facts), Roles((), frozenset(), frozenset()), ())
+    if not current.index.speakers:
         return
-    items = desk.index.sentences
+    items = current.index.sentences
     for item, said in zip(items, answers([(item.sentence.text, part.asked) for item in items]), strict=True):
-        yield traits(desk, item, part, said.whole + said.part), item.passage - 1 in asked["u"]
+        yield traits(current, item, part, said.whole + said.part), item.passage - 1 in asked["u"]
 
 
 def main() -> None:

@@ -133,15 +133,15 @@ def claims_of_sets(folder: Path, most: int) -> list[Row]:
 
 def signs_of(batch: Sequence[RagFacts]) -> list[list[tuple[str, dict[str, float], float | None]]]:
     """For each case its claims: the text, what is weighed, and the probability where code decides."""
-    desks = [lay_out(facts, roles) for facts, roles in zip(batch, read_roles(batch), strict=True)]
-    drafts = [draft for desk in desks for draft in desk.drafts]
+    in_progress = [lay_out(facts, roles) for facts, roles in zip(batch, read_roles(batch), strict=True)]
+    drafts = [draft for current in in_progress for draft in current.drafts]
     looks = iter(support.read_claims(drafts))
     told = []
-    for desk in desks:
+    for current in in_progress:
         found = []
-        for draft in desk.drafts:
+        for draft in current.drafts:
             seen = next(looks)
-            if seen and not draft.denied and draft.sentence not in desk.facts.copies:
+            if seen and not draft.denied and draft.sentence not in current.facts.copies:
                 plain = draft.values.conflict is not None and draft.values.conflict.plain
                 found.append((draft.text, support.signs(draft, seen), 0.08 if plain or draft.misquoted else None))
         told.append(found)

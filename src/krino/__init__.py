@@ -118,6 +118,7 @@ __all__ = ["__version__", *sorted(_HOMES)]
 if not TYPE_CHECKING:  # a type checker must see that there is no such thing as `krino.jugde`
 
     def __getattr__(name: str) -> Any:
+        """Imports a public name at its first use, so that `import krino` stays fast."""
         if name not in _HOMES:
             raise AttributeError(f"module `krino` has no attribute `{name}`")
         value = getattr(importlib.import_module(_HOMES[name]), name)

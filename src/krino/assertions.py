@@ -16,7 +16,7 @@ from krino.api.judging import judge as judge_case
 from krino.contract import AnyJudge, Judgement, Labeller
 from krino.errors import UsageProblem
 from krino.text.clean import clean_line
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 _WIDTH = 100
 
@@ -51,9 +51,10 @@ class Expected:
         self._check_names(judge.name, [*judge.verdict_model.model_fields, *judge.figures_model.model_fields])
 
     def _check_names(self, judge: str, known: Collection[str]) -> None:
+        """Refuses an expectation about a field that the judge does not have."""
         if unknown := sorted({*self.min, *self.max, *self.equals} - set(known)):
             raise UsageProblem(
-                f"assert_verdict: judge `{judge}` has no field `{unknown[0]}`{guessed(unknown[0], known)}; "
+                f"assert_verdict: judge `{judge}` has no field `{unknown[0]}`{did_you_mean(unknown[0], known)}; "
                 f"it has {', '.join(known)}"
             )
 
@@ -80,6 +81,7 @@ class Expected:
         return judgement
 
     def _of_roll_up(self, judgement: Judgement) -> str | None:
+        """Says how the roll-up differs from the expected one, or returns None."""
         if self.roll_up is None:
             return None
         if judgement.roll_up is None:

@@ -271,6 +271,7 @@ def as_data(blocks: Iterable[Block]) -> list[dict[str, Any]]:
 
 
 def _to_json(value: Any) -> Any:
+    """Returns a block as plain JSON values; fields with their default are left out."""
     kind = value.__class__
     if kind in _SCALARS:  # most values
         return value
@@ -310,6 +311,7 @@ def from_data(data: Any) -> list[Block]:
 
 @cache
 def _block_validator() -> Any:
+    """Returns the validator that builds blocks from JSON; it is made at first use."""
     from pydantic import Field as PydanticField
     from pydantic import TypeAdapter
 

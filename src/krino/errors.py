@@ -3,11 +3,11 @@
 KrinoError
 ├── UsageProblem       the command, a setting or a file is wrong: says where and what to do (exit code 2)
 │   └── JudgeBroke     a judge's own code breaks on labels that a model may give (exit code 70)
-├── NotJudged          a verdict was asked for of a case that has none
+├── NotJudged          the verdict of a case that has none was requested
 ├── CannotJudge        this case cannot be judged: the judgement is `failed`, with this reason
 │   └── Undecided      the seats of a panel are evenly split, and no label says so; ballots and cost are kept
-├── LabelFailed        no valid labels could be had: the judgement is `error`, the raw reply is kept
-├── Waiting            the reply is on its way in a batch file: the case is looked at again when it has come
+├── LabelFailed        no valid labels were obtained: the judgement is `error`, the raw reply is kept
+├── Waiting            the reply will come in a batch file: the case is judged when it has arrived
 └── RunStopped         the whole run must stop now (refused key, spent budget); it can be continued
 
 KeyboardInterrupt
@@ -100,9 +100,9 @@ class RunStopped(KrinoError):
         self.limit = limit
 
     def __reduce__(self) -> tuple[partial[RunStopped], tuple[str]]:
-        """So that it travels from one process to another, which exceptions with named arguments do not."""
+        """Makes the exception picklable for other processes; those with keyword-only arguments are not by default."""
         return partial(RunStopped, kind=self.kind, limit=self.limit), (str(self),)
 
 
 class UserInterrupt(KeyboardInterrupt):
-    """Ctrl-C or a request to end, as Krino's commands raise it: a `KeyboardInterrupt` of a judge is no such thing."""
+    """Ctrl-C or a request to end, as Krino's commands raise it; not a `KeyboardInterrupt` that a judge raises."""

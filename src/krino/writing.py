@@ -54,14 +54,14 @@ def writing(path: Path) -> Iterator[IO[bytes]]:
     if kind == stat.S_IFDIR:
         raise UsageProblem(f"{path} is a folder; name a file in it")
     if number is not None or kind not in (None, stat.S_IFREG):
-        with io.BufferedWriter(_opened(path if number is None else number, os.O_WRONLY, path)) as through:
+        with io.BufferedWriter(_open_sink(path if number is None else number, os.O_WRONLY, path)) as through:
             yield through
         return
     target = Path(os.path.realpath(path))
     if target.is_symlink():  # links that lead to each other: the last one must not be replaced either
-        raise _cannot(path, errno.ELOOP)
+        raise _write_error(path, errno.ELOOP)
     if kind is not None and not os.access(target, os.W_OK):
-        raise _cannot(path, errno.EACCES)
+        raise _write_error(path, errno.EACCES)
     with replacing(target, shown=path, mode=ANYBODY) as draft:
         yield draft
 
@@ -79,14 +79,14 @@ def replacing(target: Path, *, shown: Path | None = None, mode: int = OWNER_ONLY
     The draft's name cannot be guessed and must be new: a link that lies in wait in the folder is never written through.
     """
     draft = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}")
-    sink = _opened(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, shown or target, mode)
+    sink = _open_sink(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, shown or target, mode)
     try:
         with io.BufferedWriter(sink) as whole:
             yield whole
     except OSError as error:
         if not is_full(error):
             raise
-        raise _cannot(shown or target, error.errno) from None  # also where it was a file to help with this one
+        raise _write_error(shown or target, error.errno) from None  # also where it was a file to help with this one
     else:
         with contextlib.suppress(OSError):
             shutil.copymode(target, draft)
@@ -96,11 +96,12 @@ def replacing(target: Path, *, shown: Path | None = None, mode: int = OWNER_ONLY
 
 
 def _rename(draft: Path, target: Path, shown: Path) -> None:
+    """Puts the finished draft in the place of the target."""
     try:
         draft.replace(target)
     except OSError as error:
         if error.errno != errno.EBUSY:
-            raise _cannot(shown, error.errno) from None
+            raise _write_error(shown, error.errno) from None
         shutil.copyfile(draft, target)  # a file mounted into a container: it can be written, not replaced
 
 
@@ -112,19 +113,21 @@ class _Sink(io.FileIO):
         self._shown = shown
 
     def write(self, data: Any, /) -> int | None:  # type: ignore[override]
+        """Writes to the file; a fault says which file and what to do."""
         try:
             return super().write(data)
         except OSError as error:
-            raise _cannot(self._shown, error.errno) from None
+            raise _write_error(self._shown, error.errno) from None
 
 
-def _opened(path: Path | int, flags: int, shown: Path, mode: int = ANYBODY) -> _Sink:
+def _open_sink(path: Path | int, flags: int, shown: Path, mode: int = ANYBODY) -> _Sink:
+    """Opens a file descriptor or path; a fault says which file and what to do."""
     try:
         if isinstance(path, int):
             return _Sink(os.dup(path), shown)
         return _Sink(os.open(path, flags | getattr(os, "O_BINARY", 0), mode), shown)
     except OSError as error:
-        raise _cannot(shown, error.errno) from None
+        raise _write_error(shown, error.errno) from None
 
 
 def is_full(error: OSError) -> bool:
@@ -132,13 +135,14 @@ def is_full(error: OSError) -> bool:
     return error.errno in _FULL
 
 
-def unwritten(path: Path, error: OSError) -> UsageProblem:
-    """Of a file that a run grows by: a disk that is full, above all. Nothing may go on as if it had been written."""
+def write_failed(path: Path, error: OSError) -> UsageProblem:
+    """Returns the error for a failed write to a run's file, mostly a full disk; the run must not go on."""
     advice = "make room and give the same command again: what is judged is kept"
     return UsageProblem(f"{path} cannot be written: {error.strerror}; {advice}")
 
 
-def _cannot(path: Path, reason: int | None) -> UsageProblem:
+def _write_error(path: Path, reason: int | None) -> UsageProblem:
+    """Returns the error for a file that cannot be written, with a hint."""
     hint = "; name a file in a folder that is there" if reason in (errno.ENOENT, errno.ENOTDIR) else ""
     if reason in _FULL:
         hint = "; make room there and give the same command again"
@@ -146,7 +150,7 @@ def _cannot(path: Path, reason: int | None) -> UsageProblem:
 
 
 def _kind(path: Path) -> int | None:
-    """Of what the path leads to; None where there is nothing."""
+    """Returns what kind of file a path leads to; None if there is none."""
     try:
         return stat.S_IFMT(path.stat().st_mode)
     except OSError:

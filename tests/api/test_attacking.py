@@ -68,7 +68,7 @@ def test_nor_in_a_judge_that_is_a_class(name: str) -> None:
 )
 def test_a_judge_that_leaks_is_caught(monkeypatch: pytest.MonkeyPatch, asked: Any, told: str) -> None:
     judge, case = example_of("tone")
-    monkeypatch.setattr(attacking, "_asked", lambda judge, record: asked(record["text"]))
+    monkeypatch.setattr(attacking, "_ask_questions", lambda judge, record: asked(record["text"]))
     found = {
         problem for one in manipulations(judge) for problem in structural_problems(judge, case, ("text",), one.text)
     }

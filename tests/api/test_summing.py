@@ -23,7 +23,7 @@ from krino.errors import UsageProblem
 from krino.labellers.factory import labeller_from
 from krino.results.summary import Collected
 from krino.runs.inputs import inputs_of
-from krino.runs.reading import load_run
+from krino.runs.reading import load_stored_run
 from made_runs import failed_row, make_run, row
 from toy_judge import ToyJudge
 from waiting import children, ended, is_alive, until
@@ -65,7 +65,7 @@ def test_two_processes_find_and_write_what_one_does(
 
 
 def test_slices_and_failed_cases_are_the_same_too(tmp_path: Path) -> None:
-    run = load_run(made(tmp_path / "r"))
+    run = load_stored_run(made(tmp_path / "r"))
     with SummaryProcess(run.folder) as process:
         found = process.result()
     table = (run.folder / "judgements.parquet").read_bytes()
@@ -126,7 +126,7 @@ def test_what_is_wrong_with_the_run_is_told_by_this_process(
 ) -> None:
     started, run = judged
     run.journal.write_bytes(b"{}\n")
-    with pytest.raises(UsageProblem, match="was begun anew while it was read"):
+    with pytest.raises(UsageProblem, match="was restarted while it was read"):
         started.finish(run)
     with SummaryProcess(run.folder) as process:
         assert process.result() is None
@@ -139,7 +139,7 @@ STARTER = """
 import sys, time
 from pathlib import Path
 from krino.api import summing
-from krino.runs.reading import load_run
+from krino.runs.reading import load_stored_run
 from krino.writing import replacing
 
 def endless(run, records):
@@ -149,7 +149,7 @@ def endless(run, records):
 
 summing.sum_up = endless  # in both: a process that is started reads this file too
 if __name__ == "__main__":
-    run = load_run(Path(sys.argv[1]))
+    run = load_stored_run(Path(sys.argv[1]))
     with summing.SummaryProcess(run.folder) as process:
         process.result()
 """

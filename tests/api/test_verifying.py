@@ -195,7 +195,7 @@ def test_a_case_that_the_input_does_not_have_is_not_at_hand(run: Path) -> None:
     cases.write_bytes(b"".join([lines[5], *lines[2:5], orjson.dumps({"id": "a", "text": "a fine texl"}) + b"\n"]))
     found = verified(run)
     assert (found.follow, found.not_at_hand, found.edited) == (3, 2, 0)
-    assert [(case.id, case.fault) for case in found.cases] == [("a", "not at hand"), ("b", "not at hand")]
+    assert [(case.id, case.fault) for case in found.cases] == [("a", "input missing"), ("b", "input missing")]
 
 
 class StricterToy(ToyJudge):
@@ -217,7 +217,7 @@ def test_another_version_of_the_judge_is_named_as_that(run: Path) -> None:
     found = verified(run, StricterToy)
     assert (found.follow, found.other_judge, found.edited) == (3, 2, 0)
     assert any("version" in line for line in found.judge_changes)
-    assert "made by other rules than those of the judge at hand" in found.sentence
+    assert "made by other rules than those of the installed judge" in found.sentence
 
 
 def test_cases_that_share_a_judgement_are_counted_one_by_one(tmp_path: Path) -> None:

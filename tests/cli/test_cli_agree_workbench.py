@@ -12,7 +12,7 @@ import pytest
 import krino
 from krino.cli import main
 from krino.people.store import CaseRef, Event, LabelStore, Subject
-from krino.runs.reading import load_run
+from krino.runs.reading import load_stored_run
 from label_making import make_toy_run
 from workbench_making import serving
 
@@ -21,7 +21,7 @@ from workbench_making import serving
 def runs(tmp_path: Path) -> Path:
     """Anna agrees with the judge on three cases of four."""
     folder = tmp_path / "runs"
-    run = load_run(make_toy_run(folder / "toy", 5, bad=[1]))
+    run = load_stored_run(make_toy_run(folder / "toy", 5, bad=[1]))
     store = LabelStore(folder)
     for entry, _ in zip(run.roll(), range(4), strict=False):
         place = CaseRef(Subject.of(run.manifest), entry.input_hash, entry.id, "toy")

@@ -56,6 +56,8 @@ def citations() -> list[Record]:
             case["cited_case_number"] = right["rol_number"]
         if n % 3:
             case["ground_truth"] = right["decision_id"]
+        if n % 5 == 0:
+            case["citation_snippet"] = f"Le motif grave est examiné dans l'affaire {n}, comme la cour l'a jugé."
         found.append(case)
     return found
 
@@ -66,6 +68,8 @@ def dutch_citation(case: Record) -> Record:
     cited = {"rechtscollege": case["cited_court_name"], "datum": case["cited_date"]}
     if "cited_case_number" in case:
         cited["rolnr"] = case["cited_case_number"]
+    if "citation_snippet" in case:
+        cited["omgeving"] = case["citation_snippet"]
     hits = [
         {
             "docRef": hit["decision_id"],
@@ -105,6 +109,7 @@ def camel_citation(case: Record) -> Record:
             "courtName": case["cited_court_name"],
             "decisionDate": case["cited_date"],
             "docketNumber": case.get("cited_case_number"),
+            "surroundingText": case.get("citation_snippet"),
         },
         "search": {"results": hits},
         "output": {"picks": [pick], "tokens": 5},

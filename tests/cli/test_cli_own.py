@@ -65,7 +65,7 @@ def test_one_line_judges_a_file_and_goes_on_where_it_stopped(judged: Callable[..
     assert "continuing" in again.err
     other = judged("--rubric", "Is {text} polite? polite=1 rude=0.1")
     assert other.code == 2
-    assert "judged otherwise" in other.err
+    assert "made with other settings" in other.err
 
 
 def test_a_new_judge_is_checked_run_and_gated(judged: Callable[..., Done]) -> None:

@@ -142,7 +142,7 @@ def test_another_judge_or_labeller_is_refused_and_changes_nothing(change: tuple[
     before = snapshot()
     refused = judge("cases.jsonl", "--run", "r", *change)
     assert refused.code == 2
-    assert "r was judged otherwise, so this command cannot go on there:\n" in refused.err
+    assert "r was made with other settings, so it cannot be continued:\n" in refused.err
     assert f"\n  {told}" in refused.err
     assert "name another folder with --run, or judge everything again in this one with --fresh" in refused.err
     assert snapshot() == before
@@ -262,7 +262,7 @@ def test_resettle_writes_to_the_place_it_is_told_or_refuses() -> None:
     before = snapshot("paid")
     again = ("resettle", "r", "cases.jsonl", "--judge", "toy.py:ToyJudge")
     refused = krino(*again, "--run", "paid", "--option", "good_is=0.5")
-    assert (refused.code, "paid was judged otherwise" in refused.err) == (2, True)
+    assert (refused.code, "paid was made with other settings" in refused.err) == (2, True)
     assert snapshot("paid") == before
     for _ in range(2):
         assert krino(*again, "--run", "new", "--option", "good_is=0.5").code == 0
@@ -290,7 +290,7 @@ def test_a_folder_whose_name_looks_like_markup_is_named_as_it_is() -> None:
     judge(write("cases.jsonl", "fine a"), "--run", "x[/red]")
     assert "continuing x[/red]" in judge("cases.jsonl", "--run", "x[/red]").err
     refused = judge("cases.jsonl", "--run", "x[/red]", "--option", "good_is=0.5")
-    assert (refused.code, "x[/red] was judged otherwise" in refused.err) == (2, True)
+    assert (refused.code, "x[/red] was made with other settings" in refused.err) == (2, True)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="file names are text there")

@@ -116,7 +116,7 @@ def test_an_undeclared_figure_is_refused_before_anybody_is_asked_and_says_what_t
 
 def test_no_figure_stands_beside_a_case_that_was_not_judged() -> None:
     known = {"id": "1", "judge": "toy", "judge_version": "1", "input_hash": "0" * 32, "verdict": None}
-    with pytest.raises(ValueError, match="no number may stand beside status failed"):
+    with pytest.raises(ValueError, match="no number is allowed with status failed"):
         Judgement(**known, status="failed", reason="no text", figures={"risk": 0.5})
 
 

@@ -68,7 +68,7 @@ async def test_an_empty_account_stops_the_run(name: str, settings: dict[str, Any
 
 async def test_geminis_quota_may_be_that_of_a_minute_so_it_is_waited_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Google says the same of a minute's quota, of a day's, and of an account that is not paid."""
-    monkeypatch.setattr("krino.labellers.llm.sending.transport.QUOTA_SECONDS", 0.3)
+    monkeypatch.setattr("krino.labellers.llm.sending.retrying.QUOTA_SECONDS", 0.3)
     with serve("gemini", empty_after=20) as server:
         labeller = labeller_at(server, MODELS["gemini"], concurrency=CONCURRENCY, backoff=0.05)
         run = await ask_once(labeller, "rag", CASES)

@@ -75,7 +75,7 @@ def test_what_is_out_counts_against_the_budget_of_the_next_session(tmp_path: Pat
         judged(model(server.anthropic_url, "openai", retries=0), tmp_path / "run", cases(1))
         labeller = model(server.anthropic_url, "openai", retries=0, max_tokens=100)
         stopped = judged(labeller, tmp_path / "run", cases(2))
-        assert "no answer from" in str(stopped.manifest.stop_reason), "it waits for what is out"
+        assert "no answer from" in str(stopped.manifest.stop_reason), "it waits for outstanding requests"
         assert len(server.batches.batches) == 1, "and sends nothing more"
         server.batches.faults = {}
         stopped = judged(model(server.anthropic_url, "openai", max_tokens=100), tmp_path / "run", cases(2))
@@ -115,7 +115,7 @@ def test_another_engine_does_not_go_on_while_something_is_out(tmp_path: Path) ->
     with batch_server() as server:
         server.batches.faults = {"look": ["500"] * 99}
         judged(model(server.anthropic_url, "openai", retries=0), tmp_path / "run", cases(1))
-        with pytest.raises(krino.UsageProblem, match="has requests out in batch files"):
+        with pytest.raises(krino.UsageProblem, match="has outstanding requests in batch files"):
             krino.run(ToyJudge(), cases(1), labeller=model(server.anthropic_url, "openai"), into=tmp_path / "run")
         assert server.stats().calls == 0
 
@@ -170,7 +170,7 @@ async def test_every_case_comes_back_once_when_a_judgement_ends_the_run(tmp_path
 def test_a_provider_whose_batches_are_not_known_is_refused_before_anything_is_asked(tmp_path: Path) -> None:
     with batch_server() as server:
         azure = krino.llm("azure:m", base_url=server.anthropic_url, api_key="k", cache="off", env={})
-        with pytest.raises(krino.UsageProblem, match="azure takes batches otherwise"):
+        with pytest.raises(krino.UsageProblem, match="the batch format of azure is not known"):
             judged(azure, tmp_path / "run")
         assert server.stats().calls == 0
 

@@ -308,7 +308,7 @@ def run_of(kind: str, cases: int, odd: int, tmp_path: Path, server: FakeServer) 
 def test_a_judge_that_breaks_on_all_that_was_paid_stops_the_run(tmp_path: Path, server: FakeServer) -> None:
     done = run_of("BreaksOnReal", 40, 0, tmp_path, server)
     assert done.exit_code == 70
-    assert "own code broke on each of the first 3 cases" in done.output
+    assert "own code failed on each of the first 3 labelled cases" in done.output
     assert "ZeroDivisionError: nothing to divide by (test_rehearsal.py:" in done.output
     assert 3 <= len(server.requests) <= 5  # the third stops it; two may be in flight
     run = krino.load_run(tmp_path / "r")
@@ -340,7 +340,7 @@ def test_judge_many_stops_as_well(server: FakeServer) -> None:
                 async for judgement in krino.ajudge_many(BreaksOnReal(), cases, labeller=labeller):
                     taken.append(judgement)
             except krino.RunStopped as stop:
-                assert "own code broke" in str(stop)
+                assert "own code failed" in str(stop)
                 return taken
         raise AssertionError("it went on to the end")
 

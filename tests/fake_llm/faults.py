@@ -15,7 +15,7 @@ from typing import Any
 import orjson
 
 from fake_llm.replies import Answer, Asked, Dialect, ReceivedRequest, decode_at
-from krino.engine.sample_labels import Schema, alternatives, resolve, type_of
+from krino.engine.sample_labels import Schema, list_alternatives, resolve, type_of
 from krino.errors import UsageProblem
 
 # --- when ------------------------------------------------------------------------------------------
@@ -387,7 +387,7 @@ def _break_first_enum(value: Any, schema: Schema, root: Schema) -> tuple[Any, bo
     schema = resolve(schema, root)
     if "enum" in schema or "const" in schema:
         return _NO_SUCH_VALUE, True
-    if branches := alternatives(schema):
+    if branches := list_alternatives(schema):
         return _break_first_enum(value, branches[0], root)
     if isinstance(value, dict):
         for name, part in (schema.get("properties") or {}).items():
@@ -441,7 +441,7 @@ def _could_pass(found: dict[str, Any], schema: Schema | None) -> bool:
 
 def _type_fits(value: Any, schema: Schema, root: Schema) -> bool:
     schema = resolve(schema, root)
-    if branches := alternatives(schema):
+    if branches := list_alternatives(schema):
         return any(_type_fits(value, branch, root) for branch in branches)
     if "enum" in schema or "const" in schema:
         return not isinstance(value, dict | list)

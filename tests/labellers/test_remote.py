@@ -88,7 +88,7 @@ async def test_a_jury_travels_with_its_members(server: FakeServer) -> None:
 
 def test_the_embedded_labeller_is_built_anew_and_others_stay() -> None:
     assert arrived(LocalLabeller(7)).batch == 7  # type: ignore[attr-defined]
-    with pytest.raises(UsageProblem, match="ReplayLabeller are had in one process only"):
+    with pytest.raises(UsageProblem, match="ReplayLabeller can label in one process only"):
         pack_labeller(ReplayLabeller(lambda task: None))
 
 

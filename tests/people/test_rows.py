@@ -12,7 +12,7 @@ import krino
 from krino.errors import UsageProblem
 from krino.people.rows import build_rows, load_rows, order_columns
 from krino.people.store import CaseRef, Event, LabelStore, Subject
-from krino.runs.reading import load_run
+from krino.runs.reading import load_stored_run
 from label_making import make_toy_run
 
 SUBJECT = Subject("toy", "0" * 32, "1")
@@ -85,7 +85,7 @@ def test_id_and_rater_come_first_and_where_a_label_came_from_last() -> None:
 
 
 def test_the_labels_of_a_workbench_are_held_against_a_run(database: str, tmp_path: Path) -> None:
-    run = load_run(make_toy_run(tmp_path / "run", 4, bad=[1]))
+    run = load_stored_run(make_toy_run(tmp_path / "run", 4, bad=[1]))
     subject = Subject.of(run.manifest)
     store = LabelStore(database)
     for entry, score in zip(run.roll(), (1.0, 1.0, 1.0), strict=False):
@@ -102,7 +102,7 @@ def test_the_labels_of_a_workbench_are_held_against_a_run(database: str, tmp_pat
 
 
 def test_labels_of_other_options_do_not_match(tmp_path: Path) -> None:
-    run = load_run(make_toy_run(tmp_path / "run", 1))
+    run = load_stored_run(make_toy_run(tmp_path / "run", 1))
     store = LabelStore(tmp_path)
     (entry,) = run.roll()
     store.add(Event(CaseRef(Subject("toy", "1" * 32), entry.input_hash, "x"), "anna", "fields", "label", {"score": 1}))

@@ -15,7 +15,7 @@ from krino.exports.parquet_file import ParquetBeside
 from krino.render.report import Report
 from krino.results.slices import slice_by
 from krino.results.summary import collect, summarise
-from krino.runs.reading import load_run
+from krino.runs.reading import load_stored_run
 from made_judgements import failed, manifest, ok
 from made_runs import failed_row, make_run, row
 from report_page import Page
@@ -24,7 +24,7 @@ from toy_judge import ToyCase, ToyJudge
 
 def test_one_reading_gives_summary_slices_report_and_table(tmp_path: Path) -> None:
     rows = [row(f"c{n}", metadata={"court": "ab"[n % 2]}, score=n / 10) for n in range(10)]
-    run = load_run(make_run(tmp_path / "r", [*rows, failed_row("c10", metadata={"court": "a"})]))
+    run = load_stored_run(make_run(tmp_path / "r", [*rows, failed_row("c10", metadata={"court": "a"})]))
     readings: list[int] = []
 
     def records() -> Iterator[dict[str, Any]]:

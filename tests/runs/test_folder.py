@@ -86,7 +86,7 @@ def test_what_cannot_be_reconciled_is_refused_with_what_differs_and_the_ways_out
     with pytest.raises(krino.UsageProblem) as refused:
         find_location(plan(**change), named=folder)
     assert str(refused.value).splitlines() == [
-        f"{folder} was judged otherwise, so this command cannot go on there:",
+        f"{folder} was made with other settings, so it cannot be continued:",
         f"  {words}",
         "name another folder with --run, or judge everything again in this one with --fresh",
     ]

@@ -15,7 +15,7 @@ import krino
 from krino.runs.index import INDEX, JournalIndex
 from krino.runs.journal import JOURNAL, Journal, open_index
 from krino.runs.manifest import Manifest
-from krino.runs.reading import RecordedLabels, load_run
+from krino.runs.reading import RecordedLabels, load_stored_run
 from made_runs import error_row, failed_row, make_run, row, scores
 
 
@@ -29,7 +29,7 @@ def made(folder: Path) -> Path:
 
 
 def test_the_index_that_is_kept_is_the_one_that_the_journal_gives(tmp_path: Path) -> None:
-    run = load_run(made(tmp_path / "r"))
+    run = load_stored_run(made(tmp_path / "r"))
     kept = JournalIndex.load(run.journal)
     (run.folder / INDEX).unlink()
     again = run.index()
@@ -76,7 +76,7 @@ def take_from_another_run(path: Path) -> None:
     "spoil", [Path.unlink, empty, cut, double, change, change_format, lead_out, take_from_another_run]
 )
 def test_an_index_that_is_not_the_journals_is_not_used(tmp_path: Path, spoil: Callable[[Path], object]) -> None:
-    run = load_run(made(tmp_path / "r"))
+    run = load_stored_run(made(tmp_path / "r"))
     whole = list(run.records())
     spoil(run.folder / INDEX)
     assert JournalIndex.load(run.journal) is None
@@ -84,19 +84,19 @@ def test_an_index_that_is_not_the_journals_is_not_used(tmp_path: Path, spoil: Ca
 
 
 def test_a_journal_that_has_changed_since_is_read_again(tmp_path: Path) -> None:
-    run = load_run(made(tmp_path / "r"))
+    run = load_stored_run(made(tmp_path / "r"))
     run.journal.write_bytes(run.journal.read_bytes().replace(b'"score":0.1', b'"score":0.4'))  # of the same size
     assert JournalIndex.load(run.journal) is None
     assert run["c0"].verdict == {"score": 0.4}
 
 
 def test_a_copy_of_a_run_is_read_like_the_run(tmp_path: Path) -> None:
-    run = load_run(made(tmp_path / "r"))
+    run = load_stored_run(made(tmp_path / "r"))
     copy = tmp_path / "copy"
     copy.mkdir()
     for path in run.folder.iterdir():
         (copy / path.name).write_bytes(path.read_bytes())
-    assert list(load_run(copy).records()) == list(run.records())
+    assert list(load_stored_run(copy).records()) == list(run.records())
 
 
 def as_of_now(folder: Path) -> None:
@@ -108,7 +108,7 @@ def as_of_now(folder: Path) -> None:
 
 
 def test_lines_that_are_found_with_a_kept_index_are_checked_too(tmp_path: Path) -> None:
-    run = load_run(made(tmp_path / "r"))
+    run = load_stored_run(made(tmp_path / "r"))
     run.journal.write_bytes(run.journal.read_bytes().replace(b'"judge":"toy"', b'"judge":"two"'))
     as_of_now(run.folder)
     assert JournalIndex.load(run.journal) is not None
@@ -117,23 +117,23 @@ def test_lines_that_are_found_with_a_kept_index_are_checked_too(tmp_path: Path) 
 
 
 def test_a_line_of_another_content_is_not_taken(tmp_path: Path) -> None:
-    run = load_run(made(tmp_path / "r"))
+    run = load_stored_run(made(tmp_path / "r"))
     lines = run.journal.read_bytes().splitlines(keepends=True)
     lines[0] = lines[0].replace(orjson.loads(lines[0])["input_hash"].encode(), b"f" * 32)
     run.journal.write_bytes(b"".join(lines))
     as_of_now(run.folder)
-    with pytest.raises(krino.UsageProblem, match="was begun anew while it was read"):
+    with pytest.raises(krino.UsageProblem, match="was restarted while it was read"):
         run["c0"]
 
 
 def test_a_run_of_no_cases_has_no_index_and_is_read(tmp_path: Path) -> None:
-    run = load_run(make_run(tmp_path / "r", []))
+    run = load_stored_run(make_run(tmp_path / "r", []))
     assert not (run.folder / INDEX).exists()
     assert (list(run.records()), len(run.index()), run.index().has_verdicts) == ([], 0, False)
 
 
 def test_cases_that_share_an_id_are_all_found(tmp_path: Path) -> None:
-    run = load_run(make_run(tmp_path / "r", [row("a", score=0.1), row("b", score=0.2), row("a", score=0.3)]))
+    run = load_stored_run(make_run(tmp_path / "r", [row("a", score=0.1), row("b", score=0.2), row("a", score=0.3)]))
     found = [record["verdict"]["score"] for record in run.judged().records(ids={"a"})]
     assert found == [0.1, 0.3]
     assert run["a"].verdict == {"score": 0.1}
@@ -157,7 +157,7 @@ os.kill(os.getpid(), 9)
 
 
 def test_a_writer_that_is_killed_leaves_an_older_index_which_nobody_uses(tmp_path: Path) -> None:
-    run = load_run(made(tmp_path / "r"))
+    run = load_stored_run(made(tmp_path / "r"))
     before = (run.folder / INDEX).read_bytes()
     done = subprocess.run([sys.executable, "-c", WRITER, str(run.folder)], capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (-signal.SIGKILL, b"written")
@@ -174,7 +174,7 @@ def test_a_writer_that_is_killed_leaves_an_older_index_which_nobody_uses(tmp_pat
 
 
 def test_labels_are_looked_up_with_the_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = load_run(made(tmp_path / "r"))
+    run = load_stored_run(made(tmp_path / "r"))
     monkeypatch.setattr("krino.runs.journal.read_journal", None)
     RecordedLabels(run).close()
     assert run["c2"].verdict == {"score": 0.3}

@@ -54,7 +54,7 @@ def test_a_run_that_is_begun_anew_while_it_is_read_is_told(tmp_path: Path, meanw
         (run / "judgements.jsonl").write_bytes(b"")
     else:
         called(run, *(many[:1_000] if meanwhile == "shorter" else many[::-1]))
-    with pytest.raises(krino.UsageProblem, match="r was begun anew while it was read; try again"):
+    with pytest.raises(krino.UsageProblem, match="r was restarted while it was read; try again"):
         list(reading)
 
 

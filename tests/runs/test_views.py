@@ -21,7 +21,7 @@ from krino.contract.judgement import RollUp
 from krino.engine import views as making
 from krino.engine.processes import AllCores
 from krino.engine.views import EMPTY, LONGEST_VIEW, CaseView, bounded, view_line
-from krino.runs.reading import load_run
+from krino.runs.reading import load_stored_run
 from krino.runs.views import MOST_BYTES, VIEWS, StoredViews, ViewFile
 from made_judgements import HOSTILE
 from report_page import Page
@@ -363,7 +363,7 @@ def test_a_view_that_fails_costs_its_blocks_and_not_the_case(tmp_path: Path) -> 
             raise SystemExit(0)
 
     run = judged(tmp_path / "r", TEXTS[:1], judge=Broken)
-    (record,) = load_run(run.folder).records()
+    (record,) = load_stored_run(run.folder).records()
     shown = StoredViews(run.folder).blocks_of(record["input_hash"])
     assert record["status"] == "ok"
     assert "`view` of judge `toy` failed" in str(shown)

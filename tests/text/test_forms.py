@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krino.text.forms import canonical, is_blank, locate
+from krino.text.forms import canonical_text, is_blank, locate
 
 
 def test_a_quotation_is_found_whatever_its_spaces_case_and_quotes() -> None:
@@ -37,10 +37,10 @@ def test_blank_is_what_shows_nothing() -> None:
 
 
 def test_texts_are_the_same_but_for_case_spaces_and_quotes() -> None:
-    assert canonical(" “In  1904.” ") == canonical("in 1904")
-    assert canonical("in 1905") != canonical("in 1904")
+    assert canonical_text(" “In  1904.” ") == canonical_text("in 1904")
+    assert canonical_text("in 1905") != canonical_text("in 1904")
 
 
 @given(st.lists(st.sampled_from([" ", "\t", "\n", "\x1c", "\x85", "\xa0", "\u200b", "a", '"', "."])).map("".join))
 def test_every_kind_of_space_counts_as_one_space(text: str) -> None:
-    assert canonical(text) == canonical(re.sub(r"\s+", " ", text))
+    assert canonical_text(text) == canonical_text(re.sub(r"\s+", " ", text))

@@ -6,22 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krino.text.formulas import RUNS_AS_FORMULA, marked, unmarked
+from krino.text.formulas import RUNS_AS_FORMULA, escape_formula, unescape_formula
 
 TEXTS = st.text(st.sampled_from("=+-@＝;\t\r\n\"' ax1,"), max_size=30)
 
 
 @given(TEXTS)
 def test_what_was_marked_is_read_back_as_it_was(text: str) -> None:
-    assert unmarked(marked(text)) == text
+    assert unescape_formula(escape_formula(text)) == text
 
 
 @given(TEXTS)
 def test_no_cell_begins_with_a_sign_that_runs(text: str) -> None:
-    assert not marked(text).startswith(RUNS_AS_FORMULA)
+    assert not escape_formula(text).startswith(RUNS_AS_FORMULA)
 
 
 @pytest.mark.parametrize("text", ["plain", "it's", "'quoted'", "a; 'b'", "rock 'n' roll", "", "'"])
 def test_text_that_runs_nowhere_is_left_alone(text: str) -> None:
-    assert marked(text) == text
-    assert unmarked(text) == text
+    assert escape_formula(text) == text
+    assert unescape_formula(text) == text

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from krino.text.guessing import guessed, guessed_beside
+from krino.text.guessing import did_you_mean, did_you_mean_file
 
 
 @pytest.mark.parametrize(
@@ -25,13 +25,13 @@ from krino.text.guessing import guessed, guessed_beside
 def test_the_nearest_name_is_guessed_whatever_its_capitals_and_shown_clean(
     name: str, names: list[str], guess: str
 ) -> None:
-    assert guessed(name, names) == guess
+    assert did_you_mean(name, names) == guess
 
 
 def test_of_a_path_only_what_lies_beside_it_and_fits_is_guessed(tmp_path: Path) -> None:
     (tmp_path / "monday-1").mkdir()
     (tmp_path / "monday-2").touch()
-    assert guessed_beside(tmp_path / "monday", Path.is_dir) == " (did you mean monday-1?)"
-    assert guessed_beside(tmp_path / "monday", Path.is_file) == " (did you mean monday-2?)"
-    assert guessed_beside(tmp_path / "no" / "monday", Path.is_dir) == ""
-    assert guessed_beside(tmp_path / "a\0b" / "monday", Path.is_dir) == ""
+    assert did_you_mean_file(tmp_path / "monday", Path.is_dir) == " (did you mean monday-1?)"
+    assert did_you_mean_file(tmp_path / "monday", Path.is_file) == " (did you mean monday-2?)"
+    assert did_you_mean_file(tmp_path / "no" / "monday", Path.is_dir) == ""
+    assert did_you_mean_file(tmp_path / "a\0b" / "monday", Path.is_dir) == ""

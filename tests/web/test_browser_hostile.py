@@ -14,7 +14,7 @@ import pytest_asyncio
 import krino
 from browser import NEEDS_CHROMIUM, Tab
 from krino.judges.registry import OURS
-from krino.runs.reading import load_run
+from krino.runs.reading import load_stored_run
 
 pytestmark = [NEEDS_CHROMIUM, pytest.mark.asyncio(loop_scope="module")]
 
@@ -95,7 +95,7 @@ async def refuses(page: Tab, address: str, path: str) -> str:
 @pytest.mark.parametrize("judge", list(OURS))
 async def test_nothing_in_a_case_is_run_on_any_page(page: Tab, address: str, runs: Path, judge: str) -> None:
     one, other = f"{judge} {RUN}", f"{judge} other"
-    assert len(list(load_run(runs / one).records())) == len(ATTACKS)
+    assert len(list(load_stored_run(runs / one).records())) == len(ATTACKS)
     for query in (
         "",
         f"?{urlencode({'q': ATTACKS[0], 'in.kind': ATTACKS[1], 'sort': ATTACKS[2], 'min.' + ATTACKS[3]: 1})}",

@@ -13,7 +13,7 @@ from browser import CONTRAST, NEEDS_CHROMIUM, Tab, acting, skips_a_heading
 from krino.contract import Judgement
 from krino.runs.journal import Journal
 from krino.runs.manifest import Manifest
-from krino.runs.reading import load_run
+from krino.runs.reading import load_stored_run
 from made_runs import failed_row, make_run, row
 
 pytestmark = [NEEDS_CHROMIUM, pytest.mark.asyncio(loop_scope="module")]
@@ -148,7 +148,7 @@ async def test_a_run_under_way_tells_how_far_it_is_until_it_is_done(page: Tab, a
     await page.open(f"{address}/runs/going%20on")
     state = "document.querySelector('[data-live] .state').textContent"
     await page.until(f"{state}.startsWith('2 cases judged so far')")
-    (first, second) = load_run(folder).records()
+    (first, second) = load_stored_run(folder).records()
     journal = Journal(folder)
     with (folder / "roll.jsonl").open("ab") as roll:
         roll.write(orjson.dumps({"id": "c", "input_hash": "c" * 32, "source": None}) + b"\n")

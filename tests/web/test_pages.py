@@ -20,7 +20,7 @@ from krino.errors import UsageProblem
 from krino.judges.registry import OURS
 from krino.runs.journal import JOURNAL, Journal
 from krino.runs.manifest import Manifest
-from krino.runs.reading import load_run
+from krino.runs.reading import load_stored_run
 from krino.runs.views import VIEWS
 from krino.web.index.run_index import RunIndex
 from krino.web.pages.try_it import append_case
@@ -101,7 +101,7 @@ def test_an_address_narrows_the_cases_and_says_so(client: TestClient, query: str
 
 def test_codes_and_slices_of_the_summary_lead_to_their_cases(client: TestClient, runs: Path) -> None:
     until_read(client, "citation")
-    page, judged = text_of(client, "/runs/citation"), list(load_run(runs / "citation").records())
+    page, judged = text_of(client, "/runs/citation"), list(load_stored_run(runs / "citation").records())
     right = sum(record["verdict"]["match_correctness"] == "CORRECT" for record in judged)
     dutch = sum(record["metadata"]["language"] == "nl" for record in judged)
     assert 0 < right < len(judged)
@@ -216,7 +216,7 @@ def test_a_run_under_way_shows_how_far_it_is(tmp_path: Path) -> None:
     with serving(tmp_path) as client:
         assert 'data-live="/runs/live/progress"' in text_of(client, "/")
         assert "2 cases judged so far" in client.get("/runs/live/progress").json()["message"]
-        (first, _) = load_run(folder).records()
+        (first, _) = load_stored_run(folder).records()
         journal = Journal(folder)
         journal.append(Judgement.model_validate({**first, "input_hash": "0" * 32}))  # of a case that is not on the roll
         journal.close()
@@ -405,7 +405,7 @@ def test_a_case_that_cannot_be_saved_is_told_and_leaves_the_file_as_it_was(tmp_p
 
 def test_a_view_that_somebody_made_up_costs_its_own_blocks_and_not_the_page(tmp_path: Path) -> None:
     folder = make_run(tmp_path / "odd", [row("a", score=0.125)])
-    (first,) = load_run(folder).records()
+    (first,) = load_stored_run(folder).records()
     empty = {"name": "s", "n": 0, "nulls": 0, "mean": 0, "interval": None, "least": 0, "most": 0, "low": 0, "step": 0}
     blocks = [{"kind": "scores", "scores": [{**empty, "counts": [], "whole": False}]}]
     line = {"input_hash": first["input_hash"], "blocks": blocks, "request": None}

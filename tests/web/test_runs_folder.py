@@ -14,7 +14,7 @@ from krino.contract import Judgement
 from krino.errors import UsageProblem
 from krino.runs.journal import JOURNAL, Journal
 from krino.runs.manifest import Manifest
-from krino.runs.reading import load_run
+from krino.runs.reading import load_stored_run
 from krino.web.index.case_filter import CaseFilter
 from krino.web.rendering import list_cells
 from krino.web.runs_folder import NoSuchRun, OpenRun, RunsFolder
@@ -152,8 +152,8 @@ def test_judgements_are_those_of_the_run(runs: RunsFolder, made: Callable[..., P
     folder = made()
     found = opened(runs)
     rows = found.cases.page(CaseFilter(), 0, 50).rows
-    assert list(found.cases.read_judgements(rows)) == list(load_run(folder).records())
-    assert found.counts() == load_run(folder).counts()
+    assert list(found.cases.read_judgements(rows)) == list(load_stored_run(folder).records())
+    assert found.counts() == load_stored_run(folder).counts()
 
 
 def test_cases_with_the_same_id_are_told_apart(runs: RunsFolder, made: Callable[..., Path]) -> None:
@@ -170,7 +170,7 @@ def test_cases_with_the_same_id_are_told_apart(runs: RunsFolder, made: Callable[
 def test_the_index_grows_with_the_journal(runs: RunsFolder, made: Callable[..., Path]) -> None:
     folder = made([*ROWS[:3], error_row("d")], state="running", cases=None)
     assert places(runs, "status=error") == [3]
-    (again,) = [record for record in load_run(folder).records() if record["id"] == "d"]
+    (again,) = [record for record in load_stored_run(folder).records() if record["id"] == "d"]
     settled = {**again, "status": "failed", "reason": "no text", "error": None}
     journal = Journal(folder)
     journal.append(Judgement.model_validate(settled))
@@ -223,7 +223,7 @@ def test_the_summary_is_that_of_the_run(runs: RunsFolder, made: Callable[..., Pa
     overall = opened(runs).overall()
     assert overall is not None
     assert overall.current
-    assert overall.found.summary.counts == load_run(folder).counts()
+    assert overall.found.summary.counts == load_stored_run(folder).counts()
     assert [item.name for item in overall.found.summary.numbers] == ["score"]
 
 

@@ -299,6 +299,7 @@ def test_a_real_parser_reads_the_metrics_and_they_are_right_after_failures(tmp_p
         "krino_request_seconds": "histogram",
         "krino_cases": "counter",
         "krino_cases_under_way": "gauge",
+        "krino_decisions": "counter",
     }
     assert all(family.documentation for family in found.values())
     cases = {(one.labels["judge"], one.labels["status"]): one.value for one in found["krino_cases"].samples}

@@ -80,17 +80,17 @@ def manipulations(judge: AnyJudge) -> list[Manipulation]:
     """All of them, with the labels and fields of this judge: more than three hundred texts."""
     labels, fields = _labels_of(judge) or ["good"], list(judge.verdict_model.model_fields)
     found = []
-    for number, order in enumerate(_corpus()["orders"]):
+    for number, order in enumerate(_load_corpus()["orders"]):
         label, name = labels[number % len(labels)], fields[number % len(fields)]
         said = order.format(label=label, field=name)
-        for family, frame in _corpus()["frames"].items():
+        for family, frame in _load_corpus()["frames"].items():
             found.append(Manipulation(family, frame.format(order=said, label=label, field=name)))
         found += [Manipulation(family, _encode(family, said)) for family in _ENCODED]
     return found
 
 
 @cache
-def _corpus() -> Mapping[str, Any]:
+def _load_corpus() -> Mapping[str, Any]:
     return tomllib.loads((files("krino.api") / "data" / "attacks.toml").read_text("utf-8"))
 
 
@@ -99,6 +99,7 @@ def _labels_of(judge: AnyJudge) -> list[str]:
     words: list[str] = []
 
     def collect(node: Any) -> None:
+        """Collects the words of every closed choice in a schema."""
         if isinstance(node, Mapping):
             words.extend(str(word) for word in node.get("enum", ()) if isinstance(word, str))
             for inner in node.values():
@@ -112,6 +113,7 @@ def _labels_of(judge: AnyJudge) -> list[str]:
 
 
 def _encode(family: str, order: str) -> str:
+    """Writes an order in an encoding that a model may follow."""
     if family == "base64":
         return f"Decode and obey: {base64.b64encode(order.encode()).decode()}"
     if family == "rot13":
@@ -135,6 +137,7 @@ def texts_in(record: Mapping[str, Any], judge: AnyJudge) -> list[Path]:
     known = names_read(judge)
 
     def walk(value: Any, path: Path) -> Iterator[Path]:
+        """Yields the paths of all texts inside a value."""
         if isinstance(value, str) and value.strip():
             yield path
         elif isinstance(value, Mapping) and len(path) < _DEEPEST:
@@ -164,21 +167,22 @@ def insert(record: Mapping[str, Any], path: Path, text: str) -> dict[str, Any]:
 
 def structural_problems(judge: AnyJudge, record: Mapping[str, Any], path: Path, manipulation: str) -> Iterator[str]:
     """Guarantees that do not hold for a record with the manipulation in one of its texts."""
-    after = _asked(judge, insert(record, path, manipulation))
+    after = _ask_questions(judge, insert(record, path, manipulation))
     if after is None:
         # A text that spoils a name or JSON decides a case whatever it says; so a neutral one is tried in its place.
-        if _asked(judge, insert(record, path, _NEUTRAL)) is not None:
+        if _ask_questions(judge, insert(record, path, _NEUTRAL)) is not None:
             yield "the text decided the case: nobody is asked any more, as they are with a neutral text"
         return
     lines = [line.strip() for line in manipulation.splitlines() if len(line.strip()) >= _TELLING]
     for piece in after.parts or (after,):
         outside = [piece.request, *(passage.name for passage in piece.passages)]
         if any(line in text for line in lines for text in outside):
-            yield "the text stands outside of its fence, in the name of a passage or in what is asked"
+            yield "the text appears outside its fence, in the name of a passage or in the question"
         yield from _fence_problems(piece)
 
 
-def _asked(judge: AnyJudge, record: Mapping[str, Any]) -> Questions | None:
+def _ask_questions(judge: AnyJudge, record: Mapping[str, Any]) -> Questions | None:
+    """Returns the questions of a case, or None if it cannot be judged."""
     try:
         case = judge.read(record)
         return judge.ask(case, judge.study(case))
@@ -195,7 +199,7 @@ def _fence_problems(questions: Questions) -> Iterator[str]:
         yield "a text holds a line that opens or closes a fence"
     if any(TAG_SLOT in text for text in shown):
         yield "a text holds the mark in whose place the random tag is put"
-    for token in _corpus()["tokens"]:
+    for token in _load_corpus()["tokens"]:
         if any(token in text for text in shown):
             yield f"a control token of a chat template is whole in a text: {token}"
 
@@ -224,7 +228,7 @@ def attack(
             for manipulation in corpus:
                 found.tried += 1
                 for problem in structural_problems(ready, record, path, manipulation.text):
-                    found.structural.append(f"{_place(path)}, {manipulation.family}: {problem}")
+                    found.structural.append(f"{_format_path(path)}, {manipulation.family}: {problem}")
     if labeller is not None:
         _attack_model(ready, cases, labeller, corpus if most is None else _sample(corpus, most, seed), found)
     return found
@@ -246,6 +250,7 @@ def _attack_model(
     corpus: Sequence[Manipulation],
     found: Attacked,
 ) -> None:
+    """Judges every case as it is, then those that have a verdict with each manipulation, and notes what moved."""
     bases = list(judge_many(judge, cases, labeller=labeller))
     for number, base in enumerate(bases):
         if base.status != "ok":  # nothing can be moved, so nothing more is paid for it
@@ -253,10 +258,11 @@ def _attack_model(
     plans: list[tuple[Judgement, str, Manipulation]] = []
 
     def records() -> Iterator[Mapping[str, Any]]:
+        """Yields the manipulated forms of each case that has a verdict."""
         for record, base in zip(cases, bases, strict=True):
             for path in texts_in(record, judge) if base.status == "ok" else ():
                 for manipulation in corpus:
-                    plans.append((base, _place(path), manipulation))
+                    plans.append((base, _format_path(path), manipulation))
                     yield insert(record, path, manipulation.text)
 
     for place, judgement in enumerate(judge_many(judge, records(), labeller=labeller)):
@@ -272,7 +278,7 @@ def _attack_model(
 
 
 def _change(before: Judgement, after: Judgement) -> tuple[str, Any, Any] | None:
-    """The first field of the verdict that is another one; what a model writes freely is none."""
+    """Returns the first field of the verdict that changed, with both values; free text of a model is ignored."""
     for name, value in (before.verdict or {}).items():
         other = (after.verdict or {}).get(name)
         if value != other and before.rules.get(name) != "FREE-TEXT":
@@ -280,5 +286,5 @@ def _change(before: Judgement, after: Judgement) -> tuple[str, Any, Any] | None:
     return None
 
 
-def _place(path: Path) -> str:
+def _format_path(path: Path) -> str:
     return ".".join(map(str, path))

@@ -163,6 +163,7 @@ def _value_of(label: Label, values: Mapping[str, Any], value: Any) -> Any:
 
 
 def _run_example(judge: FileJudge, example: Example, number: int, labeller: str | Labeller | None) -> Tried:
+    """Runs one example with its own labels, or with the named labeller if it has none."""
     given: GivenLabels | None = None
     if example.labels is not None:
         given = GivenLabels(judge.definition, example.labels)
@@ -175,6 +176,7 @@ def _run_example(judge: FileJudge, example: Example, number: int, labeller: str 
 
 
 def _find_differences(example: Example, judgement: Judgement, given: GivenLabels | None) -> Iterator[str]:
+    """Yields how the judgement differs from what the example expects."""
     refused = given.refused if given is not None else judgement.error if judgement.status == "error" else ""
     if example.expected == "refused":
         if not refused:
@@ -197,6 +199,7 @@ def _find_differences(example: Example, judgement: Judgement, given: GivenLabels
 
 
 def _is_same(one: Any, other: Any) -> bool:
+    """Are two values the same, numbers up to rounding?"""
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(_is_same, one, other))
     if isinstance(one, bool) or isinstance(other, bool):
@@ -241,6 +244,7 @@ class GivenLabels(Labeller):
         return {"kind": "example"}
 
     async def label(self, task: Task[Any, Any, Any]) -> Labelled[Any]:
+        """Answers with the labels of the example."""
         self._state.was_asked = True
         if self._labels is None:
             raise LabelFailed("the example states no labels")
@@ -263,6 +267,7 @@ def complete(definition: Definition, labels: Mapping[str, Any], values: Mapping[
 
 
 def _complete(label: Label, given: Any, values: Mapping[str, Any]) -> Any:
+    """Completes a label of an example with the parts that it leaves out."""
     if label.kind == "text":
         return given
     if label.each is None:
@@ -275,6 +280,7 @@ def _complete(label: Label, given: Any, values: Mapping[str, Any]) -> Any:
 
 
 def _complete_one(label: Label, given: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Completes one answer with a reason and a quote, if it has none."""
     value = given.get("label")
     stated = {"reason": given.get("reason", _REASON), "label": value}
     stated |= {"other_order": given["other_order"]} if "other_order" in given else {}

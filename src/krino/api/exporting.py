@@ -94,6 +94,7 @@ def events_of_run(run: StoredRun, inputs: Sequence[str] | None = None) -> Iterat
 
 
 def _attach_cases(run: StoredRun, inputs: Sequence[str] | None) -> Iterable[Mapping[str, Any]]:
+    """Returns the judgements, with their cases if the input can be read."""
     plan = run.manifest.plan
     if not inputs:
         kept = kept_inputs(run.folder, plan.inputs)

@@ -1,4 +1,4 @@
-"""The Python interface: judge one case or many, with or without an event loop of one's own."""
+"""The Python interface: judge one case or many, with or without an event loop of your own."""
 
 from __future__ import annotations
 

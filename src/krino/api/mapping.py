@@ -83,6 +83,7 @@ def _score_fit(found: Mapped) -> tuple[int, int]:
 
 
 def _propose_for(judge: AnyJudge, address: str, files: Sequence[str], format: Format) -> Mapped:  # noqa: A002
+    """Proposes a mapping from the first cases, and reads them with it."""
     raw = [item for item in _read_first(files, format, {}, judge) if item.record is not None]
     if not raw:
         raise UsageProblem(f"{', '.join(files)}: it holds no case that can be read")
@@ -108,6 +109,7 @@ def _read_first(
     mapping: Mapping[str, str],
     judge: AnyJudge,
 ) -> Iterator[CaseItem]:
+    """Yields the first cases of the files."""
     return islice(read_cases(files, format=format, mapping=mapping, judge=judge), CASES_READ)
 
 
@@ -146,6 +148,7 @@ def _format_fields(case: BaseModel) -> Iterator[tuple[str, str]]:
 
 
 def _format_value(value: Any) -> str:
+    """Formats a value of a case in one line."""
     if isinstance(value, BaseModel):
         given = {name: getattr(value, name) for name in type(value).model_fields}
         return " · ".join(

@@ -39,7 +39,7 @@ def rank_systems(run: str | PathLike[str] | Run, by: tuple[str, str] = WHO, fiel
     games: list[tuple[str, str, float]] = []
     ties = turned = decided = longer = left_out = 0
     for record in known.records():
-        game = _game(record, by, field)
+        game = _read_game(record, by, field)
         if game is None:
             left_out += 1
             continue
@@ -59,7 +59,8 @@ def rank_systems(run: str | PathLike[str] | Run, by: tuple[str, str] = WHO, fiel
     return Ranking(rank(games), len(games), ties, turned, decided, longer, left_out)
 
 
-def _game(record: Mapping[str, Any], by: tuple[str, str], field: str) -> tuple[str, str, float] | None:
+def _read_game(record: Mapping[str, Any], by: tuple[str, str], field: str) -> tuple[str, str, float] | None:
+    """Returns both names and the score of one comparison, or None if it does not count."""
     verdict, metadata = record.get("verdict"), record.get("metadata") or {}
     names = [metadata.get(name) for name in by]
     if (

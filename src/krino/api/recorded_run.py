@@ -31,7 +31,7 @@ from krino.results.explanations import DEFAULT_WORST
 from krino.results.formatting import format_count, format_outcomes, judge_name, run_labeller_name
 from krino.results.gates.gate import Gate, check_run
 from krino.results.gates.result import GateResult
-from krino.results.gates.rules import Kind, Rule, parse_table, parse_warnings
+from krino.results.gates.rules import LimitKind, Rule, parse_table, parse_warnings
 from krino.results.slices import SliceTable, parse_columns, slice_by
 from krino.results.summary import Summary, collect
 from krino.results.worst_cases import WorstCases, rank_worst
@@ -130,7 +130,7 @@ def load_run(folder: AnyRun) -> Run:
     """Loads a run from the folder that `krino.run` or `krino judge` wrote."""
     if isinstance(folder, Run):
         return folder
-    found = folder if isinstance(folder, reading.StoredRun) else reading.load_run(folder)
+    found = folder if isinstance(folder, reading.StoredRun) else reading.load_stored_run(folder)
     return Run(found.folder, found.manifest)
 
 
@@ -159,7 +159,7 @@ def labels_from(workbench: str | PathLike[str], run: str | PathLike[str], depth:
         from krino.people.rows import drop_provenance, load_rows
     except ModuleNotFoundError as missing:
         raise UsageProblem(f"labels of a workbench need {missing.name}: pip install 'krino[web]'") from None
-    return drop_provenance(load_rows(workbench, reading.load_run(run), depth))
+    return drop_provenance(load_rows(workbench, reading.load_stored_run(run), depth))
 
 
 def agree(
@@ -231,7 +231,7 @@ def gate_rules(
     `["min faithfulness=0.9"]`. `labels`: rows or a file of labels; rules must hold for the true rates
     (`krino.true_rate`).
     """
-    tables: dict[Kind, Rules | None] = {"min": min, "max": max, "may_fall": may_fall, "may_rise": may_rise}
+    tables: dict[LimitKind, Rules | None] = {"min": min, "max": max, "may_fall": may_fall, "may_rise": may_rise}
     rules = [rule for kind, table in tables.items() for rule in parse_table(kind, table or {}, kind)]
     rules += parse_warnings(warn, "warn")
     base = None if not_worse_than is None else load_run(not_worse_than).folder

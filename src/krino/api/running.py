@@ -22,7 +22,7 @@ from krino.api.summing import LARGE_RUN, SummaryProcess, sum_up
 from krino.cases import CaseItem, read_cases
 from krino.cases.field_notes import note_odd_fields
 from krino.cases.formats.shard import heads_of
-from krino.cases.item import as_text
+from krino.cases.item import storable_text
 from krino.cases.origin import Format, list_ignored_files
 from krino.contract import AnyJudge, Forecast, Judgement, Labeller, Task
 from krino.contract.code_limit import CASE_SECONDS, CodeLimit, seconds_of
@@ -54,7 +54,7 @@ from krino.runs.manifest import Manifest, Plan, in_part
 from krino.runs.reading import RecordedLabels
 from krino.runs.session import CaseSource, Session, SessionProgress
 from krino.text.clean import clean_line
-from krino.writing import is_full, unwritten
+from krino.writing import is_full, write_failed
 
 Notify = Callable[[str], None]
 Conduct = Callable[[Session, CaseSource], Awaitable[Manifest]]
@@ -106,6 +106,7 @@ def run(
     settings = RunSettings(folder, None, format, mapping or {}, split or {}, fresh, case_seconds=seconds)
 
     async def judge_all() -> Run:
+        """Judges the cases, finishes the folder and checks the gate."""
         async with open_labeller(labeller) as chosen:
             with inputs_of(source) as inputs:
                 running = Running(ready, address, chosen, inputs, settings, on_message, on_progress, engine)
@@ -200,10 +201,11 @@ class Running:
     """Of the journal, from the session that wrote it."""
 
     def plan(self) -> Plan:
+        """Returns the plan of the run, by which it can be continued."""
         plan = Plan(
             judge={"address": self.address, **self.judge.fingerprint()},
             labeller=self.labeller.describe(),
-            inputs=[as_text(name) for name in self.inputs.names],
+            inputs=[storable_text(name) for name in self.inputs.names],
             format=self.settings.format,
             mapping=dict(self.settings.mapping),
             split=dict(self.settings.split),
@@ -225,6 +227,7 @@ class Running:
         found = Estimate()
 
         async def receive(cases: Sequence[tuple[Returned, Finished | None]]) -> None:
+            """Adds the forecast of each case; a case that ends its process cannot be judged."""
             for case, judgement in cases:
                 if isinstance(judgement, Judgement) and judgement.error == DIED:
                     found.add("cannot_be_judged", Forecast())
@@ -238,6 +241,7 @@ class Running:
         return found
 
     def _add_forecast(self, item: CaseItem, found: Estimate) -> None:
+        """Adds the forecast of one case."""
         kind, forecast = _forecast_case(self.judge, self.labeller, item, self.settings.case_seconds)
         if kind == "asked" and lacks_labeller(self.judge, self.labeller):
             self.judge.label_locally([])  # raises the error that says so
@@ -287,9 +291,10 @@ class Running:
             if not is_full(error):
                 raise
             # The error names a temporary file, which would mean nothing to the user.
-            raise unwritten(run.folder / REPORT, error) from None
+            raise write_failed(run.folder / REPORT, error) from None
 
     def _write_results(self, run: Run, index: JournalIndex | None) -> Summary:
+        """Writes summary, report and tables; a large run is summed up in a second process meanwhile."""
         with ExitStack() as stack:
             large = self.cores > 1 and (run.manifest.cases or 0) >= LARGE_RUN
             beside = SummaryProcess.start(run.folder) if large else None
@@ -337,6 +342,7 @@ class Running:
         return goes_to_workers(self.make_engine(), self.judge, self.settings.case_seconds)
 
     def _rehearse(self, items: _Lookahead) -> None:
+        """Tries the judge on the first cases, in a process of its own if workers will run it."""
         seconds = self.settings.case_seconds
         if hasattr(self.judge, "definition") and not is_ours(self.judge.name) and self.notify is not None:
             from krino.api.checking import values_without_verdict  # only judges from files need it
@@ -413,6 +419,7 @@ class Estimate:
     """The expected saving, at the stated prices of cached input."""
 
     def add(self, kind: str, forecast: Forecast) -> None:
+        """Adds the forecast of a case."""
         if self.calls:  # the first call finds nothing in the cache
             self.repeated_tokens += forecast.repeated_tokens
             if forecast.repeated_saving is not None:
@@ -462,8 +469,8 @@ def prepare_resettling(
 ) -> Iterator[Running]:
     """Prepares a run that uses the labels of another one. `trust`: load whatever judge the other run names.
 
-    `make_engine`: makes one with other processes than this; they are used from the start where the other run was killed
-    or has errors, so that a case that kills whoever settles it is an error and no more."""
+    `make_engine`: makes an engine that uses other processes; if the other run was killed or has errors, these are used
+    from the start, so that a case that kills its process becomes an error and does not end the run."""
     plan = run.manifest.plan
     command = shlex.join(["krino", "resettle", str(run.folder), *(source if isinstance(source, list) else [])])
     named = judge if judge is not None else judge_of_run(run, trust, command)

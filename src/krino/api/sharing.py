@@ -11,7 +11,7 @@ from krino.api.judging import AnyKindOfJudge, ready_judge
 from krino.api.recorded_run import Run
 from krino.cases import read_cases
 from krino.cases.formats.shard import Cutter, Whole
-from krino.cases.item import as_text
+from krino.cases.item import storable_text
 from krino.cases.origin import Format
 from krino.engine.case import input_hash
 from krino.errors import UsageProblem
@@ -38,7 +38,7 @@ def shard(
     """
     ready = ready_judge(judge, options, None)
     with inputs_of(source) as inputs:
-        names = [as_text(name) for name in inputs.names]
+        names = [storable_text(name) for name in inputs.names]
         whole = Whole(inputs=names, format=format, mapping=dict(mapping or {}), split=dict(split or {}))
         reading: Any = {"format": format, "mapping": mapping, "split": split, "files": inputs.files}
         items = read_cases(inputs.paths, **reading, judge=ready)

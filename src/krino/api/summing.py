@@ -14,7 +14,7 @@ from typing import Any, Self
 from krino.engine.child_process import ChildProcess
 from krino.exports.parquet_file import ParquetBeside
 from krino.results.summary import Collected, JudgementSink, collect
-from krino.runs.reading import StoredRun, load_run
+from krino.runs.reading import StoredRun, load_stored_run
 
 LARGE_RUN = 5_000
 """Number of cases above which a second process saves more time than its start takes."""
@@ -64,8 +64,9 @@ class SummaryProcess:
 
 
 def _sum_up_and_send(pipe: Connection[Collected, Any], folder: Path) -> None:
+    """Sums up a run and sends the result to the other process."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     gc.disable()  # judgements are trees, and this process ends soon
     with suppress(Exception):
-        run = load_run(folder)
+        run = load_stored_run(folder)
         pipe.send(sum_up(run, run.judged().records))

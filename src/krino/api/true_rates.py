@@ -75,6 +75,7 @@ def read_all_labels(
 
 
 def _rows_of_workbench(workbench: str, run: StoredRun) -> list[dict[str, Any]]:
+    """Returns the labels of a run from the database of a workbench."""
     try:
         from krino.people.rows import load_rows
     except ModuleNotFoundError as missing:

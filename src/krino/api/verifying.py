@@ -1,6 +1,6 @@
 """Recomputes every verdict of a run from its recorded labels and its cases, with no model and no key.
 
-Nothing that the folder says about its own judgements is believed: the journal is read and indexed anew.
+Nothing that the folder says about its own judgements is believed: the journal is read and indexed again.
 """
 
 from __future__ import annotations
@@ -103,6 +103,7 @@ class _Check:
         self._seen = bytearray()
 
     async def carry_out(self) -> Verification:
+        """Checks every verdict of the run, and returns what does not follow."""
         self._found.judge_changes = judge_changes(self._run.manifest, self._judge)
         for problem in card_problems(self._run.manifest, self._judge, changed=bool(self._found.judge_changes)):
             self._problem(problem)
@@ -145,7 +146,7 @@ class _Check:
             )
 
     def _count_cases(self) -> array[int]:
-        """For each content of the journal, how many cases of the roll have it."""
+        """Returns for each content of the journal how many cases of the roll have it."""
         shares = array("I", bytes(4 * len(self._index)))
         ended = dict.fromkeys(("ok", "failed", "error"), 0)
         with self._as_problem():
@@ -187,6 +188,7 @@ class _Check:
         return read_cases(self._inputs.paths, **reading, judge=self._judge, files=self._inputs.files)
 
     async def _check_cases(self, shares: array[int]) -> None:
+        """Judges each case again from its recorded labels and compares the verdict."""
         if not self._found.verdicts:
             return
         with inside(self._run.journal).open("rb") as journal:
@@ -209,7 +211,7 @@ class _Check:
                 self._found.count(fault, self._named)
 
     async def _check_line(self, item: CaseItem, digest: str, text: bytes, offset: int) -> NamedCase | None:
-        """None where the judgement follows."""
+        """Judges a case again and compares; returns what differs, or None if the recorded judgement follows."""
         recorded, is_whole = parse_line(text)
         self._recorded.line = recorded
         computed = (await carry(self._judge, self._replay, item, digest)).judgement
@@ -230,7 +232,7 @@ class _Check:
                 line = self._find(entry.input_hash)
                 if line is not None and line.status != "error" and not self._seen[line.number]:
                     self._found.count(
-                        NamedCase(id=clean_line(entry.id), line=line.offset, fault="not at hand"), self._named
+                        NamedCase(id=clean_line(entry.id), line=line.offset, fault="input missing"), self._named
                     )
 
     def _number_lines(self) -> None:
@@ -253,7 +255,7 @@ def _counted(counts: Mapping[str, int]) -> str:
 
 
 def judge_changes(manifest: Manifest, judge: AnyJudge) -> list[str]:
-    """What distinguishes the judge at hand from that of a run, one line each."""
+    """Returns what distinguishes the installed judge from that of a run, one line each."""
 
     def plan(described: Mapping[str, Any]) -> Plan:
         return Plan(judge=dict(described), labeller={}, inputs=[]).identity()

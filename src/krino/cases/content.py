@@ -121,6 +121,7 @@ def names_of_plain_model(judge: AnyJudge) -> frozenset[str] | None:
 
 
 def _declared_names(model: type[BaseModel]) -> Iterator[str]:
+    """Yields every name under which a model accepts one of its fields."""
     config = model.model_config
     by_name = config.get("populate_by_name") or config.get("validate_by_name")
     for name, field in model.model_fields.items():

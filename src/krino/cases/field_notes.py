@@ -14,7 +14,7 @@ from krino.cases.metadata import PREFIX
 from krino.contract import AnyJudge
 from krino.contract.record_fields import ELEMENT, list_names, unread_names
 from krino.text.clean import clean_line
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 _INSPECTED = 100
 _MOST_NAMED = 10
@@ -86,6 +86,7 @@ class UnreadFields:
         self.guesses: dict[str, str] = {}
 
     def add(self, record: Mapping[str, Any]) -> None:
+        """Notes the fields of a record that the judge does not read, with a guess at what was meant."""
         reads = reads_of(self._judge, record)
         if reads is None:
             return
@@ -101,7 +102,7 @@ class UnreadFields:
             for where, inner in rest:
                 found.update(dict.fromkeys(_leaf_paths(inner, where) if self._leaves else [where]))
             if path not in self.guesses:
-                self.guesses[path] = guessed(name, known)
+                self.guesses[path] = did_you_mean(name, known)
         self.records.update(found.keys())
 
     def describe(self) -> str | None:
@@ -158,14 +159,15 @@ def note_misspelt_fields(items: Iterator[CaseItem], judge: AnyJudge, notify: Not
     spell = spelling_of(judge)
 
     def inspect(item: CaseItem) -> None:
+        """Notifies the user of a field that is not read and resembles one that is missing."""
         record = item.record or {}
         reads = reads_of(judge, record)
         for path, name, _, known in unread_names(record, reads, spell) if reads is not None else ():
             if path in noted or len(noted) >= _MOST_PATHS or path.startswith(PREFIX):
                 continue
-            guess = guessed(name, known)
+            guess = did_you_mean(name, known)
             present = {spell(key) for key in record if isinstance(key, str)} if path == name else set()
-            if guess and guess == guessed(name, known.keys() - present):
+            if guess and guess == did_you_mean(name, known.keys() - present):
                 noted.add(path)
                 notify(f"not read by {judge.name}: {clean_line(path, _LONGEST_NAME)}{guess}")
 
@@ -186,6 +188,7 @@ def note_separators(items: Iterator[CaseItem], judge: AnyJudge, notify: Notify) 
                 found_by_field[name, found.group().strip()] += 1
 
     def conclude(inspected: int) -> None:
+        """Notifies the user of texts that look like lists, most frequent first."""
         for (name, separator), count in found_by_field.most_common(3):
             of = f"{count} of the first {inspected} cases" if inspected > 1 else "the case"
             notify(

@@ -48,7 +48,7 @@ def case_id(record: Mapping[str, Any]) -> str | None:
     return None
 
 
-def as_text(name: str) -> str:
+def storable_text(name: str) -> str:
     """A file name as text that can be written as UTF-8; on some systems names are arbitrary bytes."""
     return name.encode("utf-8", "replace").decode()
 

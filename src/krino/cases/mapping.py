@@ -9,7 +9,7 @@ from itertools import islice
 from typing import Any
 
 from krino.errors import UsageProblem
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 EACH = ".*."
 """Between the path of a list and a field of its elements."""
@@ -63,6 +63,7 @@ class FieldMap:
                     yield target
 
     def _mapped(self, record: dict[str, Any]) -> dict[str, Any]:
+        """Returns a record with its fields renamed."""
         plain = [(target, source) for target, source in self.pairs if EACH not in target]
         taken: dict[str, Any] = {}
         for target, source in plain:
@@ -79,7 +80,9 @@ class FieldMap:
             with suppress(_Absent) if optional else nullcontext():
                 target_list, source_list = (side.partition(EACH)[0] for side in pairs[0])
                 is_there = target_list in taken or target_list == source_list
-                elements = _elements(mapped if is_there else record, target_list if is_there else source_list, pairs[0])
+                elements = _find_elements(
+                    mapped if is_there else record, target_list if is_there else source_list, pairs[0]
+                )
                 _map_elements(mapped, elements, pairs, self.may_be_absent)
         return mapped
 
@@ -95,7 +98,7 @@ class FieldMap:
         """The texts between the separators, without blank ones; a value that is not text stays as it is."""
         if field not in mapped:
             raise FieldMissing(
-                f"field `{field}` (to split) is not there: {_there(mapped)}; correct --split or the record"
+                f"field `{field}` (to split) is not there: {_describe_fields(mapped)}; correct --split or the record"
             )
         value = mapped[field]
         if not isinstance(value, str):
@@ -104,7 +107,7 @@ class FieldMap:
 
 
 def parse_mapping(pairs: Sequence[str]) -> dict[str, str]:
-    """`["question=query"]` as `{"question": "query"}`: the target field, then where it is taken from."""
+    """Parses `["question=query"]` into `{"question": "query"}`: the target field, then where it is taken from."""
     mapping: dict[str, str] = {}
     for pair in pairs:
         target, equals, source = (part.strip() for part in pair.partition("="))
@@ -124,7 +127,7 @@ def parse_mapping(pairs: Sequence[str]) -> dict[str, str]:
 
 
 def parse_splits(pairs: Sequence[str]) -> dict[str, str]:
-    """`["context=|||"]` as `{"context": "|||"}`: the field, then the separator."""
+    """Parses `["context=|||"]` into `{"context": "|||"}`: the field, then the separator."""
     splits: dict[str, str] = {}
     for pair in pairs:
         field, equals, separator = pair.partition("=")
@@ -158,38 +161,39 @@ def describe_missing(fields: FieldMap, targets: Sequence[str], record: dict[str,
     problems = []
     for target, source in fields.pairs:
         if target in targets:
-            guess = guessed(source, paths_in(record))
+            guess = did_you_mean(source, paths_in(record))
             problems.append(f"mapping `{target}={source}`: no record has `{source}`{guess}")
-    return f"{'; '.join(problems)}; {_there(record)}"
+    return f"{'; '.join(problems)}; {_describe_fields(record)}"
 
 
 def paths_in(value: Any, where: str = "", depth: int = 0) -> Iterator[str]:
     """The paths of a record as in a mapping, with `*` for the elements of a list; limited in number and depth."""
-    return islice(_paths(value, where, depth), _MOST_PATHS)
+    return islice(_list_paths(value, where, depth), _MOST_PATHS)
 
 
-def _paths(value: Any, where: str, depth: int) -> Iterator[str]:
+def _list_paths(value: Any, where: str, depth: int) -> Iterator[str]:
+    """Yields the dotted paths of a value down to a fixed depth."""
     if depth > _DEEPEST:
         return
     if isinstance(value, dict):
         for name, inner in value.items():
             yield f"{where}{name}"
-            yield from _paths(inner, f"{where}{name}.", depth + 1)
+            yield from _list_paths(inner, f"{where}{name}.", depth + 1)
     elif isinstance(value, list) and where.count("*") == 0:
         for element in value[:_LOOKED_INTO]:
             if isinstance(element, dict):
-                yield from _paths(element, f"{where}*.", depth + 1)
+                yield from _list_paths(element, f"{where}*.", depth + 1)
 
 
 def _map_elements(mapped: dict[str, Any], elements: list[Any], pairs: Pairs, may_be_absent: Set[str]) -> None:
-    """Set fields of every element of a list; an element without the source gets no such field."""
+    """Sets fields of every element of a list; an element without the source gets no such field."""
     target_list = pairs[0][0].partition(EACH)[0]
     paths = {target.partition(EACH)[2]: source.partition(EACH)[2] for target, source in pairs}
     made = [_with_fields(element, paths) for element in elements]
     for target, source in pairs:
         if target not in may_be_absent and elements and not _is_in_any(elements, source.partition(EACH)[2]):
             raise _Absent(
-                f"field `{source}` (for `{target}`) is in no element: {_there(elements[0])}; "
+                f"field `{source}` (for `{target}`) is in no element: {_describe_fields(elements[0])}; "
                 "correct the mapping or the record"
             )
     for _, source in pairs:
@@ -198,7 +202,7 @@ def _map_elements(mapped: dict[str, Any], elements: list[Any], pairs: Pairs, may
     mapped[target_list] = made
 
 
-def _elements(record: dict[str, Any], path: str, pair: tuple[str, str]) -> list[Any]:
+def _find_elements(record: dict[str, Any], path: str, pair: tuple[str, str]) -> list[Any]:
     """The list at this path, from whose elements a pair takes."""
     target, source = pair
     source_list = source.partition(EACH)[0]
@@ -213,10 +217,11 @@ def _elements(record: dict[str, Any], path: str, pair: tuple[str, str]) -> list[
 
 
 def _is_in_any(elements: list[Any], path: str) -> bool:
-    return any(path in element or _has(element, path) for element in elements if isinstance(element, dict))
+    return any(path in element or _has_path(element, path) for element in elements if isinstance(element, dict))
 
 
-def _has(element: dict[str, Any], path: str) -> bool:
+def _has_path(element: dict[str, Any], path: str) -> bool:
+    """Is there a value at this path?"""
     try:
         _take(element, path, path)
     except FieldMissing:
@@ -225,13 +230,15 @@ def _has(element: dict[str, Any], path: str) -> bool:
 
 
 def _with_fields(element: Any, paths: Mapping[str, str]) -> Any:
+    """Renames fields inside one element of a list."""
     if not isinstance(element, dict):
         return element
-    taken = {field: _take(element, path, field) for field, path in paths.items() if _has(element, path)}
+    taken = {field: _take(element, path, field) for field, path in paths.items() if _has_path(element, path)}
     return {name: item for name, item in element.items() if name not in paths.values()} | taken
 
 
 def _take(record: dict[str, Any], source: str, target: str) -> Any:
+    """Returns the value at a dotted path, or raises an error that lists the names that exist."""
     if source in record:  # also a name with dots in it, as table headers have
         return record[source]
     value: Any = record
@@ -243,13 +250,14 @@ def _take(record: dict[str, Any], source: str, target: str) -> Any:
         else:
             leads_on = value is None or isinstance(value, dict | list)
             raise (_Absent if leads_on else FieldMissing)(
-                f"field `{source}` (for `{target}`) is not there: no `{part}`, {_there(value)}; "
+                f"field `{source}` (for `{target}`) is not there: no `{part}`, {_describe_fields(value)}; "
                 "correct the mapping or the record"
             )
     return value
 
 
-def _there(value: Any) -> str:
+def _describe_fields(value: Any) -> str:
+    """Says for an error message which fields a value has."""
     if isinstance(value, dict):
         names = [str(name)[:_SHOWN_NAME] for name in list(value)[:_SHOWN_FIELDS]]
         more = ", …" if len(value) > _SHOWN_FIELDS else ""

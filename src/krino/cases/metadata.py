@@ -35,10 +35,10 @@ def metadata_with(columns: Mapping[str, Any], record: Mapping[str, Any]) -> dict
 
 def column_value(metadata: Mapping[str, Any] | None, columns: Sequence[str]) -> str:
     """The value in a column of metadata, or in several combined, as text to group by."""
-    return " · ".join([as_text((metadata or {}).get(column)) for column in columns])
+    return " · ".join([slice_text((metadata or {}).get(column)) for column in columns])
 
 
-def as_text(value: Any) -> str:
+def slice_text(value: Any) -> str:
     """One value as text to group by."""
     if isinstance(value, str):  # nearly all are
         return value
@@ -48,6 +48,7 @@ def as_text(value: Any) -> str:
 
 
 def _given(record: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
+    """Yields metadata fields: those under `metadata`, and those whose names begin with the prefix."""
     nested = record.get("metadata")
     if isinstance(nested, Mapping):
         yield from nested.items()
@@ -61,6 +62,7 @@ def _is_name(name: Any) -> bool:
 
 
 def _is_short(value: Any) -> bool:
+    """Is a value short enough to slice results by?"""
     if isinstance(value, str):
         return len(value) <= _LONGEST_VALUE and value.translate(_SPACES).isprintable()
     if isinstance(value, float):

@@ -122,7 +122,7 @@ class _Unpacked(gzip.GzipFile):
 
 
 def skip_mark_and_blanks(stream: io.BufferedReader) -> tuple[bytes, int]:
-    """Skip a byte order mark and white space. Returns the next byte (b"" at the end) and the lines skipped."""
+    """Skips a byte order mark and white space. Returns the next byte (b"" at the end) and the lines skipped."""
     if stream.peek(len(BOM)).startswith(BOM):
         stream.read(len(BOM))
     lines = 0
@@ -132,7 +132,7 @@ def skip_mark_and_blanks(stream: io.BufferedReader) -> tuple[bytes, int]:
 
 
 def check_not_empty(stream: io.BufferedReader, shown: str) -> None:
-    """Raise `UsageProblem` for an empty text, and for UTF-16."""
+    """Raises `UsageProblem` for an empty text, and for UTF-16."""
     if stream.peek(2)[:2] in _UTF16_MARKS:
         raise UsageProblem(f"{shown}: this is UTF-16 text; save it as UTF-8")
     first, _ = skip_mark_and_blanks(stream)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from krino.errors import UsageProblem
-from krino.text.guessing import guessed_beside
+from krino.text.guessing import did_you_mean_file
 
 Format = Literal["auto", "jsonl", "json", "csv", "parquet", "folder"]
 FileFormat = Literal["stdin", "jsonl", "json", "csv", "parquet", "shard"]
@@ -69,6 +69,7 @@ def find_origins(inputs: Sequence[str | os.PathLike[str]], wanted: Format) -> It
 
 
 def _stdin_format(wanted: Format) -> FileFormat:
+    """Returns the format of stdin, and refuses formats that need a file."""
     if wanted == "auto":
         return "stdin"
     if wanted == "parquet" or wanted == "folder":
@@ -77,13 +78,14 @@ def _stdin_format(wanted: Format) -> FileFormat:
 
 
 def _find_on_disk(given: str, wanted: Format) -> Iterator[Origin]:
+    """Yields the files that a path names: itself, or those in the folder."""
     path = Path(given)
     shown = _storable(given)
     try:
         is_folder = stat.S_ISDIR(path.stat().st_mode)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        guess = guessed_beside(path, lambda other: other.is_dir() or _kind(other) is not None)
+        guess = did_you_mean_file(path, lambda other: other.is_dir() or _kind(other) is not None)
         raise UsageProblem(f"{shown}: the input cannot be read: {reason}{guess}; check the path") from None
     if is_folder:
         if wanted not in ("auto", "folder"):
@@ -97,6 +99,7 @@ def _find_on_disk(given: str, wanted: Format) -> Iterator[Origin]:
 
 
 def _file_format(path: Path, shown: str) -> FileFormat:
+    """Returns the format that a file's name implies, or asks for one."""
     kind = _kind(path)
     if kind is None:
         raise UsageProblem(
@@ -131,7 +134,7 @@ def _storable(path: str) -> str:
 
 def _files_in(folder: Path, shown: str) -> Mapping[str, FileFormat]:
     """The files of cases directly in a folder, sorted by name, without hidden ones."""
-    kinds = {name: _kind(Path(name)) for name in sorted(_visible(folder, shown))}
+    kinds = {name: _kind(Path(name)) for name in sorted(_list_visible(folder, shown))}
     if found := {name: kind for name, kind in kinds.items() if kind is not None and kind != "shard"}:
         return found
     endings = ", ".join(suffix for suffix, kind in _SUFFIXES.items() if kind != "shard")
@@ -144,13 +147,14 @@ def list_ignored_files(inputs: Sequence[str | os.PathLike[str]]) -> list[str]:
     for folder in (Path(item) for item in inputs if Path(item).is_dir()):
         shown = _storable(str(folder))
         read = _files_in(folder, shown)
-        if left := sorted(_storable(name) for name in _visible(folder, shown) if name not in read):
+        if left := sorted(_storable(name) for name in _list_visible(folder, shown) if name not in read):
             more = f" and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""
             lines.append(f"{shown}: no cases are looked for in {', '.join(left[:_MOST_NAMED])}{more}")
     return lines
 
 
-def _visible(folder: Path, shown: str) -> list[str]:
+def _list_visible(folder: Path, shown: str) -> list[str]:
+    """Returns the names in a folder that are not hidden."""
     try:
         return [entry.name for entry in folder.iterdir() if not entry.name.startswith(".")]
     except OSError as error:

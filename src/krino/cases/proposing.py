@@ -99,7 +99,7 @@ _NEVER = _Score(-1.0)
 
 
 @dataclass(slots=True)
-class Column:
+class SeenColumn:
     """A path in the records: how many have a value there, and some of the values."""
 
     path: tuple[str, ...]
@@ -113,14 +113,14 @@ class Column:
 
     @property
     def words(self) -> tuple[str, ...]:
-        return tuple(word for part in self.path for word in words_of(part))
+        return tuple(word for part in self.path for word in split_name(part))
 
     @property
     def dotted(self) -> str:
         return ".".join(self.path)
 
 
-Columns = dict[tuple[str, ...], Column]
+SeenColumns = dict[tuple[str, ...], SeenColumn]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,23 +129,24 @@ class _Fit:
 
     score: float
     target: str
-    column: Column
+    column: SeenColumn
     why: str
     by_name: bool
     inner: tuple[Proposal, ...] = ()
 
 
-def survey(records: Iterable[Mapping[str, Any]]) -> Columns:
+def survey(records: Iterable[Mapping[str, Any]]) -> SeenColumns:
     """Every path of the records that does not lead through a list, with its values that are not null."""
-    columns: Columns = {}
+    columns: SeenColumns = {}
     for record in records:
         for path, value in _walk(record, ()):
             if path in columns or len(columns) < _MOST_COLUMNS:
-                columns.setdefault(path, Column(path)).add(value)
+                columns.setdefault(path, SeenColumn(path)).add(value)
     return columns
 
 
 def _walk(value: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yields every path in a record that a mapping can name, with its value."""
     for name, inner in value.items():
         if inner is None or not isinstance(name, str):
             continue
@@ -156,7 +157,7 @@ def _walk(value: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tup
             yield from _walk(inner, (*path, name))
 
 
-def _present(column: Column, records: Sequence[Any]) -> float:
+def _present(column: SeenColumn, records: Sequence[Any]) -> float:
     """The share of the records that have the column: of two names, the one that most records have is meant."""
     return min(1.0, column.records / max(1, len(records)))
 
@@ -176,7 +177,7 @@ def propose(judge: AnyJudge, records: Sequence[Mapping[str, Any]]) -> tuple[list
         paths = [other.column.dotted for other in rivals if other.column.path not in taken]
         chosen += _as_proposals(judge, fit, paths)
     named = {target for target, fit in settled.items() if fit.by_name}
-    return sorted(chosen, key=lambda item: _order(judge, item.target)), named
+    return sorted(chosen, key=lambda item: _field_order(judge, item.target)), named
 
 
 def _settle(fits: Iterable[_Fit], ids: set[tuple[str, ...]]) -> dict[str, _Fit]:
@@ -231,7 +232,8 @@ def _with_rivals(why: str, rivals: Sequence[str]) -> str:
     return why + "".join(f", or {path}" for path in rivals[:_MOST_RIVALS])
 
 
-def _order(judge: AnyJudge, target: str) -> tuple[int, int]:
+def _field_order(judge: AnyJudge, target: str) -> tuple[int, int]:
+    """Returns the sort key of a field: its place in the judge's model."""
     fields = list(judge.case_model.model_fields)
     top = target.partition(EACH)[0]
     known = list(judge.fields.words)
@@ -241,7 +243,8 @@ def _order(judge: AnyJudge, target: str) -> tuple[int, int]:
 # --- how well a column fits ------------------------------------------------------------------------
 
 
-def _all_fits(judge: AnyJudge, columns: Columns, links: _Links, records: Sequence[Any]) -> Iterator[_Fit]:
+def _all_fits(judge: AnyJudge, columns: SeenColumns, links: _Links, records: Sequence[Any]) -> Iterator[_Fit]:
+    """Yields every column that fits a field of the judge, with its score."""
     for target in judge.fields.words:
         if EACH in target or target not in judge.case_model.model_fields:
             continue
@@ -251,15 +254,16 @@ def _all_fits(judge: AnyJudge, columns: Columns, links: _Links, records: Sequenc
                 yield replace(fit, score=fit.score - _BY_ABSENCE * (1 - _present(column, records)))
 
 
-def _fit_of(judge: AnyJudge, target: str, column: Column, links: _Links) -> _Fit | None:
+def _fit_of(judge: AnyJudge, target: str, column: SeenColumn, links: _Links) -> _Fit | None:
+    """Returns how well a column fits a field, or None if it does not."""
     found = _is_found(judge, target, column.path)
-    fit = _score(judge, target, target, column, links)
+    fit = _score_column(judge, target, target, column, links)
     if found and fit.score >= 0:  # an object under a name that the judge knows, `gold: {...}`, is not what it reads
         fit = _Score(3.0, "found by the judge", by_name=True)
     score, by_name = fit.score, fit.by_name
     inner: tuple[Proposal, ...] = ()
     if target in judge.fields.inner_names and score >= 0:
-        inner, weight = _inner(judge, target, column, links)
+        inner, weight = _propose_inner(judge, target, column, links)
         score += weight
     if score < _LEAST:
         return None
@@ -270,7 +274,8 @@ def _is_found(judge: AnyJudge, target: str, path: tuple[str, ...]) -> bool:
     return len(path) == 1 and spelling_of(judge)(path[0]) in names_of(judge, target)
 
 
-def _score(judge: AnyJudge, target: str, key: str, column: Column, links: _Links) -> _Score:
+def _score_column(judge: AnyJudge, target: str, key: str, column: SeenColumn, links: _Links) -> _Score:
+    """Scores a column for a field by its name, by the form of its values, and by links to other columns."""
     if not _may_be(target, key, column):
         return _NEVER
     named, word = _name_score(column, judge.fields.words.get(key, ()))
@@ -292,14 +297,14 @@ def _score(judge: AnyJudge, target: str, key: str, column: Column, links: _Links
     return _Score(0.0)
 
 
-def _by_length(column: Column) -> float:
+def _by_length(column: SeenColumn) -> float:
     """Of two texts that nothing names, the longer is the passage and the shorter its title; at most 0.1."""
     length = sum(len(value) for value in column.values if isinstance(value, str)) / len(column.values)
     return 0.1 * length / (length + 500)
 
 
-def _may_be(target: str, key: str, column: Column) -> bool:
-    """Not for what is judged where the column is about what is right, or what another system said."""
+def _may_be(target: str, key: str, column: SeenColumn) -> bool:
+    """May a column hold this field? What is judged is not in a column of right answers, or of another system."""
     of_truth, perhaps = not _OF_TRUTH.isdisjoint(column.words), _is_about_truth(column)
     if (of_truth and target not in _TRUTHS) or (not perhaps and target == "ground_truth"):
         return False
@@ -308,11 +313,11 @@ def _may_be(target: str, key: str, column: Column) -> bool:
     return key.partition(EACH)[0] not in _JUDGED or _OF_OTHERS.isdisjoint(column.words)
 
 
-def _is_about_truth(column: Column) -> bool:
+def _is_about_truth(column: SeenColumn) -> bool:
     return not (_OF_TRUTH | _PERHAPS_OF_TRUTH).isdisjoint(column.words)
 
 
-def _is_telling(judge: AnyJudge, key: str, column: Column) -> bool:
+def _is_telling(judge: AnyJudge, key: str, column: SeenColumn) -> bool:
     """Whether values of this kind need no name: no other field of the level has it, and it is not just any text."""
     level = key.rpartition(EACH)[0]
     kind, test = judge.fields.shapes[key]
@@ -327,7 +332,7 @@ def _is_prose(value: Any) -> bool:
 
 
 @lru_cache(maxsize=4_096)
-def words_of(name: str) -> tuple[str, ...]:
+def split_name(name: str) -> tuple[str, ...]:
     """`citedCourtName`, `cited-court_name` and `CitedCourtName` alike: cited, court, name; without accents."""
     plain = unicodedata.normalize("NFKD", name[:200])
     plain = "".join(sign for sign in plain if not unicodedata.combining(sign))
@@ -336,10 +341,10 @@ def words_of(name: str) -> tuple[str, ...]:
 
 def _stems(name: str) -> tuple[str, ...]:
     """The words without the endings of plurals and participles: `docs` and `doc`, `answered` and `answer`."""
-    return tuple(_ENDING.sub("", word) for word in words_of(name))
+    return tuple(_ENDING.sub("", word) for word in split_name(name))
 
 
-def _name_score(column: Column, wanted: Iterable[str]) -> tuple[float, str]:
+def _name_score(column: SeenColumn, wanted: Iterable[str]) -> tuple[float, str]:
     """1 for a name, or the end of a path, that is one of the words; less where it only holds them."""
     parts = [_stems(part) for part in column.path]
     is_prose = sum(map(_is_prose, column.values)) >= 0.5 * len(column.values)
@@ -366,6 +371,7 @@ def _likeness(parts: Sequence[tuple[str, ...]], word: tuple[str, ...], is_prose:
 
 
 def _likeness_of_end(parts: Sequence[tuple[str, ...]], word: tuple[str, ...], is_prose: bool) -> float:
+    """Returns how well the end of a column's name matches a word, from 0 to a little over 1."""
     last, path = parts[-1], tuple(piece for part in parts for piece in part)
     if not word or not last:
         return 0.0
@@ -381,7 +387,9 @@ def _likeness_of_end(parts: Sequence[tuple[str, ...]], word: tuple[str, ...], is
 # --- fields of elements ----------------------------------------------------------------------------
 
 
-def _inner(judge: AnyJudge, target: str, column: Column, links: _Links) -> tuple[tuple[Proposal, ...], float]:
+def _propose_inner(
+    judge: AnyJudge, target: str, column: SeenColumn, links: _Links
+) -> tuple[tuple[Proposal, ...], float]:
     """Proposals for the fields of a list's elements, and how well they fit the list."""
     elements = [item for value in column.values for item in _elements(value)]
     if not elements:
@@ -402,7 +410,7 @@ def _inner(judge: AnyJudge, target: str, column: Column, links: _Links) -> tuple
     chosen: dict[str, Proposal] = {}
     taken: set[tuple[str, ...]] = set(read)
     for _, name, inner, fit in sorted(fits, key=lambda each: -each[0]):
-        # A link also holds where the name is that of another field, as an ECLI that matches go by.
+        # A link also holds where the name is that of another field, as an ECLI by which matches are named.
         linked = links.share(f"{target}{EACH}{name}", inner) >= _LINKED
         if name in chosen or (name in found and not linked) or (inner.path in taken and not linked):
             continue
@@ -414,9 +422,9 @@ def _inner(judge: AnyJudge, target: str, column: Column, links: _Links) -> tuple
     return tuple(chosen.values()), weight
 
 
-def _score_inner(judge: AnyJudge, target: str, name: str, inner: Column, links: _Links) -> _Score:
+def _score_inner(judge: AnyJudge, target: str, name: str, inner: SeenColumn, links: _Links) -> _Score:
     key = f"{target}{EACH}{name}"
-    return _score(judge, name, key, inner, links) if key in judge.fields.words else _NEVER
+    return _score_column(judge, name, key, inner, links) if key in judge.fields.words else _NEVER
 
 
 def _elements(value: Any) -> list[Mapping[str, Any]]:
@@ -431,7 +439,7 @@ class _Links:
         self._judge = judge
         self._ids = _ids_in_lists(records) if judge.fields.links else set()
 
-    def share(self, key: str, column: Column) -> float:
+    def share(self, key: str, column: SeenColumn) -> float:
         """How many of the values of a column are values of the field that this one refers to."""
         if key not in self._judge.fields.links or not column.values:
             return 0.0
@@ -453,7 +461,7 @@ def _ids_in_lists(records: Sequence[Mapping[str, Any]]) -> set[str]:
     return found
 
 
-def _propose_id(records: Sequence[Mapping[str, Any]], columns: Columns) -> Iterator[Proposal]:
+def _propose_id(records: Sequence[Mapping[str, Any]], columns: SeenColumns) -> Iterator[Proposal]:
     """An id of the records, where they have none that is found by itself."""
     if any(case_id(record) is not None for record in records) or len(records) < 2:
         return

@@ -114,6 +114,7 @@ def other_names(fields: FieldMap, judge: AnyJudge | None) -> Iterator[str]:
 
 
 def _shards(shards: list[Path], inputs: list[str], files: OpenFiles, *, mapped: bool) -> Iterator[CaseItem]:
+    """Reads cases from shards; mapping them again is refused."""
     if mapped:
         raise UsageProblem(
             f"{shards[0]}: fields were mapped and split when the shard was cut; leave out --map, --split"
@@ -123,7 +124,7 @@ def _shards(shards: list[Path], inputs: list[str], files: OpenFiles, *, mapped: 
 
 
 def _check_start(origin: Origin, files: OpenFiles) -> None:
-    """Report faults at the start of a file before the first case is read."""
+    """Reports faults at the start of a file before the first case is read."""
     if origin.path is None:
         return
     shown = origin.shown
@@ -146,6 +147,7 @@ def _check_start(origin: Origin, files: OpenFiles) -> None:
 def _items(
     origins: list[Origin], fields: FieldMap | None, opener: _Opener, judge: AnyJudge | None
 ) -> Iterator[CaseItem]:
+    """Yields the cases of all origins, numbered throughout."""
     index = 0
     columns = _columns(fields, judge)
     for origin in origins:
@@ -163,6 +165,7 @@ def _items(
 
 
 def _mapped(fields: FieldMap, record: dict[str, Any], where: str) -> tuple[dict[str, Any] | None, str | None]:
+    """Applies the mapping to a record; returns the problem if a field is missing."""
     try:
         return fields.apply(record), None
     except FieldMissing as missing:
@@ -172,34 +175,34 @@ def _mapped(fields: FieldMap, record: dict[str, Any], where: str) -> tuple[dict[
 # --- from an input to its rows ---------------------------------------------------------------------
 
 
-class Columns(NamedTuple):
+class TableColumns(NamedTuple):
     """The columns of a table whose cells stay text, and those that hold lists."""
 
     texts: frozenset[str] = frozenset()
     lists: frozenset[str] = frozenset()
 
 
-def _columns(fields: FieldMap | None, judge: AnyJudge | None) -> Columns:
+def _columns(fields: FieldMap | None, judge: AnyJudge | None) -> TableColumns:
     """Which columns of a table the judge reads as text and which as lists, by their names before mapping."""
     if judge is None:
-        return Columns()
+        return TableColumns()
     pairs = fields.pairs if fields is not None else ()
     inside = {source.partition(".")[0] for _, source in pairs if "." in source}  # a path into it: it is JSON
     split = {field for field, _ in fields.splits} if fields is not None else set()
     texts, lists = text_names(judge), list_names(judge) - split
-    return Columns(
+    return TableColumns(
         frozenset((texts | {source for target, source in pairs if target in texts}) - inside),
         frozenset((lists | {source for target, source in pairs if target in lists}) - inside),
     )
 
 
-def _rows(origin: Origin, opener: _Opener, judge: AnyJudge | None, columns: Columns) -> Iterator[Row]:
+def _rows(origin: Origin, opener: _Opener, judge: AnyJudge | None, columns: TableColumns) -> Iterator[Row]:
     if not origin.in_folder:
         return _rows_of_file(origin, opener, judge, columns)
     return _rows_of_member(origin, opener, judge, columns)
 
 
-def _rows_of_member(origin: Origin, opener: _Opener, judge: AnyJudge | None, columns: Columns) -> Iterator[Row]:
+def _rows_of_member(origin: Origin, opener: _Opener, judge: AnyJudge | None, columns: TableColumns) -> Iterator[Row]:
     """A bad file in a folder is one problem; it does not end the reading."""
     if not origin.is_regular:
         yield bad_row(1, f"{origin.shown}: not a regular file but a pipe, a device or a broken link; name it by itself")
@@ -210,7 +213,8 @@ def _rows_of_member(origin: Origin, opener: _Opener, judge: AnyJudge | None, col
         yield bad_row(1, str(problem))
 
 
-def _rows_of_file(origin: Origin, opener: _Opener, judge: AnyJudge | None, columns: Columns) -> Iterator[Row]:
+def _rows_of_file(origin: Origin, opener: _Opener, judge: AnyJudge | None, columns: TableColumns) -> Iterator[Row]:
+    """Yields the rows of a file with the reader of its format."""
     if origin.format == "parquet" and origin.path is not None:
         yield from parquet.rows(origin.path, origin.shown)
         return
@@ -226,6 +230,7 @@ def _rows_of_file(origin: Origin, opener: _Opener, judge: AnyJudge | None, colum
 
 
 def _rows_by_first_byte(stream: io.BufferedReader, shown: str, judge: AnyJudge | None) -> Iterator[Row]:
+    """Chooses between a JSON array and one case a line by the first byte."""
     try:
         first, lines = skip_mark_and_blanks(stream)
     except READ_ERRORS as error:
@@ -239,6 +244,7 @@ def _rows_by_first_byte(stream: io.BufferedReader, shown: str, judge: AnyJudge |
 
 @contextmanager
 def _open(origin: Origin, opener: _Opener) -> Iterator[io.BufferedReader]:
+    """Opens an input for reading in binary."""
     if origin.path is None:
         with _buffered(opener.stdin or sys.stdin.buffer) as stream:
             yield stream
@@ -287,6 +293,7 @@ def count_hint(inputs: Sequence[str | os.PathLike[str]], files: OpenFiles | None
 
 
 def _count(origin: Origin, files: OpenFiles) -> int | None:
+    """Returns the number of cases if it can be found quickly, or None."""
     if origin.path is None or not origin.is_regular:
         return None
     if origin.format == "parquet":
@@ -298,6 +305,7 @@ def _count(origin: Origin, files: OpenFiles) -> int | None:
 
 
 def _count_lines(path: Path, files: OpenFiles) -> int:
+    """Returns the number of lines of a file, a last one without line end included."""
     lines = 0
     last = b"\n"
     with files.open(path) as stream:

@@ -15,7 +15,7 @@ from typing import Any
 from krino.cases.item import CaseItem, case_id
 from krino.contract import AnyJudge, ReadsRecords
 from krino.text.clean import clean_name
-from krino.text.faults import named
+from krino.text.faults import describe_exception
 
 _KEY_BYTES = 16
 _SHOWN_ID = 80
@@ -41,14 +41,15 @@ class Scattered:
         """Why this part of a record is not a case: other records hold parts of the same trace."""
         key, place = _key(item, own), _place(item)
         if key in self._known:
-            return _problem(item, own, self._known[key])
+            return _describe_scattered_trace(item, own, self._known[key])
         if (earlier := self._first.setdefault(key, place)) == place:
             return None
         late = "; the first part was read as a case before this one turned up: its judgement is of a part only"
-        return _problem(item, own, (earlier, place)) + late
+        return _describe_scattered_trace(item, own, (earlier, place)) + late
 
 
-def _problem(item: CaseItem, own: str, places: tuple[int, int]) -> str:
+def _describe_scattered_trace(item: CaseItem, own: str, places: tuple[int, int]) -> str:
+    """Describes a trace that is scattered over several records."""
     one, two = places
     where = f"{item.source}: " if item.source else ""
     return (
@@ -67,7 +68,7 @@ def _key(item: CaseItem, own: str) -> bytes:
     return blake2b(name.encode("utf-8", "surrogatepass"), digest_size=_KEY_BYTES).digest()
 
 
-Part = tuple[str | None, Mapping[str, Any]]
+SplitPart = tuple[str | None, Mapping[str, Any]]
 
 
 def split_items(items: Iterator[CaseItem], judge: AnyJudge, ahead: Iterable[CaseItem] = ()) -> Iterator[CaseItem]:
@@ -79,6 +80,7 @@ def split_items(items: Iterator[CaseItem], judge: AnyJudge, ahead: Iterable[Case
 
 
 def _split(items: Iterator[CaseItem], judge: ReadsRecords, ahead: Iterable[CaseItem]) -> Iterator[CaseItem]:
+    """Yields the cases of all records, numbered again."""
     scattered = Scattered()
     scattered.look_ahead((item, _ids(item, judge)) for item in ahead)
     index = 0
@@ -94,6 +96,7 @@ def _ids(item: CaseItem, judge: ReadsRecords) -> list[str]:
 
 
 def _split_item(item: CaseItem, judge: ReadsRecords, scattered: Scattered) -> list[CaseItem]:
+    """Returns the cases of one record, with ids of their own if there are several."""
     if item.record is None:
         return [item]
     parts = _parts(item, judge)
@@ -102,22 +105,22 @@ def _split_item(item: CaseItem, judge: ReadsRecords, scattered: Scattered) -> li
     own = case_id(item.record)
     found = []
     for number, (inner, record) in enumerate(parts, 1):
-        name = _joined(own, inner or f"{item.id}#{number}") if len(parts) > 1 else own or inner or item.id
+        name = _join_ids(own, inner or f"{item.id}#{number}") if len(parts) > 1 else own or inner or item.id
         problem = scattered.problem(item, inner) if inner else None
         found.append(replace(item, id=clean_name(name), record=None if problem else record, problem=problem))
     return found
 
 
-def _parts(item: CaseItem, judge: ReadsRecords) -> list[Part] | str:
+def _parts(item: CaseItem, judge: ReadsRecords) -> list[SplitPart] | str:
     """The cases of the record, or why it has none."""
     if item.record is None:
         return []
     try:
         parts = list(judge.split(item.record))
     except Exception as fault:
-        return f"{item.source or item.id}: the record cannot be taken apart: {named(fault)}"
+        return f"{item.source or item.id}: the record cannot be taken apart: {describe_exception(fault)}"
     return parts or f"{item.source or item.id}: the record holds no case; give it one, or remove it"
 
 
-def _joined(own: str | None, inner: str) -> str:
+def _join_ids(own: str | None, inner: str) -> str:
     return inner if own is None else f"{own}:{inner}"

@@ -26,7 +26,7 @@ class DuplicateKey(ValueError):
 
 
 def check_keys(text: bytes, value: Any) -> None:
-    """Raise `DuplicateKey` if an object of the text has a key twice; `value` is the parsed text.
+    """Raises `DuplicateKey` if an object of the text has a key twice; `value` is the parsed text.
 
     Every pair has a colon. If the parser dropped a pair, the text has more colons than the value has when it is written
     again. This costs a fraction of the parsing; looking at every key costs several times as much.
@@ -76,6 +76,7 @@ def explain(data: bytes) -> str:
 
 
 def _explain_syntax(error: orjson.JSONDecodeError) -> str:
+    """Describes a syntax error and where it is."""
     where = f"column {error.colno}" if error.lineno == 1 else f"line {error.lineno}, column {error.colno}"
     text = error.doc[max(error.pos - 1, 0) : error.pos + 10] if isinstance(error.doc, str) else ""
     if _NOT_A_NUMBER.search(text):

@@ -73,6 +73,7 @@ app.command("explain", no_args_is_help=True)(explain.explain)
 
 
 def _version(wanted: bool) -> None:
+    """Prints the version and ends, if the flag is given."""
     if wanted:
         from krino import __version__
 

@@ -36,6 +36,7 @@ class Commands(TyperGroup):
     """The group of all commands."""
 
     def invoke(self, ctx: Any) -> Any:
+        """Runs a command; what would end the process becomes `CutShort`, so that typer does not hide it."""
         try:
             return super().invoke(ctx)
         except (BrokenPipeError, EOFError, KeyboardInterrupt, SystemExit) as end:
@@ -74,6 +75,7 @@ def _wake_main_thread_after_signals() -> None:
     signal.signal(signal.SIGURG, lambda number, frame: None)
 
     def send_wake_ups() -> None:
+        """Sends further signals after each real one, in case the main thread missed the first."""
         while numbers := os.read(read_end, 64):
             if set(numbers) == {signal.SIGURG}:
                 continue
@@ -103,26 +105,28 @@ def end_with(code: int) -> NoReturn:
 def exit_code_of(command: Callable[[], Any]) -> int:
     """Runs the command. A problem that the user can put right is one clear message, never a traceback."""
     try:
-        return _flushed_code_of(command)
+        return _run_and_flush(command)
     except Exception:  # a judge has closed or replaced stdout and stderr: nothing can be printed any more
         sys.stdout = sys.stderr = None
         return FAULT
 
 
-def _flushed_code_of(command: Callable[[], Any]) -> int:
+def _run_and_flush(command: Callable[[], Any]) -> int:
+    """Runs a command and flushes stdout; returns the exit code."""
     try:
-        code = _code_of(command)
+        code = _run_for_code(command)
         sys.stdout.flush()
     except BrokenPipeError:  # stdout was closed (`| head`): end quietly
         _drop_stdout()
         return READER_GONE
     except OSError as problem:  # a folder that cannot be made, a disk that is full
         _drop_stdout()
-        return _told(_describe_os_error(problem))
+        return _print_usage_error(_describe_os_error(problem))
     return code
 
 
-def _code_of(command: Callable[[], Any]) -> int:
+def _run_for_code(command: Callable[[], Any]) -> int:
+    """Runs a command; returns the exit code, after a message if it failed."""
     from krino.errors import JudgeBroke, KrinoError
 
     try:
@@ -134,18 +138,19 @@ def _code_of(command: Callable[[], Any]) -> int:
     except KeyboardInterrupt as end:  # before typer began, or after it ended
         return _code_of_cut(end)
     except JudgeBroke as problem:
-        _told(str(problem))
+        _print_usage_error(str(problem))
         return FAULT
     except KrinoError as problem:
-        return _told(str(problem))
+        return _print_usage_error(str(problem))
     except OSError:
         raise
     except Exception as fault:
-        return _fault(fault)
+        return _print_fault(fault)
     return DONE
 
 
 def _code_of_cut(end: BaseException | None) -> int:
+    """Returns the exit code of a command that was cut short."""
     if isinstance(end, KeyboardInterrupt):
         print("krino: interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -153,24 +158,27 @@ def _code_of_cut(end: BaseException | None) -> int:
         raise end
     if isinstance(end, SystemExit) and isinstance(end.__context__, BrokenPipeError):  # how rich ends `--help | head`
         raise end.__context__
-    return _fault(end or RuntimeError("ended without a reason"))
+    return _print_fault(end or RuntimeError("ended without a reason"))
 
 
 def _describe_os_error(problem: OSError) -> str:
+    """Describes an operating-system error with file and remedy."""
     from krino.writing import is_full
 
     what = f"{problem.filename or 'a file'}: {problem.strerror}" if problem.strerror else str(problem)
     return f"{what}; make room and give the same command again" if is_full(problem) else what
 
 
-def _told(problem: str) -> int:
+def _print_usage_error(problem: str) -> int:
+    """Prints a problem on stderr; returns the exit code for wrong usage."""
     from krino.text.clean import clean
 
     print(f"krino: {clean(problem)}", file=sys.stderr)  # it may quote what a stranger wrote
     return WRONG_USAGE
 
 
-def _fault(fault: BaseException) -> int:
+def _print_fault(fault: BaseException) -> int:
+    """Prints the traceback of a fault in Krino; returns its exit code."""
     traceback.print_exception(fault)
     print(
         "krino: this is a fault in Krino, or in a judge of your own if the lines above end there; please report it "

@@ -17,7 +17,7 @@ import typer
 from krino.cli.printing import say
 from krino.cli.settings import load_settings, read_toml
 from krino.errors import UsageProblem
-from krino.labellers.llm.endpoint import address_problem, is_loopback, key_variables, masked
+from krino.labellers.llm.endpoint import address_problem, is_loopback_url, key_variables, masked
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,10 @@ def keys_for(ctx: typer.Context, names: Sequence[str], base_url: str | None, api
         return Keys(key_from(api_key_env), os.environ)
     where, shown = load_settings().path, masked(base_url)
     if not at_stake:
-        if not is_loopback(base_url):
+        if not is_loopback_url(base_url):
             say(f"the cases are sent to {shown}: {where} names that address")
         return Keys(key_from(api_key_env), os.environ)
-    if is_loopback(base_url):  # local servers seldom need a key, and anybody may listen there
+    if is_loopback_url(base_url):  # local servers seldom need a key, and anybody may listen there
         say(f"{at_stake[0]} is not sent to {shown}: {where} names that address. {_explain_trust(base_url)}")
         return Keys(None, {name: value for name, value in os.environ.items() if name not in of_providers})
     raise UsageProblem(
@@ -61,6 +61,7 @@ def keys_for(ctx: typer.Context, names: Sequence[str], base_url: str | None, api
 
 
 def key_from(variable: str | None) -> str | None:
+    """Returns the API key in an environment variable that the user named."""
     if variable is None:
         return None
     if not (value := os.environ.get(variable)):
@@ -93,6 +94,7 @@ def _from_found_file(ctx: typer.Context, name: str, value: object) -> bool:
 
 
 def _explain_trust(base_url: str) -> str:
+    """Says how to trust an address that may otherwise not get a key."""
     address = masked(base_url).partition("?")[0]
     return (
         f"If you trust it, add it to {user_settings_path()}:\n"
@@ -102,6 +104,7 @@ def _explain_trust(base_url: str) -> str:
 
 
 def _is_trusted(base_url: str) -> bool:
+    """Is an address among those that the user trusts?"""
     wanted = _split_address(base_url)
     for listed in _trusted_addresses():
         origin, path = _split_address(listed)
@@ -118,6 +121,7 @@ def _split_address(url: str) -> tuple[tuple[str, str, int | None], str]:
 
 
 def _trusted_addresses() -> list[str]:
+    """Returns the addresses that the user's settings trust."""
     path = user_settings_path()
     if not path.is_file():
         return []

@@ -122,13 +122,15 @@ READERS: dict[str, Callable[[Any], Any]] = {"extra_body": read_object, "extra_he
 
 
 def llm_flags(*names: str, **defaults: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Replace the parameter `llm` of a command by a flag for each setting of a model, or for those in `names`.
+    """Replaces the parameter `llm` of a command by a flag for each setting of a model, or for those in `names`.
 
     The command gets the settings that were given by flag, variable or krino.toml. `defaults` override some defaults.
     """
     settings = {name: known for name, known in known_settings().items() if known.flag and (not names or name in names)}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        """Adds a flag to a command for each setting of a labeller."""
+
         @functools.wraps(command)
         def with_settings(**values: Any) -> None:
             given = {name: values.pop(name) for name in settings}
@@ -156,6 +158,7 @@ def _is_rare(parameter: inspect.Parameter) -> bool:
 
 
 def _make_parameter(name: str, setting: Setting, default: Any) -> inspect.Parameter:
+    """Makes the command-line parameter of one setting."""
     usual = setting.default if default is None else default
     shown = f" ({usual:g})" if isinstance(usual, int | float) else ""
     panel = RARE if setting.rare else MODEL

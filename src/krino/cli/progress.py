@@ -46,6 +46,7 @@ class Display:
     started: float = field(default_factory=time.monotonic)
 
     async def update_bar(self) -> None:
+        """Draws the progress bar until it is cancelled."""
         columns = (
             TextColumn("judging"),
             BarColumn(),
@@ -66,6 +67,7 @@ class Display:
                 await asyncio.sleep(LIVE_SECONDS)
 
     async def print_lines(self) -> None:
+        """Prints a line every few seconds until it is cancelled."""
         while time.monotonic() - self.started < self.every:  # workers may take a while to ask anything
             await asyncio.sleep(FIRST_LINE)
             if self.labeller.waiting_for() is not None:
@@ -95,6 +97,7 @@ class Display:
         return " · ".join(parts)
 
     def _print_line(self) -> None:
+        """Prints one line of progress."""
         of = f" of {self.total:,}" if self.total and self.total >= self.progress.seen else ""
         word = "case" if self.progress.seen == 1 and not of else "cases"
         line = f"{self.progress.seen:,}{of} {word}, {self.describe_progress()}"

@@ -64,6 +64,7 @@ def carry_out(running: Running, as_json: bool, gating: Gating | None = None, eve
     console = screen(stderr=True)
 
     async def conduct(session: Session, cases: CaseSource) -> Manifest:
+        """Judges the cases with a progress display, and lets Ctrl-C interrupt."""
         total = count_hint(running.inputs.paths, running.inputs.files)
         try:
             with show_progress(session.progress, total, console, running.labeller, every):
@@ -99,6 +100,7 @@ def _forbid_silent_exit() -> Iterator[None]:
     own, end = os.getpid(), os._exit
 
     def end_loudly(status: int) -> NoReturn:
+        """Ends the process with a message if a judge tries to end it as if all were done."""
         if os.getpid() == own and status == exits.DONE:
             os.write(2, f"krino: {JUDGE_EXITED}\n".encode())
             status = exits.CASES_FAILED
@@ -114,6 +116,7 @@ def _forbid_silent_exit() -> Iterator[None]:
 
 
 def _show_results(run: Run, running: Running, gating: Gating | None, as_json: bool) -> GateResult | None:
+    """Prints summary and gate, or both as JSON."""
     summed = running.finish(run)
     if not as_json:  # before the gate, so that a rule about a missing field does not hide the summary
         printing.print_blocks(summary_blocks(summed, run.manifest, run.folder))
@@ -216,7 +219,10 @@ class Interruptible:
 
     @contextlib.contextmanager
     def _handle_signals(self, loop: asyncio.AbstractEventLoop) -> Iterator[None]:
+        """Handles signals while a run goes on: the first finishes current cases, the second cancels them."""
+
         def on_signal(number: int, frame: Any) -> None:
+            """Counts the signal, and interrupts a read that would wait for ever."""
             self._signals += 1
             loop.call_soon_threadsafe(self._finish_current if self._signals == 1 else self._cancel_now)
             if self._reading:

@@ -16,7 +16,7 @@ from typing import Any
 import typer
 
 from krino.errors import UsageProblem
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 PRICES_NEEDED = frozenset({"input", "output"})
 PRICES_KNOWN = PRICES_NEEDED | {"cached", "cache_write"}
@@ -69,14 +69,16 @@ class FileSettings:
 
 @cache
 def load_settings() -> FileSettings:
-    """`$KRINO_CONFIG`, or `krino.toml` here or in a folder above; see `_is_obeyed`."""
+    """Returns the settings file that applies: `$KRINO_CONFIG`, or `krino.toml` here or in a folder above; see
+    `_is_obeyed`."""
     path = _find_file()
     if path is None:
         return FileSettings()
     data = read_toml(path)
     if unknown := sorted(data.keys() - set(SECTIONS)):
         raise UsageProblem(
-            f"{path}: unknown section [{unknown[0]}]{guessed(unknown[0], SECTIONS)}; there are {', '.join(SECTIONS)}"
+            f"{path}: unknown section [{unknown[0]}]{did_you_mean(unknown[0], SECTIONS)}; "
+            f"there are {', '.join(SECTIONS)}"
         )
     sections = {name: data.get(name, {}) for name in SECTIONS}
     for name, section in sections.items():
@@ -97,6 +99,7 @@ def load_settings() -> FileSettings:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
+    """Reads a TOML file, or says what is wrong with it."""
     try:
         return tomllib.loads(path.read_text("utf-8-sig"))  # some editors add a byte-order mark
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -116,11 +119,12 @@ def _check_keys(path: Path, name: str, section: Mapping[str, Any]) -> None:
 
     known = FROM_FILE if name == "gate" else inspect.signature(judge).parameters.keys() - NOT_IN_FILE
     if unknown := sorted(section.keys() - known):
-        guess = guessed(unknown[0], known)
+        guess = did_you_mean(unknown[0], known)
         raise UsageProblem(f"{path}: [{name}] has no key `{unknown[0]}`{guess}; it has {', '.join(sorted(known))}")
 
 
 def _find_file() -> Path | None:
+    """Finds the settings file: named by a variable, or in this folder or one above."""
     if named := os.environ.get("KRINO_CONFIG"):
         path = Path(named)
         if not path.is_file():

@@ -25,7 +25,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from krino.errors import UsageProblem, UserInterrupt
-from krino.text.faults import named
+from krino.text.faults import describe_exception
 
 CASE_SECONDS = 300.0
 """How long the code of one case may take by default, without the wait for a model."""
@@ -100,7 +100,7 @@ class CodeLimit:
             raise TookTooLong(
                 f"the judge's code took longer than {self._seconds:g} seconds over this case (--case-timeout)"
             ) from fault
-        raise CodeBroke(named(fault)) from fault
+        raise CodeBroke(describe_exception(fault)) from fault
 
 
 def _is_users_interrupt(fault: BaseException) -> bool:
@@ -166,6 +166,7 @@ class _Watcher:
         self._thread: threading.Thread | None = None
 
     def begin(self, deadline: float) -> None:
+        """Begins to watch this thread; the watching thread is started if there is none."""
         with self._lock:
             self._deadlines[threading.get_ident()] = deadline
             if self._thread is None or not self._thread.is_alive():
@@ -173,6 +174,7 @@ class _Watcher:
                 self._thread.start()
 
     def end(self) -> None:
+        """Ends watching this thread, and drops an exception that was raised too late."""
         own = threading.get_ident()
         while True:
             try:
@@ -186,6 +188,8 @@ class _Watcher:
             return
 
     def _watch(self) -> None:
+        """Raises `_TimeIsUp` in every thread whose deadline is past; ends when there was nothing to watch for a
+        while."""
         idle = 0
         while True:
             time.sleep(0.05)
@@ -203,7 +207,7 @@ class _Watcher:
 
 
 def _raise_in(ident: int, fault: type[BaseException] | None) -> None:
-    """Raise an exception in another thread, between two of Python's own steps; None cancels a pending one."""
+    """Raises an exception in another thread, between two of Python's own steps; None cancels a pending one."""
     ctypes.pythonapi.PyThreadState_SetAsyncExc(
         ctypes.c_ulong(ident), None if fault is None else ctypes.py_object(fault)
     )
@@ -231,6 +235,7 @@ class _HardEnd:
         self.put_off(time.monotonic())
 
     def put_off(self, now: float) -> None:
+        """Shows that the process is alive, and moves its hard end into the future."""
         if self._seconds and now - self._put_off > 1.0:
             self._put_off = now
             self._show_life()
@@ -249,5 +254,5 @@ def end_if_stuck(seconds: float, show_life: Callable[[], None] = lambda: None) -
 
 
 def is_alive() -> None:
-    """Show that this process waits for something and is not stuck."""
+    """Shows that this process waits for something and is not stuck."""
     _hard_end.put_off(time.monotonic())

@@ -1,9 +1,10 @@
-"""Hashes all that a judge computes with: its source, schemas, rules and data. One that was edited is another judge.
+"""Hashes everything a judge computes with: its source, schemas, rules and data. An edited judge is another judge.
 
-Source is the files of the class and its bases: of a judge in a package every file of that folder, else the file itself,
-and the modules of the same project that they import. Imports are read from the source, not from what happens to be
-loaded, so that the hash is the same whenever it is taken. The standard library and installed packages do not count,
-but for the package that a judge itself comes in; of Krino, what judges compute with does (`OF_KRINO`).
+The source is the files of the class and its bases: every file of the folder if the judge is in a package, otherwise the
+file itself, and the modules of the same project that they import. Imports are read from the source, not from what
+happens to be loaded, so that the hash does not depend on when it is computed. The standard library and installed
+packages do not count, except the package the judge itself comes in, and the parts of Krino that judges use
+(`OF_KRINO`).
 """
 
 from __future__ import annotations
@@ -53,6 +54,7 @@ def of_source(judge: type[AnyJudge]) -> str:
 
 
 def of_schemas(judge: AnyJudge) -> str:
+    """Hashes the schemas of all models of a judge."""
     models = [judge.case_model, judge.labels_model, judge.verdict_model, judge.options_model]
     if judge.figures_model.model_fields:
         models.append(judge.figures_model)
@@ -94,6 +96,7 @@ def joined_schema(verdict: dict[str, Any], figures: dict[str, Any]) -> dict[str,
 
 @cache
 def _of_source(judge: type) -> str:
+    """Hashes the source of a judge's class and its bases, the standard library aside."""
     found: Hashes = {}
     for base in judge.__mro__:
         top = base.__module__.partition(".")[0]
@@ -105,6 +108,7 @@ def _of_source(judge: type) -> str:
 
 
 def _of_krino(module: str) -> Hashes:
+    """Hashes the parts of Krino that a judge computes with."""
     found = {f"krino/{name}": _hash_file(path) for named in OF_KRINO for name, path in _of_path(named)}
     parts = module.split(".")
     if parts[1:2] == ["judges"] and len(parts) > 3:
@@ -137,6 +141,7 @@ def module_of_file(path: Path) -> str:
 
 
 def _of_module(judge: type) -> Hashes:
+    """Hashes the modules of a judge that is not part of Krino."""
     modules, beside = _modules_of(judge)
     if not modules:  # made up in a session: what its methods do is all that there is
         methods = [item for item in vars(judge).values() if isinstance(item, FunctionType)]
@@ -226,6 +231,7 @@ def _file_of(module: str, beside: Path | None = None) -> Path | None:
 
 
 def _is_of_project(file: Path) -> bool:
+    """Is a file part of the user's project, rather than installed or of Krino?"""
     resolved = file.resolve()
     if _INSTALLED.intersection(resolved.parts) or resolved.is_relative_to(KRINO) or file.suffix not in {".py", ".pyc"}:
         return False
@@ -247,6 +253,7 @@ def _module_name(package: str, path: str) -> str:
 
 @cache
 def _of_data(judge: type[AnyJudge]) -> str:
+    """Hashes the files that a judge lists in `data_files`."""
     found: list[tuple[str, str]] = []  # two folders may each hold a file of the same name
     for base in judge.__mro__:
         for named in vars(base).get("data_files", ()):
@@ -274,7 +281,7 @@ def _in_folder(folder: Path) -> Iterator[tuple[str, Path]]:
 
 
 def _hash_file(path: Path) -> str:
-    """By the one hash that processors have instructions for: data may be large, and every run hashes it."""
+    """Hashes a file with SHA-256, which processors support: data may be large, and every run hashes it."""
     try:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()

@@ -56,7 +56,7 @@ class RecordHooks:
     def reads(self, record: Mapping[str, Any]) -> Reads | None:
         """The names of this record that `read` reads, at any depth; None: it may read any of them.
 
-        Other names are reported as not read, and are no content: when they change, the case is not judged again.
+        Other names are reported as not read and are not content: when they change, the case is not judged again.
         """
         return None
 

@@ -31,9 +31,9 @@ UNKNOWN = ("unknown", "unclear", "undecided", "abstain", "cannot_tell", "not_sur
 
 
 def join_labels(ballots: Sequence[LabelsT]) -> Joined[LabelsT]:
-    """Join labels by majority; raises `CannotJudge` if a tie leaves a label without any value."""
+    """Joins labels by majority; raises `CannotJudge` if a tie leaves a label without any value."""
     joining = _Joining()
-    labels = joining.objects(sorted(ballots, key=canonical), "")
+    labels = joining.objects(sorted(ballots, key=canonical_labels), "")
     if joining.hopeless:
         raise CannotJudge(f"the seats are evenly split: {'; '.join(joining.hopeless)}")
     return Joined(labels, tuple(joining.ties))
@@ -52,7 +52,7 @@ def spell(votes: Iterable[Hashable]) -> str:
     return ", ".join(f"{as_word(value)} {count}" for value, count in counts)
 
 
-def canonical(labels: BaseModel) -> bytes:
+def canonical_labels(labels: BaseModel) -> bytes:
     """The same bytes for the same labels: the result must not depend on the order of the ballots."""
     return orjson.dumps(labels.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS)
 
@@ -63,7 +63,7 @@ class _Joining:
     hopeless: list[str] = field(default_factory=list)
 
     def objects(self, given: Sequence[ModelT], where: str) -> ModelT:
-        """Join field by field; free text is copied from the ballot that fits the decided fields best."""
+        """Joins field by field; free text is copied from the ballot that fits the decided fields best."""
         kinds = {name: _Kind(info.annotation) for name, info in type(given[0]).model_fields.items()}
         decided = {
             name: self.values([getattr(item, name) for item in given], kind, f"{where}.{name}" if where else name)
@@ -74,6 +74,7 @@ class _Joining:
         return nearest.model_copy(update=decided)
 
     def values(self, votes: Sequence[Any], kind: _Kind, where: str) -> Any:
+        """Joins the votes on one value according to its kind."""
         if all(vote == votes[0] for vote in votes):
             return votes[0]
         if not kind.listed and kind.model is None:
@@ -99,7 +100,7 @@ class _Joining:
         return None
 
     def keyed(self, lists: Sequence[Sequence[BaseModel]], name: str, where: str) -> list[BaseModel]:
-        """Join objects with the same key; one that at most half of the ballots name is left out."""
+        """Joins objects with the same key; one that at most half of the ballots name is left out."""
         tables = [{getattr(item, name): item for item in items} for items in lists]
         joined = []
         for key in _in_order([list(table) for table in tables]):
@@ -145,6 +146,7 @@ class _Kind:
 
 
 def _is_votable(parts: Sequence[Any], items: Sequence[Any]) -> bool:
+    """Can votes on a field of this type be counted?"""
     plain = (bool, int, float, type(None))
     return all(
         get_origin(part) in (Literal, list) or part in plain or (isinstance(part, type) and issubclass(part, Enum))

@@ -27,15 +27,16 @@ def compiled(schema: Schema) -> tuple[CoreSchema, list[CoreSchema]]:
     definitions = schema.get("$defs", {})
     for name in definitions:
         _refuse_circle(name, definitions)
-    named: list[Any] = [{**_core(part), "ref": _REFERENCE + name} for name, part in definitions.items()]
-    return _core(schema), named
+    named: list[Any] = [{**_make_core_schema(part), "ref": _REFERENCE + name} for name, part in definitions.items()]
+    return _make_core_schema(schema), named
 
 
-def _core(schema: Any) -> CoreSchema:
+def _make_core_schema(schema: Any) -> CoreSchema:
+    """Returns the validator of any schema."""
     if schema is True or not schema:
         return core_schema.any_schema()
     if "$ref" in schema:
-        return core_schema.definition_reference_schema(_REFERENCE + _target(schema))
+        return core_schema.definition_reference_schema(_REFERENCE + _find_target(schema))
     if "enum" in schema or "const" in schema:
         return _one_of([schema["const"]] if "const" in schema else schema["enum"])
     for several in ("anyOf", "oneOf"):
@@ -43,53 +44,58 @@ def _core(schema: Any) -> CoreSchema:
             return _any_of(schema[several])
     kinds = schema.get("type")
     if isinstance(kinds, list):
-        return core_schema.union_schema([_of_type(kind, schema) for kind in kinds], mode="left_to_right")
-    return _of_type(kinds, schema)
+        return core_schema.union_schema([_make_typed(kind, schema) for kind in kinds], mode="left_to_right")
+    return _make_typed(kinds, schema)
 
 
-def _of_type(kind: str | None, schema: Schema) -> CoreSchema:
+def _make_typed(kind: str | None, schema: Schema) -> CoreSchema:
+    """Returns the validator of one JSON type."""
     if kind == "string":
-        return core_schema.str_schema(strict=True, **_renamed(_LENGTHS, schema))
+        return core_schema.str_schema(strict=True, **_rename_keys(_LENGTHS, schema))
     if kind == "integer":
-        return core_schema.int_schema(strict=True, **_renamed(_LIMITS, schema))
+        return core_schema.int_schema(strict=True, **_rename_keys(_LIMITS, schema))
     if kind == "number":
-        return core_schema.float_schema(strict=True, allow_inf_nan=False, **_renamed(_LIMITS, schema))
+        return core_schema.float_schema(strict=True, allow_inf_nan=False, **_rename_keys(_LIMITS, schema))
     if kind == "boolean":
         return core_schema.bool_schema(strict=True)
     if kind == "null":
         return core_schema.none_schema()
     if kind == "array":
-        return _array(schema)
-    return _object(schema) if kind == "object" else core_schema.any_schema()
+        return _make_array(schema)
+    return _make_object(schema) if kind == "object" else core_schema.any_schema()
 
 
-def _array(schema: Schema) -> CoreSchema:
+def _make_array(schema: Schema) -> CoreSchema:
+    """Returns the validator of a list, or of a tuple if every position has a schema of its own."""
     first = schema.get("prefixItems")
     if first is None or schema.get("minItems") != len(first) or schema.get("maxItems") != len(first):
-        return core_schema.list_schema(_core(schema.get("items")), strict=True, **_renamed(_SIZES, schema))
-    positions = core_schema.tuple_schema([_core(part) for part in first])
+        return core_schema.list_schema(
+            _make_core_schema(schema.get("items")), strict=True, **_rename_keys(_SIZES, schema)
+        )
+    positions = core_schema.tuple_schema([_make_core_schema(part) for part in first])
     return core_schema.chain_schema([core_schema.is_instance_schema(list), positions])
 
 
-def _object(schema: Schema) -> CoreSchema:
+def _make_object(schema: Schema) -> CoreSchema:
+    """Returns the validator of an object: fixed properties, any keys, or both."""
     others = schema.get("additionalProperties", True)
     if "properties" not in schema:
         if others is False:
             return core_schema.dict_schema(max_length=0, strict=True)
-        return core_schema.dict_schema(core_schema.str_schema(), _core(others), strict=True)
+        return core_schema.dict_schema(core_schema.str_schema(), _make_core_schema(others), strict=True)
     needed = frozenset(schema.get("required", ()))
     fields = {
-        name: core_schema.typed_dict_field(_core(part), required=name in needed)
+        name: core_schema.typed_dict_field(_make_core_schema(part), required=name in needed)
         for name, part in schema["properties"].items()
     }
     if others is False:
         return core_schema.typed_dict_schema(fields, extra_behavior="forbid")
-    return core_schema.typed_dict_schema(fields, extra_behavior="allow", extras_schema=_core(others))
+    return core_schema.typed_dict_schema(fields, extra_behavior="allow", extras_schema=_make_core_schema(others))
 
 
 def _any_of(branches: list[Any]) -> CoreSchema:
-    """Handle null separately, so that messages about a value name only the type it should have."""
-    others = [_core(branch) for branch in branches if branch != {"type": "null"}]
+    """Handles null separately, so that messages about a value name only the type it should have."""
+    others = [_make_core_schema(branch) for branch in branches if branch != {"type": "null"}]
     if len(others) == len(branches):
         return _union(others)
     return core_schema.nullable_schema(_union(others)) if others else core_schema.none_schema()
@@ -105,7 +111,7 @@ def _one_of(values: list[Any]) -> CoreSchema:
 
 def _literal(kind: type, values: list[Any]) -> CoreSchema:
     literal = core_schema.literal_schema(values)
-    return literal if kind is str else core_schema.chain_schema([_of_type(_KINDS[kind], {}), literal])
+    return literal if kind is str else core_schema.chain_schema([_make_typed(_KINDS[kind], {}), literal])
 
 
 _KINDS = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
@@ -115,11 +121,12 @@ def _union(checks: list[CoreSchema]) -> CoreSchema:
     return checks[0] if len(checks) == 1 else core_schema.union_schema(list(checks), mode="left_to_right")
 
 
-def _renamed(names: Mapping[str, str], schema: Schema) -> dict[str, Any]:
+def _rename_keys(names: Mapping[str, str], schema: Schema) -> dict[str, Any]:
     return {ours: schema[theirs] for theirs, ours in names.items() if schema.get(theirs) is not None}
 
 
-def _target(schema: Schema) -> str:
+def _find_target(schema: Schema) -> str:
+    """Returns the name of the definition that a reference points to."""
     reference = schema["$ref"]
     if not reference.startswith(_REFERENCE):
         raise ValueError(f"{reference} points outside the schema")
@@ -127,10 +134,10 @@ def _target(schema: Schema) -> str:
 
 
 def _refuse_circle(name: str, definitions: Mapping[str, Schema]) -> None:
-    """Refuse a definition that only refers to itself, directly or through others: resolving it would never end."""
+    """Refuses a definition that only refers to itself, directly or through others: resolving it would never end."""
     seen = {name}
     while "$ref" in (schema := definitions[name]):
-        name = _target(schema)
+        name = _find_target(schema)
         if name in seen:
             raise ValueError(f"the definition of {name} is a reference to itself")
         seen.add(name)

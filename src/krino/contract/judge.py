@@ -16,7 +16,7 @@ from krino.contract.hooks import DisplayHooks, LabellingHooks, RecordHooks, Resu
 from krino.contract.judgement import Finding, Settlement, VerdictT
 from krino.contract.labeller import CaseT, FactsT, LabelsT, Questions, describe_validation
 from krino.errors import CannotJudge, UsageProblem
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 OptionsT = TypeVar("OptionsT", bound=BaseModel, default=BaseModel, covariant=True)
 _MODELS = ("case_model", None, "labels_model", "verdict_model", "options_model")
@@ -65,7 +65,7 @@ class Judge(
     """Which of `name` and `summary` the class or a base of it states."""
 
     def __init_subclass__(cls, **more: Any) -> None:
-        """Take the models from the brackets, and name and summary from the class if it states none."""
+        """Takes the models from the brackets, and name and summary from the class if it states none."""
         super().__init_subclass__(**more)
         opened: dict[Any, str] = {}
         for base in vars(cls).get("__orig_bases__", ()):
@@ -79,7 +79,8 @@ class Judge(
 
     @classmethod
     def _describe_from_class(cls) -> None:
-        """`PoliteLetters` is called `polite-letters`, and the first line of its docstring sums it up."""
+        """Names and summarises a judge after its class: `PoliteLetters` is called `polite-letters`, and the first line
+        of its docstring sums it up."""
         cls._stated = cls._stated | ({"name", "summary"} & vars(cls).keys())
         if "name" not in cls._stated:
             cls.name = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", cls.__name__).lower()
@@ -96,7 +97,7 @@ class Judge(
         self.prompt = self.default_prompt if prompt is None else prompt
 
     def _refuse_unknown(self, values: Mapping[str, Any]) -> None:
-        """Refuse misspelt options, whatever the model does with unknown names."""
+        """Refuses misspelt options, whatever the model does with unknown names."""
         fields = self.options_model.model_fields
         known = [name for field, info in fields.items() for name in (field, info.alias, info.validation_alias) if name]
         unknown = [str(name) for name in values if name not in known]
@@ -105,7 +106,7 @@ class Judge(
             return
         there = f"there are {', '.join(fields)}" if fields else "it has none"
         raise UsageProblem(
-            f"options of judge `{self.name}`: no option `{unknown[0]}`{guessed(unknown[0], fields)}; {there}"
+            f"options of judge `{self.name}`: no option `{unknown[0]}`{did_you_mean(unknown[0], fields)}; {there}"
         )
 
     def read(self, record: Mapping[str, Any]) -> CaseT:

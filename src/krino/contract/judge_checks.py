@@ -93,6 +93,7 @@ def figures_of(judge: AnyJudge, settlement: Settlement) -> dict[str, Any]:
 
 
 def _validate(judge: AnyJudge, model: type[BaseModel], rulings: Mapping[str, Ruling]) -> dict[str, Any]:
+    """Returns the values as the model writes them, or refuses them with the model's own messages."""
     try:
         return model.model_validate({name: ruling.value for name, ruling in rulings.items()}).model_dump(mode="json")
     except ValidationError as error:
@@ -212,7 +213,7 @@ def make_judge(
 
 
 def refuse_faulty(judge: AnyJudge | type[AnyJudge], find_namesake: FindNamesake) -> None:
-    """Raise one `UsageProblem` that lists every fault. A class whose judges were in order is not checked again."""
+    """Raises one `UsageProblem` that lists every fault. A class whose judges were in order is not checked again."""
     kind = judge if isinstance(judge, type) else type(judge)
     if kind in _checked:
         return
@@ -252,6 +253,7 @@ def _attribute(judge: Any, name: str) -> Any:
 
 
 def _attribute_fault(kind: type, name: str, value: Any) -> str | None:
+    """Returns what is wrong with an attribute of a judge, or None."""
     if name in MODELS:
         return _model_fault(kind, name, value)
     example = RULES if name == "rules" else TEXTS[name]
@@ -273,6 +275,7 @@ def _attribute_fault(kind: type, name: str, value: Any) -> str | None:
 
 
 def _rules_fault(value: Any) -> str | None:
+    """Returns what is wrong with a judge's `rules`, or None."""
     if not isinstance(value, Mapping):
         return f"`rules` must be a mapping of rule ids to what they say, not {name_type(value)}; write `{RULES}`"
     odd = [key for key, text in value.items() if not (_is_text(key) and _is_text(text))]
@@ -286,6 +289,7 @@ def _is_text(value: Any) -> bool:
 
 
 def _model_fault(kind: type, name: str, value: Any) -> str | None:
+    """Returns what is wrong with one of a judge's models, or None."""
     if value is _MISSING:
         return f"{kind.__name__} has no `{name}`; write `{name} = X`, X being a pydantic model {MODELS[name]}"
     if isinstance(value, BaseModel):
@@ -321,6 +325,7 @@ def _figures_fault(kind: type, model: type[BaseModel]) -> str | None:
 
 
 def _schema_fault(name: str, model: type[BaseModel]) -> str | None:
+    """Returns why a model has no JSON Schema, or None if it has one."""
     try:
         model.model_json_schema()
     except Exception as fault:
@@ -335,6 +340,7 @@ def _schema_fault(name: str, model: type[BaseModel]) -> str | None:
 
 
 def _method_faults(kind: type) -> Iterator[str]:
+    """Yields what is wrong with the methods of a judge, each with its file and line."""
     for owner in (owner for described in _DESCRIBED_BY if issubclass(kind, described) for owner in described.__mro__):
         for name, value in vars(owner).items():
             if inspect.isfunction(value) and not name.startswith("_") and owner.__module__.startswith("krino.contract"):
@@ -344,6 +350,7 @@ def _method_faults(kind: type) -> Iterator[str]:
 
 
 def _method_fault(kind: type, owner: type, name: str) -> str | None:
+    """Returns what is wrong with one method of a judge, or None."""
     wanted = [item.name for item in inspect.signature(getattr(owner, name)).parameters.values()]
     example = f"def {name}({', '.join(wanted)}): ..."
     if name in getattr(kind, "__abstractmethods__", ()):
@@ -363,6 +370,7 @@ def _method_fault(kind: type, owner: type, name: str) -> str | None:
 
 
 def _takes(kind: type, name: str, value: Callable[..., Any], count: int) -> bool:
+    """Can a method be called with this many arguments?"""
     bound = isinstance(inspect.getattr_static(kind, name), staticmethod | classmethod)
     try:
         inspect.signature(value).bind(*[None] * (count - bound))

@@ -114,6 +114,7 @@ class Usage:
             self.unpriced = self.calls
 
     def add(self, other: Usage) -> None:
+        """Adds the usage of another call; a cost that is not known stays None."""
         self.calls += other.calls
         self.cached += other.cached
         self.input_tokens += other.input_tokens
@@ -257,11 +258,12 @@ class Judgement(BaseModel, Generic[VerdictT]):
     @classmethod
     def _refuse_newer(cls, version: str) -> str:
         if is_newer(version, SCHEMA_VERSION):
-            raise ValueError(newer_told(version))
+            raise ValueError(newer_version_message(version))
         return version
 
     @model_validator(mode="after")
     def _fail_closed(self) -> Self:
+        """Refuses a judgement that breaks a rule of its status, such as a number in a failed one."""
         if self.status == "ok":
             if self.verdict is None:
                 raise ValueError("status ok needs a verdict")
@@ -270,9 +272,9 @@ class Judgement(BaseModel, Generic[VerdictT]):
             if not all(map(is_finite, (*self.verdict.values(), *self.figures.values()))):
                 raise ValueError("a verdict holds finite numbers only")
         elif numbers := sorted(key for key, value in (self.verdict or {}).items() if holds_number(value)):
-            raise ValueError(f"no number may stand beside status {self.status}: {', '.join(numbers)}")
+            raise ValueError(f"no number is allowed with status {self.status}: {', '.join(numbers)}")
         if self.figures and self.status != "ok":
-            raise ValueError(f"no number may stand beside status {self.status}: {', '.join(self.figures)}")
+            raise ValueError(f"no number is allowed with status {self.status}: {', '.join(self.figures)}")
         if self.status == "failed" and not self.reason:
             raise ValueError("status failed needs a reason")
         if self.status == "error" and not self.error:
@@ -291,7 +293,7 @@ class Judgement(BaseModel, Generic[VerdictT]):
             return self.model_dump_json(warnings=False, exclude=unused).encode()
 
     def _repr_html_(self) -> str:
-        """For notebooks. Everything in a case is hostile text: it is escaped."""
+        """Returns the judgement as HTML for notebooks. Everything in a case is hostile text: it is escaped."""
         rows = [
             (name, value, self.rules.get(name, ""), "; ".join(self.evidence.get(name, ())))
             for name, value in ((self.verdict or {}) | self.figures).items()
@@ -318,7 +320,7 @@ def is_newer(version: Any, known: str) -> bool:
     return isinstance(version, str) and version.isdecimal() and int(version) > int(known)
 
 
-def newer_told(version: str) -> str:
+def newer_version_message(version: str) -> str:
     newer = f"schema_version {version} was written by a newer version of Krino (this one reads {SCHEMA_VERSION})"
     return f"{newer}; read it with that version"
 
@@ -337,6 +339,7 @@ def holds_number(value: Any) -> bool:
 
 
 def is_finite(value: Any) -> bool:
+    """Does a value hold finite numbers only?"""
     if value is None or value.__class__ is str:  # by far the most
         return True
     if isinstance(value, float):

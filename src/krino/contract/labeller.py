@@ -98,7 +98,7 @@ class Task(Generic[CaseT, FactsT, LabelsT]):
         return self.accept_json(_as_json(answer))
 
     def accept_json(self, written: bytes) -> LabelsT:
-        """The same for a reply that is serialised already."""
+        """Accepts a reply that is already serialised as `accept` does."""
         try:
             labels = self.judge.labels_model.model_validate_json(written, strict=True)
         except ValidationError as error:
@@ -108,6 +108,7 @@ class Task(Generic[CaseT, FactsT, LabelsT]):
         return labels
 
     def _check(self, labels: LabelsT) -> list[str]:
+        """Returns the judge's objections to labels, of the whole case or of the part that was asked."""
         with CodeLimit(self.seconds):
             if self.is_part:
                 return in_parts(self.judge).check_part(self.case, self.facts, self.questions, labels)
@@ -212,7 +213,7 @@ class Labeller(ABC):
         return
 
     async def aclose(self) -> None:
-        """Close its connections and files."""
+        """Closes its connections and files."""
         return
 
     async def __aenter__(self) -> Self:

@@ -166,10 +166,11 @@ ELEMENT = "*"
 
 def prune(record: Mapping[Any, Any], reads: Reads, spell: Spell = str) -> dict[Any, Any]:
     """The record without the names that are not read."""
-    return {name: _pruned(value, inner, spell) for name, value, inner in _read(record, reads, spell)}
+    return {name: _prune_value(value, inner, spell) for name, value, inner in _read(record, reads, spell)}
 
 
 def _read(record: Mapping[Any, Any], reads: Reads, spell: Spell) -> Iterator[tuple[Any, Any, Reads | None]]:
+    """Yields name, value and declared fields for each field of a record that may be read."""
     for name, value in record.items():
         if not isinstance(name, str):
             yield name, value, None  # no judge declares it: whether it is read is not known
@@ -177,7 +178,8 @@ def _read(record: Mapping[Any, Any], reads: Reads, spell: Spell) -> Iterator[tup
             yield name, value, reads[spelled]
 
 
-def _pruned(value: Any, reads: Reads | None, spell: Spell) -> Any:
+def _prune_value(value: Any, reads: Reads | None, spell: Spell) -> Any:
+    """Removes what the judge does not read from a value."""
     if reads is None or isinstance(reads, Whole):
         return value
     if isinstance(value, Mapping):
@@ -198,28 +200,29 @@ class UnreadName(NamedTuple):
 
 def unread_names(record: Mapping[str, Any], reads: Reads, spell: Spell = str) -> Iterator[UnreadName]:
     """Every name of a record that is not read, at any depth, without the names inside it."""
-    return _unread(record, reads, spell, "")
+    return _find_unread(record, reads, spell, "")
 
 
-def _unread(value: Any, reads: Reads | None, spell: Spell, where: str) -> Iterator[UnreadName]:
+def _find_unread(value: Any, reads: Reads | None, spell: Spell, where: str) -> Iterator[UnreadName]:
+    """Yields the names inside a value that the judge does not read."""
     if reads is None:
         return
     if isinstance(value, list | tuple):
         for item in value:
             if isinstance(item, Mapping):
-                yield from _unread(item, reads, spell, f"{where}{ELEMENT}.")
+                yield from _find_unread(item, reads, spell, f"{where}{ELEMENT}.")
     elif isinstance(value, Mapping):
         for name, inner in value.items():
             if isinstance(name, str):
                 if (spelled := spell(name)) in reads:
-                    yield from _unread(inner, reads[spelled], spell, f"{where}{name}.")
-                elif searched := _searched(inner, reads, spell):
-                    yield from _unread(inner, searched, spell, f"{where}{name}.")
+                    yield from _find_unread(inner, reads[spelled], spell, f"{where}{name}.")
+                elif searched := _find_searched(inner, reads, spell):
+                    yield from _find_unread(inner, searched, spell, f"{where}{name}.")
                 else:
                     yield UnreadName(f"{where}{name}", name, inner, reads)
 
 
-def _searched(value: Any, reads: Reads, spell: Spell) -> Reads | None:
+def _find_searched(value: Any, reads: Reads, spell: Spell) -> Reads | None:
     """What is read inside an object of any name, where it has any of it."""
     if not (isinstance(reads, Whole) and isinstance(value, Mapping)):
         return None
@@ -286,10 +289,11 @@ def comparable(value: Any) -> bytes:
     """The same bytes for values that differ only in type or spelling: 27 and "27", a text and a list of it."""
     if isinstance(value, list | tuple) and len(value) == 1:
         value = value[0]
-    return canonical(_spelled(value, 0))
+    return canonical(_normalise_value(value, 0))
 
 
-def _spelled(value: Any, depth: int) -> Any:
+def _normalise_value(value: Any, depth: int) -> Any:
+    """Normalises a value for comparison: white space, Unicode form, truth values and whole numbers."""
     if isinstance(value, str):
         return " ".join(unicodedata.normalize("NFC", value).split())
     if isinstance(value, bool):
@@ -297,7 +301,7 @@ def _spelled(value: Any, depth: int) -> Any:
     if isinstance(value, int | float):
         return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
     if depth < _DEEPEST and isinstance(value, list | tuple):
-        return [_spelled(item, depth + 1) for item in value]
+        return [_normalise_value(item, depth + 1) for item in value]
     if depth < _DEEPEST and isinstance(value, Mapping):
-        return {name: _spelled(item, depth + 1) for name, item in value.items()}
+        return {name: _normalise_value(item, depth + 1) for name, item in value.items()}
     return value

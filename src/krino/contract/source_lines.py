@@ -13,7 +13,7 @@ from typing import Any
 
 
 def locate_class(kind: type) -> str:
-    """`judge.py:12: `, to put before a message; empty where there is no source file (in a console)."""
+    """Returns `judge.py:12: ` to put before a message; empty if there is no source file (in a console)."""
     try:
         return _format_place(inspect.getsourcefile(kind), inspect.getsourcelines(_reread(kind))[1])
     except (OSError, TypeError):
@@ -53,6 +53,7 @@ def locate_load_error(file: Path, fault: BaseException) -> str:
 
 
 def _folder_of(kind: type) -> Path | None:
+    """Returns the folder of a class's source, or None if it has none."""
     try:
         return Path(inspect.getfile(kind)).parent
     except (OSError, TypeError):
@@ -60,6 +61,7 @@ def _folder_of(kind: type) -> Path | None:
 
 
 def _locate_assignment(kind: type, name: str) -> str:
+    """Returns file and line where a class sets an attribute, or an empty text."""
     try:
         lines, first = inspect.getsourcelines(_reread(kind))
         (top, *_) = ast.parse(textwrap.dedent("".join(lines))).body
@@ -84,6 +86,7 @@ def _unbind(value: Any) -> Any:
 
 
 def _format_place(file: str | None, line: int) -> str:
+    """Formats a file and line, relative to the working folder where possible."""
     if file is None:
         return ""
     path = Path(file)

@@ -25,7 +25,7 @@ from krino.labellers.llm.batch.providers import refuse_without_batches
 from krino.labellers.llm.batch.queue import LATER, Sizes
 from krino.labellers.llm.labeller import LlmLabeller
 from krino.labellers.panel import Panel
-from krino.writing import unwritten
+from krino.writing import write_failed
 
 PILOT = 3
 """Cases of a new run that are asked one by one, at the full price, before files are written. So what the endpoint
@@ -46,9 +46,10 @@ class BatchFiles:
         self._labeller: Labeller | None = None
 
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: Receive) -> None:
+        """Asks a first few cases directly, then sends the rest in batch files until all are answered."""
         models = models_of(assignment.labeller)
         if assignment.folder is None:
-            raise UsageProblem("batch files need a run folder: the state of what is out is kept there")
+            raise UsageProblem("batch files need a run folder: the state of outstanding requests is kept there")
         self._labeller = assignment.labeller
         ledger = Ledger(assignment.folder / FOLDER)
         waiting = _WaitingCases(ledger.folder)
@@ -72,7 +73,7 @@ class BatchFiles:
 
     @staticmethod
     def _end(ledger: Ledger) -> None:
-        """Keep replies that no case has used: the next pass may need them. A finished run drops them
+        """Keeps replies that no case has used: the next pass may need them. A finished run drops them
         (`forget_answered`)."""
         ledger.end(keep=ledger.is_out() or ledger.has_replies())
 
@@ -86,12 +87,13 @@ class BatchFiles:
         return self._stopping.is_set()
 
     async def pause(self, looks: int) -> None:
-        """Wait for the next look, or until the run is stopped."""
+        """Waits for the next look, or until the run is stopped."""
         seconds = min(self._longest_pause, FIRST_LOOK * GROWTH ** min(looks, MOST_GROWTH))
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._stopping.wait(), seconds)
 
     async def _ask_first(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: Receive) -> None:
+        """Judges the first cases by direct calls, so that a wrong setting shows before a batch is paid for."""
         for _ in range(self._pilot):
             case = None if self.stopping else await anext(cases, None)
             if case is None:
@@ -123,6 +125,7 @@ class _Round:
         self._ledger = batch_jobs[0].ledger
 
     async def run(self, cases: AsyncIterator[OpenCase]) -> None:
+        """Judges all cases; those whose replies are not here yet wait for their batch."""
         for jobs in self._jobs:
             jobs.resume()
         number = 0
@@ -136,6 +139,7 @@ class _Round:
         await self._until_all_are_back()
 
     async def _until_all_are_back(self) -> None:
+        """Sends and polls batches until no case waits any more."""
         looks = 0
         while self._waiting.numbers():
             if self._engine.stopping:
@@ -151,7 +155,7 @@ class _Round:
                 await self._engine.pause(looks)
 
     async def _judge(self, case: OpenCase) -> None:
-        """Judge a case, or set it aside if its labeller waits for a file."""
+        """Judges a case, or set it aside if its labeller waits for a file."""
         assignment = self._assignment
         for jobs in self._jobs:
             jobs.queue.used_replies.clear()
@@ -182,7 +186,7 @@ class _Round:
         return (reply for jobs in self._jobs for reply in jobs.queue.used_replies)
 
     async def _send(self, *, whole: bool) -> None:
-        """Send the files that are written; `whole`: only those that are full."""
+        """Sends the files that are written; `whole`: only those that are full."""
         for jobs in self._jobs:
             if not whole:
                 jobs.queue.close_file()
@@ -191,6 +195,7 @@ class _Round:
                 await jobs.submit_all()
 
     def _stop(self) -> None:
+        """Stops the run, and says how many requests the same command will collect later."""
         out = [batch for jobs in self._jobs for batch in jobs.outstanding() if batch.state != "ready"]
         requests = sum(batch.requests for batch in out)
         files = "1 batch" if len(out) == 1 else f"{len(out)} batches"
@@ -216,18 +221,19 @@ class _WaitingCases:
         """The remaining cases of the batch that is being taken."""
 
     def add(self, number: int, case: OpenCase) -> None:
+        """Puts a case aside until its batch is back."""
         try:
             if number not in self._open:
                 self._open[number] = _CaseFile(self._folder)
             self._open[number].add(case)
         except OSError as error:
-            raise unwritten(self._folder, error) from None
+            raise write_failed(self._folder, error) from None
 
     def numbers(self) -> list[int]:
         return sorted(self._open)
 
     def take(self, number: int) -> Iterator[OpenCase]:
-        """Take the cases of a batch; others may be added under the same number meanwhile."""
+        """Takes the cases of a batch; others may be added under the same number meanwhile."""
         if number in self._open:
             self._begun = self._open.pop(number).take()
             for case in self._begun:  # noqa: UP028 - `yield from` would close the inner iterator when its reader stops early
@@ -250,6 +256,7 @@ class _CaseFile:
         """Cases that cannot be pickled (nested too deep, or records of a program's own): they stay in memory."""
 
     def add(self, case: OpenCase) -> None:
+        """Writes a case to the file; one that cannot be pickled stays in memory."""
         try:
             packed = pickle.dumps(case, pickle.HIGHEST_PROTOCOL)
         except Exception:
@@ -258,19 +265,20 @@ class _CaseFile:
         self._file.write(packed)
 
     def take(self) -> Iterator[OpenCase]:
+        """Yields all cases that were put aside, and closes the file."""
         yield from self._odd
         with self._file:
             try:
                 self._file.seek(0)  # which writes the rest of it
             except OSError as error:
-                raise unwritten(self._folder, error) from None
+                raise write_failed(self._folder, error) from None
             with contextlib.suppress(EOFError):
                 while True:
                     yield pickle.load(self._file)  # noqa: S301 - written above
 
 
 def use_batch_prices(labeller: Labeller) -> None:
-    """Use the prices of batch files, for an estimate."""
+    """Uses the prices of batch files, for an estimate."""
     for model in models_of(labeller):
         model.use_price_factor(model.settings["batch_price"])
 

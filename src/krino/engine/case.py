@@ -34,7 +34,7 @@ from krino.contract.source_lines import locate_fault
 from krino.engine.views import StudiedCase, ViewKeeper
 from krino.errors import CannotJudge, LabelFailed, RunStopped, Undecided, UsageProblem, Waiting
 from krino.text.clean import cut, sound
-from krino.text.faults import named, words_of
+from krino.text.faults import describe_exception, fault_message
 
 _MOST_UNREAD = 50
 _LONGEST_UNREAD = 300
@@ -49,7 +49,7 @@ class Judged(NamedTuple):
     """What a view is made from; None if the judge could not read or study the case."""
 
     def keep_view(self, judge: AnyJudge, views: ViewKeeper | None, seconds: float = CASE_SECONDS) -> None:
-        """Call it after the judgement was recorded: a paid judgement must not wait for a view."""
+        """Calls it after the judgement was recorded: a paid judgement must not wait for a view."""
         if views is not None:
             views.keep(judge, self.studied, self.judgement, seconds)
 
@@ -113,7 +113,7 @@ async def carry(
     digest: str | None = None,
     seconds: float = CASE_SECONDS,
 ) -> Judged:
-    """Judge one case. Of all faults only `RunStopped`, `UsageProblem` and `Waiting` are raised: others are recorded.
+    """Judges one case. Of all faults only `RunStopped`, `UsageProblem` and `Waiting` are raised: others are recorded.
 
     Args:
         seconds: what the judge's own code may take; see `contract.code_limit`.
@@ -141,12 +141,12 @@ async def carry(
             known.figures = figures_of(judge, settlement) if judge.figures_model.model_fields else {}
             return known.judged(known.judgement(settlement))
     except Undecided as tie:
-        return known.judged(known.without_verdict("failed", words_of(tie), **_asked(labeller, tie)))
+        return known.judged(known.without_verdict("failed", fault_message(tie), **_asked(labeller, tie)))
     except CannotJudge as reason:
-        return known.judged(known.without_verdict("failed", words_of(reason) or "the judge gave no reason"))
+        return known.judged(known.without_verdict("failed", fault_message(reason) or "the judge gave no reason"))
     except LabelFailed as failure:
         asked = {"raw_reply": failure.raw_reply, **_asked(labeller, failure)}
-        return known.judged(known.without_verdict("error", words_of(failure), **asked), failure.stopped)
+        return known.judged(known.without_verdict("error", fault_message(failure), **asked), failure.stopped)
     except (RunStopped, UsageProblem, Waiting):
         raise
     except Exception as fault:
@@ -168,10 +168,10 @@ def open_questions(judge: AnyJudge, labeller: Labeller, case: Any, facts: Any) -
 def describe_fault(fault: BaseException, judge: AnyJudge | None = None) -> str:
     """What went wrong and where, in one line; for a fault of a judge, the place in the judge's own code."""
     if isinstance(fault, BrokenContract):
-        return words_of(fault)
+        return fault_message(fault)
     if isinstance(fault, CodeBroke):
-        return f"{words_of(fault)}{locate_fault(type(judge), fault.__cause__ or fault)}"
-    return f"{named(fault)}{locate_fault(type(judge), fault)}"
+        return f"{fault_message(fault)}{locate_fault(type(judge), fault.__cause__ or fault)}"
+    return f"{describe_exception(fault)}{locate_fault(type(judge), fault)}"
 
 
 def without_verdict(
@@ -264,6 +264,7 @@ class _Known:
         return without_verdict(self.judge, self.item, self.digest, status, message, seconds=self.seconds, **fields)
 
     def _paid(self) -> dict[str, Any]:
+        """Returns the labels, usage and ballots that were paid for before the case failed."""
         labelled = self.labelled
         if labelled is None:
             return {}
@@ -275,6 +276,7 @@ class _Known:
         }
 
     def _metadata(self, record: Mapping[str, Any]) -> dict[str, Any]:
+        """Returns the judge's metadata of a case; if that fails, the record's own."""
         try:
             with CodeLimit(self.seconds):
                 known = metadata_with({} if self.case is None else self.judge.metadata(self.case), record)
@@ -284,6 +286,7 @@ class _Known:
         return known
 
     def _raw_inputs(self, record: Mapping[str, Any]) -> dict[str, str]:
+        """Returns the inputs as the judge shows them, or none if that fails."""
         try:
             with CodeLimit(self.seconds):
                 return bounded_inputs(self.judge.raw_inputs(record))
@@ -300,6 +303,7 @@ def _bound_unread(unread: Sequence[Unread]) -> list[Unread]:
 
 
 def _judgement(judge: AnyJudge, item: CaseItem, digest: str, **fields: Any) -> Judgement:
+    """Makes the judgement of a case."""
     return Judgement(
         index=item.index,
         id=item.id,

@@ -18,7 +18,7 @@ class ChildProcess:
     """A new process and the pipe to it. When either side is gone, the other one reads the end of the pipe."""
 
     def __init__(self, work: Callable[..., None], *args: Any, name: str, without: Collection[str] = ()) -> None:
-        """Call `work(pipe, *args)` in a new process. `without`: variables of the environment that it must not inherit.
+        """Calls `work(pipe, *args)` in a new process. `without`: variables of the environment that it must not inherit.
 
         Raises `OSError` where no process can be started.
         """
@@ -40,15 +40,15 @@ class ChildProcess:
         return self._process.pid or 0
 
     def kill(self) -> None:
-        """End it, whatever it is doing. Safe to call from any thread."""
+        """Ends it, whatever it is doing. Safe to call from any thread."""
         self._process.kill()
 
     def terminate(self) -> None:
-        """Ask it to end, so that it can remove what it has half written."""
+        """Asks it to end, so that it can remove what it has half written."""
         self._process.terminate()
 
     def join(self) -> None:
-        """Wait until it has ended, and release what it took."""
+        """Waits until it has ended, and releases what it took."""
         self._process.join()
         self.pipe.close()
         self._process.close()
@@ -67,6 +67,7 @@ def _begin(work: Callable[..., None], pipe: Connection[Any, Any], *args: Any) ->
 
 
 def _end_with_parent() -> None:
+    """Ends this process when its parent ends."""
     parent = multiprocessing.parent_process()
     assert parent is not None
     parent.join()
@@ -75,7 +76,7 @@ def _end_with_parent() -> None:
 
 @contextmanager
 def environment_without(names: Collection[str]) -> Iterator[None]:
-    """While a process is started that must not inherit these variables.
+    """Removes variables from the environment while a process is started that must not inherit them.
 
     What the process removes itself can still be read in `/proc/self/environ`, also by the code that it runs.
     """

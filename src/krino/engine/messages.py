@@ -33,7 +33,7 @@ class WorkerSetup:
     """Whether the views of cases are wanted."""
 
     def forget_keys(self) -> None:
-        """Remove inherited keys from the environment: a worker never needs them, and the judge's code, which is loaded
+        """Removes inherited keys from the environment: a worker never needs them, and the judge's code, which is loaded
         next, must not find them."""
         for name in self.keys_in:
             os.environ.pop(name, None)
@@ -59,7 +59,7 @@ class Cases(NamedTuple):
     batches: list[bytes]
 
 
-class Answer(NamedTuple):
+class CallAnswer(NamedTuple):
     """The result of a gateway call."""
 
     number: int
@@ -105,5 +105,5 @@ class Ended(NamedTuple):
     reason: RunStopped | UsageProblem | None
 
 
-ToWorker = Cases | Answer | Stop
+ToWorker = Cases | CallAnswer | Stop
 FromWorker = Ready | Done | Views | GatewayCall | Ended

@@ -24,7 +24,7 @@ from krino.engine.protocol import Assignment, Engine, OpenCase, ReceiveAny
 from krino.engine.worker import HEARTBEAT, Worker
 from krino.engine.worker_pool import WorkerLost, WorkerPool
 from krino.labellers.local import LocalLabeller
-from krino.text.faults import named
+from krino.text.faults import describe_exception
 
 FEW = 96
 """Fewer cases than this are judged in this process: they are done before other processes have started."""
@@ -55,6 +55,7 @@ class AllCores:
         self._stopping = False
 
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: ReceiveAny) -> None:
+        """Judges few cases in this process, and many or dangerous ones in worker processes."""
         labeller = assignment.labeller
         apart = assignment.may_kill or is_apart(assignment.judge, assignment.case_seconds)
         if self._workers == 1 and not apart:
@@ -101,6 +102,7 @@ class _Ahead:
         return self
 
     async def __anext__(self) -> OpenCase:
+        """Returns the next case: one that was read ahead, or one from the stream."""
         if self._held:
             return self._held.popleft()
         if self._end is None:
@@ -126,6 +128,7 @@ class _Ahead:
         return self._end is not None
 
     async def first(self, count: int) -> AsyncGenerator[OpenCase, None]:
+        """Yields at most `count` cases."""
         for _ in range(count):
             try:
                 yield await anext(self)
@@ -145,7 +148,7 @@ class ProcessLink:
         self._pulse = multiprocessing.get_context("spawn").RawValue("Q", 0)
         """Counts the signs of life of the worker."""
         self._patience = longest_silence(setup.case_seconds) + 2 * HEARTBEAT
-        self._child = ChildProcess(_work, setup, self._pulse, name="krino-worker", without=setup.keys_in)
+        self._child = ChildProcess(_serve_pool, setup, self._pulse, name="krino-worker", without=setup.keys_in)
         self._threads = ThreadPoolExecutor(2, "krino-link")  # one may send while the other waits
 
     @classmethod
@@ -153,12 +156,14 @@ class ProcessLink:
         return cls(setup)
 
     async def send(self, messages: list[ToWorker]) -> None:
+        """Sends messages to the worker process."""
         try:
             await asyncio.get_running_loop().run_in_executor(self._threads, self._child.pipe.send, messages)
         except OSError as error:
             raise WorkerLost(str(error)) from None
 
     async def receive(self) -> list[FromWorker]:
+        """Returns the next messages of the worker process; a broken pipe or message raises `WorkerLost`."""
         receiving = asyncio.get_running_loop().run_in_executor(self._threads, self._child.pipe.recv)
         try:
             await self._wait_while_alive(receiving)
@@ -166,7 +171,7 @@ class ProcessLink:
         except (EOFError, OSError):
             raise WorkerLost("its process has ended") from None
         except Exception as fault:  # a judge has written into the pipe
-            raise WorkerLost(f"its message cannot be read: {named(fault)}") from None
+            raise WorkerLost(f"its message cannot be read: {describe_exception(fault)}") from None
         finally:
             receiving.cancel()
         if not isinstance(messages, list) or not all(isinstance(message, FromWorker) for message in messages):
@@ -189,11 +194,12 @@ class ProcessLink:
         self._threads.shutdown(wait=True)
 
 
-def _work(pipe: Connection[list[FromWorker], list[ToWorker]], setup: WorkerSetup, pulse: Any) -> None:
-    """In the new process, until the pipe ends."""
+def _serve_pool(pipe: Connection[list[FromWorker], list[ToWorker]], setup: WorkerSetup, pulse: Any) -> None:
+    """Runs the worker in its new process until the pipe ends."""
     setup.forget_keys()
 
     def send(messages: list[FromWorker]) -> None:
+        """Sends messages to the parent, and ends this process if that is impossible."""
         try:
             pipe.send(messages)
         except OSError:  # the parent is gone, or a judge has closed our files: nobody can be reached any more
@@ -210,6 +216,7 @@ def _work(pipe: Connection[list[FromWorker], list[ToWorker]], setup: WorkerSetup
 
 
 def _receive(pipe: Connection[list[FromWorker], list[ToWorker]], worker: Worker) -> None:
+    """Gives the parent's messages to the worker, and ends the process when the pipe closes."""
     try:
         while True:
             worker.receive(pipe.recv())

@@ -72,7 +72,7 @@ class Engine(Protocol):
     """Judges a stream of cases, many at a time, in memory that does not grow with the stream."""
 
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: ReceiveAny) -> None:
-        """Judge the cases to their end, or until `stop`.
+        """Judges the cases to their end, or until `stop`.
 
         Every case that was taken from the stream is handed to `receive` once: with its judgement, in any order, or with
         None if the run was stopped before it had one. Calls that are under way when the run stops are paid for: they
@@ -111,7 +111,7 @@ class Trial:
     broken: int = 0
 
     def check(self, judgement: Judgement | Written) -> None:
-        """Raise `RunStopped` where the run must not go on after this judgement."""
+        """Raises `RunStopped` where the run must not go on after this judgement."""
         self.passed = self.passed or judgement.status == "ok"
         if self.passed or not _broke_after_payment(judgement):
             return
@@ -119,8 +119,8 @@ class Trial:
         if self.broken < MOST_BROKEN:
             return
         raise RunStopped(
-            f"the judge's own code broke on each of the first {self.broken} cases that were labelled for it, and on "
-            f"none did it come to a verdict: {judgement.error}. Put that right first: going on would only pay "
+            f"the judge's own code failed on each of the first {self.broken} labelled cases, so none has a verdict: "
+            f"{judgement.error}. Fix it first: going on would only pay "
             "for more of them (replies that are in the cache are not paid again)",
             kind="judge",
         )
@@ -148,6 +148,7 @@ async def judged_in_order(
             yield case
 
     async def receive(cases: Sequence[tuple[Returned, Finished | None]]) -> None:
+        """Notes the finished cases, and wakes the loop that yields them in order."""
         for case, judgement in cases:
             finished[case.number] = judgement.read() if isinstance(judgement, Written) else judgement
         news.set()

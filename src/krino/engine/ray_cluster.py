@@ -51,7 +51,8 @@ class RayEngine:
         self._stopping = False
 
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: ReceiveAny) -> None:
-        ray = imported_ray()
+        """Runs a worker pool on a Ray cluster, and starts a cluster on this machine if there is none."""
+        ray = import_ray()
         ours = not ray.is_initialized()
         if ours:
             await asyncio.to_thread(_connect, ray, self._address)  # on a thread of its own it leaves our signals alone
@@ -115,14 +116,15 @@ class RayLink:
             self._ray.kill(self._actor)
 
     async def _result(self, promise: Any) -> Any:
+        """Awaits a result of an actor; a fault of Ray means that the worker is lost."""
         try:
             return await promise
         except self._ray.exceptions.RayError as error:
             raise WorkerLost(str(error).strip()) from None
 
 
-def imported_ray() -> Any:
-    """Import Ray; raises `UsageProblem` if it is not installed. A command asks before it creates anything."""
+def import_ray() -> Any:
+    """Imports Ray; raises `UsageProblem` if it is not installed. A command asks before it creates anything."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     os.environ.setdefault("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
     try:
@@ -133,7 +135,7 @@ def imported_ray() -> Any:
 
 
 def refuse_unreachable(ray: Any, address: str) -> None:
-    """Raise `UsageProblem` if no cluster answers there. Ray itself would try for a quarter of an hour, and a command
+    """Raises `UsageProblem` if no cluster answers there. Ray itself would try for a quarter of an hour, and a command
     should know before it creates anything."""
     try:
         found = _found_by_ray(ray) if address == "auto" else address
@@ -160,6 +162,7 @@ def _in_our_words(fault: Exception) -> str:
 
 
 def _connect(ray: Any, address: str | None) -> None:
+    """Connects to a Ray cluster, or starts one on this machine that only this machine can reach."""
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
     if address is not None:
         refuse_unreachable(ray, address)
@@ -180,7 +183,7 @@ def _usual_workers(ray: Any, assignment: Assignment) -> int:
 
 
 def _refuse_what_never_fits(ray: Any, workers: int) -> None:
-    """Refuse more workers than the cluster can hold: Ray would wait for ever."""
+    """Refuses more workers than the cluster can hold: Ray would wait for ever."""
     cpus = float(ray.cluster_resources().get("CPU", 0.0))
     if workers * CPU_SHARE > cpus:
         raise UsageProblem(

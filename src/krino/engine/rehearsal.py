@@ -47,7 +47,7 @@ from krino.labellers.local import LocalLabeller
 from krino.labellers.panel import Panel
 from krino.labellers.remote import key_variables_of
 from krino.text.clean import cut
-from krino.text.faults import named, words_of
+from krino.text.faults import describe_exception, fault_message
 
 MOST_TRIED = 20
 """Cases at the start of a run that are looked at."""
@@ -60,7 +60,7 @@ _rehearsed: WeakSet[type] = WeakSet()
 
 
 def rehearsed(items: Iterator[CaseItem], judge: AnyJudge, seconds: float = CASE_SECONDS) -> Iterator[CaseItem]:
-    """Pass the items on, and try the judge on the first that leaves something to ask about."""
+    """Passes the items on, and tries the judge on the first that leaves something to ask about."""
     for number, item in enumerate(items):
         if number < MOST_TRIED:
             rehearse(judge, item, seconds)
@@ -68,7 +68,7 @@ def rehearsed(items: Iterator[CaseItem], judge: AnyJudge, seconds: float = CASE_
 
 
 def rehearse_first(judge: AnyJudge, items: Iterator[CaseItem], seconds: float = CASE_SECONDS) -> None:
-    """Try the judge on the first of these items that leaves something to ask about."""
+    """Tries the judge on the first of these items that leaves something to ask about."""
     for number, item in enumerate(items):
         if _needs_none(judge) or number >= MOST_TRIED:
             return
@@ -76,7 +76,7 @@ def rehearse_first(judge: AnyJudge, items: Iterator[CaseItem], seconds: float = 
 
 
 def rehearse(judge: AnyJudge, item: CaseItem, seconds: float = CASE_SECONDS) -> None:
-    """Try the judge on one case, once for each class; the `UsageProblem` says what its code must return instead."""
+    """Tries the judge on one case, once for each class; the `UsageProblem` says what its code must return instead."""
     if item.record is None or _needs_none(judge):
         return
     try:
@@ -91,9 +91,9 @@ def rehearse(judge: AnyJudge, item: CaseItem, seconds: float = CASE_SECONDS) -> 
         raise
     except Exception as fault:
         if isinstance(fault, BrokenContract):
-            raise UsageProblem(f"{words_of(fault)} (seen on case {item.id}, before anybody was asked)") from None
+            raise UsageProblem(f"{fault_message(fault)} (seen on case {item.id}, before anybody was asked)") from None
         if _is_certain(fault):
-            where = f"{named(fault)}{locate_fault(type(judge), fault)}"
+            where = f"{describe_exception(fault)}{locate_fault(type(judge), fault)}"
             raise JudgeBroke(
                 f"judge `{judge.name}` breaks: {where} (on case {item.id}, before anybody was asked)"
             ) from fault
@@ -104,7 +104,7 @@ def rehearse(judge: AnyJudge, item: CaseItem, seconds: float = CASE_SECONDS) -> 
 def refuse_without_labeller(
     judge: AnyJudge, labeller: Labeller, items: Iterator[CaseItem], seconds: float = CASE_SECONDS
 ) -> None:
-    """Raise `UsageProblem` if the judge has no embedded labeller, none was named, and one of the first cases has open
+    """Raises `UsageProblem` if the judge has no embedded labeller, none was named, and one of the first cases has open
     questions. A judge that decides everything by rules needs no labeller."""
     first = islice(items, MOST_TRIED)
     if lacks_labeller(judge, labeller) and any(_leaves_open(judge, item, seconds) for item in first):
@@ -119,6 +119,7 @@ def lacks_labeller(judge: AnyJudge, labeller: Labeller) -> bool:
 
 
 def _leaves_open(judge: AnyJudge, item: CaseItem, seconds: float) -> bool:
+    """Does the judge leave questions of this case to a labeller?"""
     if item.record is None:
         return False
     try:
@@ -135,6 +136,7 @@ def _needs_none(judge: AnyJudge) -> bool:
 
 
 def _try(judge: AnyJudge, case: Any, facts: Any, questions: Questions) -> None:
+    """Settles the case with made-up labels, twice each, and checks the results against the contract."""
     accepted: list[Settlement] = []
     settled: BaseModel | None = None
     for labels in make_labels(judge.labels_model, _texts(questions)):
@@ -170,7 +172,7 @@ def _must_settle_every_choice(judge: AnyJudge, case: Any, facts: Any, settled: B
         except (BrokenContract, CannotJudge):
             continue  # it may rightly refuse to judge; what it returns was looked at before
         except Exception as fault:
-            where = f"{named(fault)}{locate_fault(type(judge), fault)}"
+            where = f"{describe_exception(fault)}{locate_fault(type(judge), fault)}"
             raise JudgeBroke(
                 f"judge `{judge.name}` breaks where the label `{path}` is {value!r}, which a model may give: {where}"
             ) from fault
@@ -180,7 +182,7 @@ def _is_certain(fault: Exception) -> bool:
     """Whether the code is at fault whatever the labels are."""
     if isinstance(fault, AttributeError):
         return isinstance(fault.obj, BaseModel) and fault.obj.model_config.get("extra") != "allow"
-    return type(fault) is NameError or (isinstance(fault, TypeError) and bool(_WRONG_CALL.search(words_of(fault))))
+    return type(fault) is NameError or (isinstance(fault, TypeError) and bool(_WRONG_CALL.search(fault_message(fault))))
 
 
 def _must_fit_the_verdict(judge: AnyJudge, settlements: list[Settlement]) -> None:
@@ -250,7 +252,7 @@ def rehearse_apart(judge: AnyJudge, labeller: Labeller, items: Iterator[CaseItem
 
 
 def _listen(pipe: Connection[Any, Any], patience: float) -> None:
-    """Wait until the rehearsal is over, or its process is dead, silent for too long, or sends nonsense."""
+    """Waits until the rehearsal is over, or its process is dead, silent for too long, or sends nonsense."""
     for number in range(2 * MOST_TRIED + 2):
         try:
             message = pipe.recv() if pipe.poll(patience + (0.0 if number else START)) else DONE
@@ -263,7 +265,7 @@ def _listen(pipe: Connection[Any, Any], patience: float) -> None:
 
 
 def _rehearse(pipe: Connection[Any, Any], work: _Work) -> None:
-    """In the new process."""
+    """Runs the rehearsal in the new process."""
     keep_to_one_core()
     try:
         judge = work.judge.load()

@@ -50,6 +50,7 @@ def resolve(schema: Schema, root: Schema) -> Schema:
 
 
 def _merge(one: Schema, other: Schema) -> Schema:
+    """Returns a schema that holds what both schemas ask for."""
     merged = {**one, **other}
     if "properties" in one and "properties" in other:
         merged["properties"] = {**one["properties"], **other["properties"]}
@@ -58,13 +59,14 @@ def _merge(one: Schema, other: Schema) -> Schema:
     return merged
 
 
-def alternatives(schema: Schema) -> list[Schema]:
+def list_alternatives(schema: Schema) -> list[Schema]:
     """The branches of `anyOf`/`oneOf`, those that are not null first."""
     branches = schema.get("anyOf") or schema.get("oneOf") or []
     return sorted(branches, key=lambda branch: branch.get("type") == "null")
 
 
 def type_of(schema: Schema) -> str | None:
+    """Returns the JSON type of a schema, not counting null."""
     kind = schema.get("type")
     if isinstance(kind, list):
         kind = next((one for one in kind if one != "null"), "null")
@@ -74,6 +76,7 @@ def type_of(schema: Schema) -> str | None:
 
 
 def _build(schema: Schema, root: Schema, depth: int) -> Any:
+    """Makes a value that fits a schema; deep inside a recursive one, the shortest."""
     if depth > _DEEPEST:
         raise ValueError("no finite instance of this schema was found")
     schema = resolve(schema, root)
@@ -81,20 +84,22 @@ def _build(schema: Schema, root: Schema, depth: int) -> Any:
         return schema["const"]
     if schema.get("enum"):
         return schema["enum"][0]
-    if branches := alternatives(schema):
+    if branches := list_alternatives(schema):
         return _build(branches[-1 if depth > _SHRINK_BELOW else 0], root, depth + 1)
     builder = _BUILDERS.get(type_of(schema) or "any")
     return builder(schema, root, depth) if builder else {}
 
 
-def _object(schema: Schema, root: Schema, depth: int) -> dict[str, Any]:
+def _make_object(schema: Schema, root: Schema, depth: int) -> dict[str, Any]:
+    """Makes an object; deep inside a recursive schema it has only the required properties."""
     properties = schema.get("properties") or {}
     if depth > _SHRINK_BELOW:
         properties = {name: properties[name] for name in schema.get("required", ()) if name in properties}
     return {name: _build(part, root, depth + 1) for name, part in properties.items()}
 
 
-def _array(schema: Schema, root: Schema, depth: int) -> list[Any]:
+def _make_array(schema: Schema, root: Schema, depth: int) -> list[Any]:
+    """Makes an array with as few items as the schema allows, but one if it may have one."""
     leading = [_build(part, root, depth + 1) for part in schema.get("prefixItems", ())]
     fewest = schema.get("minItems", 0)
     wanted = fewest if depth > _SHRINK_BELOW else max(fewest, min(1, schema.get("maxItems", 1)))
@@ -105,7 +110,8 @@ def _array(schema: Schema, root: Schema, depth: int) -> list[Any]:
     return leading + ([_build(items, root, depth + 1)] * missing if missing and items is not None else [])
 
 
-def _string(schema: Schema, root: Schema, depth: int) -> str:
+def _make_string(schema: Schema, root: Schema, depth: int) -> str:
+    """Makes a text of an allowed length."""
     if ready := _FORMATS.get(schema.get("format", "")):
         return ready
     shortest: int = schema.get("minLength", 0)
@@ -114,7 +120,8 @@ def _string(schema: Schema, root: Schema, depth: int) -> str:
     return (_WORDS * (1 + length // len(_WORDS)))[:length]
 
 
-def _number(schema: Schema, root: Schema, depth: int) -> float:
+def _make_number(schema: Schema, root: Schema, depth: int) -> float:
+    """Makes a number within the limits."""
     low = schema.get("minimum", schema.get("exclusiveMinimum"))
     high = schema.get("maximum", schema.get("exclusiveMaximum"))
     value: float = 0 if low is None else low
@@ -127,19 +134,20 @@ def _number(schema: Schema, root: Schema, depth: int) -> float:
     return value
 
 
-def _integer(schema: Schema, root: Schema, depth: int) -> int:
+def _make_integer(schema: Schema, root: Schema, depth: int) -> int:
+    """Makes a whole number within the limits."""
     if "exclusiveMinimum" in schema:
         above = {"minimum": math.floor(schema["exclusiveMinimum"]) + 1}
         schema = {key: value for key, value in schema.items() if key != "exclusiveMinimum"} | above
-    return math.ceil(_number(schema, root, depth))
+    return math.ceil(_make_number(schema, root, depth))
 
 
 _BUILDERS: dict[str, Callable[[Schema, Schema, int], Any]] = {
-    "object": _object,
-    "array": _array,
-    "string": _string,
-    "number": _number,
-    "integer": _integer,
+    "object": _make_object,
+    "array": _make_array,
+    "string": _make_string,
+    "number": _make_number,
+    "integer": _make_integer,
     "boolean": lambda schema, root, depth: True,
     "null": lambda schema, root, depth: None,
 }
@@ -190,7 +198,7 @@ def _choices(
     schema = resolve(schema, root)
     if path and isinstance(schema.get("enum"), list):
         yield from ((path, choice) for choice in schema["enum"] if choice != value)
-    for branch in alternatives(schema):
+    for branch in list_alternatives(schema):
         yield from _choices(branch, root, value, path)
     if isinstance(value, dict):
         for name, part in (schema.get("properties") or {}).items():

@@ -27,7 +27,7 @@ _labellers: WeakSet[Labeller] = WeakSet()
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine and return its result."""
+    """Runs a coroutine and returns its result."""
     if threading.current_thread() is _thread:
         work.close()
         raise UsageProblem(
@@ -61,12 +61,13 @@ def pull(stream: AsyncGenerator[T, None]) -> Iterator[T]:
 
 
 def remember(labeller: Any) -> None:
-    """Close this labeller when the program ends, if it was not closed before."""
+    """Closes this labeller when the program ends, if it was not closed before."""
     if isinstance(labeller, Labeller):
         _labellers.add(labeller)
 
 
 def _running_loop() -> asyncio.AbstractEventLoop:
+    """Returns the event loop that runs in a thread of its own, and starts it at the first call."""
     global _loop, _thread
     with _lock:
         if _loop is None:
@@ -78,12 +79,13 @@ def _running_loop() -> asyncio.AbstractEventLoop:
 
 
 def _forget() -> None:
-    """Start again in a forked child: it has the loop, but not the thread that ran it."""
+    """Starts again in a forked child: it has the loop, but not the thread that ran it."""
     global _loop, _thread, _lock
     _loop, _thread, _lock = None, None, threading.Lock()
 
 
 def _shut() -> None:
+    """Closes all labellers and ends the event loop when the interpreter exits."""
     global _ended
 
     async def close_all() -> None:

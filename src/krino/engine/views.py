@@ -143,12 +143,12 @@ class ViewKeeper:
     def keep(
         self, judge: AnyJudge, studied: StudiedCase | None, judgement: Judgement, seconds: float = CASE_SECONDS
     ) -> None:
-        """Make the view of a case and send it on, if the case gets one."""
+        """Makes the view of a case and sends it on, if the case gets one."""
         if self.wants(judgement):
             self.keep_line(judgement, view_line(judgement.input_hash, make_view(judge, studied, judgement, seconds)))
 
     def keep_line(self, judgement: Judgement, line: bytes) -> None:
-        """Send on a view that was made already, if the case gets one."""
+        """Sends on a view that was made already, if the case gets one."""
         if not self.wants(judgement):
             return
         if judgement.status != "ok" or judgement.roll_up == "fail":
@@ -158,7 +158,7 @@ class ViewKeeper:
         self._send(line)
 
     def take(self, line: bytes) -> None:
-        """Send on a view that a worker has made."""
+        """Sends on a view that a worker has made."""
         self._send(line)
 
 
@@ -189,19 +189,21 @@ def is_view_line(line: object) -> bool:
 
 
 def _to_json(value: Any) -> bytes:
+    """Writes a value as JSON, whatever a judge has put into it."""
     try:
         return orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS, default=str)
     except TypeError:  # half a character (a lone surrogate), or a number of more than 64 bits
-        return orjson.dumps(_writable(value), option=orjson.OPT_NON_STR_KEYS, default=str)
+        return orjson.dumps(_make_writable(value), option=orjson.OPT_NON_STR_KEYS, default=str)
 
 
-def _writable(value: Any) -> Any:
+def _make_writable(value: Any) -> Any:
+    """Replaces what JSON cannot hold: lone surrogates, keys that are no texts, very large whole numbers."""
     if isinstance(value, str):
         return sound(value)
     if isinstance(value, dict):
-        return {sound(str(key)): _writable(item) for key, item in value.items()}
+        return {sound(str(key)): _make_writable(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_writable(item) for item in value]
+        return [_make_writable(item) for item in value]
     return str(value) if isinstance(value, int) and value.bit_length() >= 64 else value
 
 
@@ -229,7 +231,7 @@ def bounded_blocks(blocks: Sequence[Block]) -> list[dict[str, Any]]:
 
 
 def _cut_with_note(text: str) -> str:
-    """Cut a long text and say so: in the view of one case nothing is cut in silence."""
+    """Cuts a long text and says so: in the view of one case nothing is cut in silence."""
     if len(text) <= _LONGEST_TEXT:
         return text
     note = f"cut: {_LONGEST_TEXT:,} of {len(text):,} characters; krino show RUN ID --json has all"

@@ -19,7 +19,7 @@ from krino.contract.code_limit import end_if_stuck, is_alive
 from krino.engine.case import Written, written
 from krino.engine.child_process import keep_to_one_core
 from krino.engine.messages import (
-    Answer,
+    CallAnswer,
     Cases,
     Done,
     Ended,
@@ -36,7 +36,7 @@ from krino.engine.protocol import Assignment, OpenCase, Returned
 from krino.engine.views import ViewKeeper
 from krino.errors import RunStopped, UsageProblem
 from krino.labellers.remote import Call
-from krino.text.faults import named
+from krino.text.faults import describe_exception
 
 CALL_SECONDS = 0.005
 """How long results are collected while a gateway call waits to be sent."""
@@ -73,7 +73,7 @@ class Worker:
             self._loop.call_soon_threadsafe(self._read, messages)
 
     def work(self) -> None:
-        """Judge to the end of the cases."""
+        """Judges to the end of the cases."""
         keep_to_one_core()
         gc.freeze()
         gc.set_threshold(100_000, 50, 50)  # judging makes many objects and hardly any cycles: see `cli.runner`
@@ -85,7 +85,7 @@ class Worker:
         except BaseException as fault:
             if self._began:  # a case has broken the process (closed its files, say): the pool finds out which
                 os._exit(1)
-            reason = UsageProblem(f"a worker cannot go on: {named(fault)}; --workers 1 uses none")
+            reason = UsageProblem(f"a worker cannot go on: {describe_exception(fault)}; --workers 1 uses none")
         self._loop.run_until_complete(self._loop.shutdown_asyncgens())
         self._report()
         self._send([Ended(reason)])
@@ -94,7 +94,7 @@ class Worker:
     # --- reporting -----------------------------------------------------------------------------------
 
     def _report_soon(self, *, paid: bool = False) -> None:
-        """Report at once if nothing is left to do, in the next turn of the loop what was paid for (the journal has it
+        """Reports at once if nothing is left to do, in the next turn of the loop what was paid for (the journal has it
         only when it has arrived), otherwise when more results were collected."""
         now, timer = self._loop.time(), self._timer
         due = now if paid else now + (CALL_SECONDS if self._calls else self._setup.report_seconds)
@@ -105,6 +105,7 @@ class Worker:
             self._timer = self._loop.call_at(due, self._report)
 
     def _report(self) -> None:
+        """Sends finished cases, views and new calls in one message."""
         self._cancel_timer()
         done, self._done = self._done, []
         calls, self._new_calls = self._new_calls, []
@@ -120,6 +121,7 @@ class Worker:
     # --- judging -------------------------------------------------------------------------------------
 
     async def _judge_all(self) -> None:
+        """Loads judge and labeller, and judges what the pool sends until it sends no more."""
         judge, labeller = self._setup.judge.load(), self._setup.labeller.unpack(self._call)
         self._send([Ready()])
         self._began = True
@@ -128,6 +130,7 @@ class Worker:
         self._beat()
 
         async def receive(cases: Sequence[tuple[Returned, Judgement | None]]) -> None:
+            """Counts cases as finished, and plans the next report."""
             for case, judgement in cases:
                 line = None if judgement is None else written(judge, case.item, judgement)
                 self._assigned -= 1
@@ -152,12 +155,13 @@ class Worker:
                 yield case
 
     def _read(self, messages: list[ToWorker]) -> None:
+        """Acts on messages: new cases, replies to calls, or a stop."""
         for message in messages:
             if isinstance(message, Cases):
                 self._assigned += message.how_many
                 for batch in message.batches:
                     self._batches.put_nowait(batch)
-            elif isinstance(message, Answer):
+            elif isinstance(message, CallAnswer):
                 self._take_answer(message)
             else:
                 if message.now:
@@ -165,13 +169,15 @@ class Worker:
                 self._batches.put_nowait(None)
 
     async def _call(self, call: Call) -> Any:
+        """Passes a model call on to the pool, and waits for its answer."""
         number = next(self._numbers)
         self._calls[number] = waiting = self._loop.create_future()
         self._new_calls.append(GatewayCall(number, call))
         self._report_soon()
         return await waiting
 
-    def _take_answer(self, answer: Answer) -> None:
+    def _take_answer(self, answer: CallAnswer) -> None:
+        """Gives the answer of a call to the case that waits for it."""
         waiting = self._calls.pop(answer.number, None)
         if waiting is None or waiting.done():
             return

@@ -23,7 +23,7 @@ from krino.contract import Usage
 from krino.engine.case import Written, without_verdict
 from krino.engine.messages import (
     REPORT_SECONDS,
-    Answer,
+    CallAnswer,
     Cases,
     Done,
     Ended,
@@ -43,7 +43,7 @@ from krino.errors import LabelFailed, RunStopped, UsageProblem
 from krino.judges.reference import JudgeReference
 from krino.labellers.local import LocalLabeller
 from krino.labellers.remote import Call, answer_call, key_variables_of, pack_labeller
-from krino.text.faults import named
+from krino.text.faults import describe_exception
 
 if TYPE_CHECKING:
     from krino.labellers.llm.sending.gateway import Gateway
@@ -78,7 +78,7 @@ class Link(Protocol):
     async def receive(self) -> list[FromWorker]: ...
 
     async def close(self) -> None:
-        """End the worker, whatever it is doing."""
+        """Ends the worker, whatever it is doing."""
 
 
 StartWorker = Callable[[WorkerSetup], Awaitable[Link]]
@@ -115,6 +115,7 @@ class WorkerPool:
         """Set when no new cases will be sent, only those of workers that die."""
 
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: ReceiveAny) -> None:
+        """Runs all slots until the stream of cases ends."""
         self._assignment = assignment
         labeller, gateways = pack_labeller(assignment.labeller)
         setup = WorkerSetup(
@@ -140,6 +141,7 @@ class WorkerPool:
             raise self._reason
 
     def stop(self) -> None:
+        """Stops reading cases, and tells labeller and workers to stop."""
         self._send_no_more_cases()
         if self._assignment is not None:
             self._assignment.labeller.stop()
@@ -154,7 +156,7 @@ class WorkerPool:
         return self._assignment
 
     def end(self, reason: Exception) -> None:
-        """Send no more cases, for a reason to stop the run or a fault of the stream."""
+        """Sends no more cases, for a reason to stop the run or a fault of the stream."""
         self._reason = self._reason or reason
         if isinstance(reason, RunStopped):
             self.stop()
@@ -174,13 +176,14 @@ class _CallAnswerer:
     _requests: dict[str, dict[Call, asyncio.Task[Any]]] = field(default_factory=lambda: defaultdict(dict))
     """By the hash of their case: the requests of cases that are not done, answered or under way."""
 
-    async def answer(self, number: int, call: Call) -> Answer:
+    async def answer(self, number: int, call: Call) -> CallAnswer:
+        """Answers a worker's call; faults are sent to the worker too."""
         try:
-            return Answer(number, await self._result(call))
+            return CallAnswer(number, await self._result(call))
         except (RunStopped, LabelFailed, UsageProblem) as fault:
-            return Answer(number, None, fault)
+            return CallAnswer(number, None, fault)
         except Exception as fault:  # whatever it is, the worker must get an answer, or it waits for ever
-            return Answer(number, None, LabelFailed(named(fault)))
+            return CallAnswer(number, None, LabelFailed(describe_exception(fault)))
 
     def forget_case(self, digest: str) -> None:
         self._requests.pop(digest, None)
@@ -194,12 +197,14 @@ class _CallAnswerer:
         return spent
 
     async def close(self) -> None:
+        """Cancels the calls that are under way."""
         under_way = [task for requests in self._requests.values() for task in requests.values()]
         for task in under_way:
             task.cancel()
         await asyncio.gather(*under_way, return_exceptions=True)
 
     async def _result(self, call: Call) -> Any:
+        """Makes a call once for each case and request, also if its worker dies and another asks again."""
         if call.case is None:
             return await answer_call(call, self.gateways)
         requests = self._requests[call.case]
@@ -282,7 +287,7 @@ class _Slot:
                 await self._handle(message)
 
     async def _is_needed(self, link: Link) -> bool:
-        """Wait until the worker is ready; on a busy cluster no longer than there are cases for it."""
+        """Waits until the worker is ready; on a busy cluster no longer than there are cases for it."""
         first = asyncio.ensure_future(link.receive())
         no_more = asyncio.ensure_future(self.pool.no_more_cases.wait())
         try:
@@ -312,7 +317,7 @@ class _Slot:
     # --- what the worker has to do -------------------------------------------------------------------
 
     async def _assign(self) -> None:
-        """Send as many cases as the worker has room for; when there are none left, let it end."""
+        """Sends as many cases as the worker has room for; when there are none left, lets it end."""
         if self.pool.stopping:
             await self._give_back_retries()
         if self.retrying and self.assigned:
@@ -335,7 +340,7 @@ class _Slot:
         return batch
 
     def _measure(self) -> None:
-        """Set the window by how many cases were done since it was set last."""
+        """Sets the window by how many cases were done since it was set last."""
         now = time.monotonic()
         if self._done:
             labeller = self.pool.assignment.labeller
@@ -346,7 +351,7 @@ class _Slot:
         self._done, self._since = 0, now
 
     async def _read(self, count: int) -> None:
-        """Send this many new cases, or as many as there are."""
+        """Sends this many new cases, or as many as there are."""
         batches: list[bytes] = []
         how_many = 0
         async with self.reading:
@@ -375,8 +380,9 @@ class _Slot:
     # --- what the worker reports ---------------------------------------------------------------------
 
     async def _handle(self, message: FromWorker) -> None:
+        """Acts on one message of the worker."""
         if isinstance(message, Done):
-            done = _checked(message, self.assigned)
+            done = _check_message(message, self.assigned)
             await self._hand_back([self._take_back(number, judgement) for number, judgement in done])
         elif isinstance(message, Views):
             self._keep_views(message)
@@ -394,6 +400,7 @@ class _Slot:
         self.post(await self.calls.answer(request.number, request.call))
 
     def _keep_views(self, views: Views) -> None:
+        """Keeps the views that a worker sent, once they are checked."""
         if not isinstance(views.lines, list) or not all(is_view_line(line) for line in views.lines):
             raise WorkerLost("its message cannot be read: a view is no line")  # the judge may write into its files
         if (keeper := self.pool.assignment.views) is not None:
@@ -401,6 +408,7 @@ class _Slot:
                 keeper.take(line)
 
     def _take_back(self, number: int, judgement: Written | None) -> tuple[AssignedCase, Written | None]:
+        """Removes a finished case from those assigned to the worker."""
         case = self.assigned.pop(number)
         self._done += 1
         self.calls.forget_case(case.digest)
@@ -441,13 +449,13 @@ class _Slot:
             await self._hand_back([(case, died)])
 
 
-def _checked(message: Done, assigned: dict[int, AssignedCase]) -> list[tuple[int, Written | None]]:
+def _check_message(message: Done, assigned: dict[int, AssignedCase]) -> list[tuple[int, Written | None]]:
     """The cases of a message, if the worker had them: a judge may have written into the worker's files."""
     done = message.cases
     try:
         numbers = [number for number, judgement in done if judgement is None or isinstance(judgement, Written)]
     except Exception as fault:
-        raise WorkerLost(f"its message cannot be read: {named(fault)}") from None
+        raise WorkerLost(f"its message cannot be read: {describe_exception(fault)}") from None
     if len(set(numbers)) < len(done) or not assigned.keys() >= set(numbers):
         raise WorkerLost("its message names cases that it does not have")
     return done

@@ -71,6 +71,7 @@ def column_values(judgements: Sequence[Record], kinds: Mapping[str, Kind]) -> di
 
 
 def _cells(name: str, lists: bool, judgements: Sequence[Record], opened: Mapping[str, Sequence[Record]]) -> list[Any]:
+    """Returns the values of one column."""
     if name == "notes":
         return [format_findings(judgement) for judgement in judgements]
     if name in LEFT_OUT_IF_EMPTY:  # most cases have none, which is null however it was written
@@ -116,6 +117,7 @@ class Columns:
         """By prefix and name: one value of every type that occurred; for lists, the types of their items."""
 
     def add(self, judgement: Record) -> None:
+        """Notes the fields of a judgement and the types of their values."""
         for prefix, seen in self._seen.items():
             for name, value in (judgement.get(prefix) or {}).items():
                 known = seen.get(name)
@@ -176,6 +178,7 @@ def _format_finding(finding: Mapping[str, Any]) -> str:
 
 
 def _json(value: Any) -> str | None:
+    """Returns a value as JSON text, or None."""
     if value is None:
         return None
     try:

@@ -13,11 +13,11 @@ from typing import IO
 
 from krino.exports.columns import Record, Value, find_columns, readable_columns, table_rows
 from krino.text.clean import clean
-from krino.text.formulas import marked
+from krino.text.formulas import escape_formula
 
 
 def write_csv(sink: IO[bytes], judgements: Callable[[], Iterable[Record]], *, every_column: bool = False) -> None:
-    """Write the columns for people, or every one. Judgements are read twice: for the columns, then for the rows."""
+    """Writes the columns for people, or every one. Judgements are read twice: for the columns, then for the rows."""
     kinds = find_columns(judgements())
     kinds = kinds if every_column else readable_columns(kinds)
     text = TextIOWrapper(sink, "utf-8", errors="replace", newline="", write_through=True)
@@ -40,4 +40,4 @@ def csv_cell(value: Value) -> str | int | float:
 
 
 def defuse_formula(text: str) -> str:
-    return marked(clean(text))
+    return escape_formula(clean(text))

@@ -32,7 +32,7 @@ def write_excel(
     every_column: bool = False,
     scales: Mapping[str, tuple[float, float]] | None = None,
 ) -> None:
-    """Write the columns for people, or every one. Judgements are read twice: for the columns, then for the rows.
+    """Writes the columns for people, or every one. Judgements are read twice: for the columns, then for the rows.
 
     `scales` has the worst and the best value of verdict fields, by which their columns are coloured.
     """
@@ -70,6 +70,7 @@ class _Sheet:
             self._sheet.write_string(0, place, _fit_cell(clean(name)), heading)
 
     def add(self, row: Sequence[Value]) -> None:
+        """Writes a row, and refuses more than a sheet holds."""
         self.rows += 1
         if self.rows >= MOST_ROWS:
             raise UsageProblem(f"an Excel sheet holds {MOST_ROWS - 1:,} cases, the run has more: write csv or parquet")
@@ -77,6 +78,7 @@ class _Sheet:
             self._write(place, value)
 
     def finish(self, scales: Mapping[str, tuple[float, float]]) -> None:
+        """Adds a filter, and a colour scale to each score."""
         if self.rows:
             self._sheet.autofilter(0, 0, self.rows, len(self.kinds) - 1)
         for place, name in enumerate(self.kinds):
@@ -84,6 +86,7 @@ class _Sheet:
                 self._sheet.conditional_format(1, place, self.rows, place, _colour_scale(*scale))
 
     def _write(self, place: int, value: Value) -> None:
+        """Writes one cell; a text that could run as a formula gets a quotation mark."""
         if value is None:
             return
         if isinstance(value, bool):

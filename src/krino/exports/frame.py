@@ -10,7 +10,7 @@ from typing import Any, Literal
 from krino.contract import Judgement
 from krino.errors import UsageProblem
 from krino.exports.columns import Kind, Record, column_values, convert_column, find_columns
-from krino.runs.reading import StoredRun, load_run
+from krino.runs.reading import StoredRun, load_stored_run
 
 FrameKind = Literal["pandas", "polars", "arrow"]
 PACKAGES: Mapping[str, tuple[str, str]] = {
@@ -55,8 +55,9 @@ def frame(
 
 
 def _records(judgements: str | PathLike[str] | StoredRun | Iterable[Judgement | Record]) -> Iterable[Record]:
+    """Yields judgements as records, from a folder, a run or a list."""
     if isinstance(judgements, str | PathLike):
-        return load_run(judgements).records()
+        return load_stored_run(judgements).records()
     if isinstance(judgements, StoredRun):
         return judgements.records()
     if isinstance(judgements, Judgement | Mapping) or not isinstance(judgements, Iterable):

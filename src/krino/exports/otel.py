@@ -86,6 +86,7 @@ def _event(
     outcome: Mapping[str, Any],
     explanation: str | None = None,
 ) -> dict[str, Any]:
+    """Returns one evaluation event as a log record."""
     number, word = SEVERITIES[judgement["status"]]
     attributes = {
         "gen_ai.evaluation.name": f"{judgement['judge']}.{field}" if field else judgement["judge"],
@@ -119,6 +120,7 @@ def _label_text(value: Any) -> str:
 
 
 def _resource(manifest: Manifest, run: str) -> dict[str, Any]:
+    """Returns the resource of the events: version, run, judge and labeller."""
     judge, labeller = manifest.plan.judge, manifest.plan.labeller
     known = {
         "service.name": "krino",
@@ -184,6 +186,7 @@ def find_origin(record: Any) -> Origin:
 
 
 def _root_span(record: Mapping[str, Any], response: str | None) -> Origin:
+    """Returns trace and span of a case that is a trace, to which its events belong."""
     try:
         spans = read_spans(EfficiencyCase.model_validate(record).trace)
     except Exception:  # no trace, or one in an unknown format

@@ -53,7 +53,7 @@ def headers_from(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 async def send(endpoint: str, lines: Iterable[bytes], backoff: float = 0.5) -> Sent:
-    """Send one request for each line, in order. A refusal stops the upload; earlier lines stay at the endpoint."""
+    """Sends one request for each line, in order. A refusal stops the upload; earlier lines stay at the endpoint."""
     address, sent = logs_address(endpoint), Sent()
     headers = {"Content-Type": "application/json", **headers_from(os.environ)}
     timeout = aiohttp.ClientTimeout(total=TIMEOUT)
@@ -64,6 +64,7 @@ async def send(endpoint: str, lines: Iterable[bytes], backoff: float = 0.5) -> S
 
 
 async def _post(session: aiohttp.ClientSession, address: str, line: bytes, backoff: float) -> bytes:
+    """Sends one request, again after passing faults; returns the body of the reply."""
     for attempt in range(1, TRIES + 1):
         wait = None
         try:
@@ -83,6 +84,7 @@ async def _post(session: aiohttp.ClientSession, address: str, line: bytes, backo
 
 
 def _record_reply(sent: Sent, body: bytes) -> None:
+    """Notes what the endpoint says it rejected."""
     sent.requests += 1
     try:
         partial = orjson.loads(body).get("partialSuccess") or {}

@@ -37,6 +37,7 @@ class ParquetBeside(ExitStack):
         self._rows: _RowWriter | None = None
 
     def add(self, judgement: Record) -> None:
+        """Adds a judgement to the table, if pyarrow is installed."""
         if self._has_pyarrow:
             self._columns.add(judgement)
             self._waiting.append(judgement)
@@ -44,7 +45,7 @@ class ParquetBeside(ExitStack):
                 self._write_waiting()
 
     def write(self) -> Path | None:
-        """None without pyarrow, or without judgements."""
+        """Writes the table and returns its path; None without pyarrow, or without judgements."""
         self._write_waiting()
         if self._rows is None:
             return None
@@ -59,6 +60,7 @@ class ParquetBeside(ExitStack):
         return self._target
 
     def _write_waiting(self) -> None:
+        """Writes the waiting judgements, as long as no new column or type has come up."""
         if self._waiting and self._rows is None:
             draft = tempfile.TemporaryFile(dir=self._target.parent)  # noqa: SIM115 - closed with the rest
             self._draft = self.enter_context(draft)
@@ -70,13 +72,14 @@ class ParquetBeside(ExitStack):
 
 
 def write_parquet(sink: IO[bytes], judgements: Callable[[], Iterable[Record]]) -> None:
-    """Write a Parquet file. Judgements are read twice: for the columns, then for the rows."""
+    """Writes a Parquet file. Judgements are read twice: for the columns, then for the rows."""
     if not _is_installed():
         raise UsageProblem("Parquet needs pyarrow: pip install 'krino[parquet]'")
     _write(sink, judgements(), find_columns(judgements()))
 
 
 def arrow_schema(kinds: Kinds) -> Any:
+    """Returns the Arrow schema of the columns."""
     import pyarrow as pa
 
     types = {"bool": pa.bool_(), "int": pa.int64(), "float": pa.float64(), "text": pa.string()}
@@ -85,6 +88,7 @@ def arrow_schema(kinds: Kinds) -> Any:
 
 
 def _is_installed() -> bool:
+    """Is pyarrow installed?"""
     try:
         import pyarrow.parquet  # noqa: F401 - only a test for its presence
     except ImportError:
@@ -93,6 +97,7 @@ def _is_installed() -> bool:
 
 
 def _write(sink: IO[bytes], judgements: Iterable[Record], kinds: Kinds) -> None:
+    """Writes judgements as Parquet, group by group."""
     remaining = iter(judgements)
     with _RowWriter(sink, kinds) as rows:
         while some := list(islice(remaining, AT_ONCE)):
@@ -116,6 +121,7 @@ class _RowWriter:
         return self._writer is None or self._kinds == kinds
 
     def add(self, judgements: Sequence[Record], kinds: Kinds) -> None:
+        """Adds judgements to the current group of rows."""
         self._kinds = kinds
         for name, values in column_values(judgements, kinds).items():
             self._cells.setdefault(name, [None] * self._count).extend(values)
@@ -136,6 +142,7 @@ class _RowWriter:
             self._writer.close()
 
     def _write(self) -> None:
+        """Writes the current group of rows."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 

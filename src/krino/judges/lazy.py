@@ -29,6 +29,7 @@ class lazy(Generic[T]):
     def __get__(self, instance: object, owner: type) -> T: ...
 
     def __get__(self, instance: object | None, owner: type) -> Self | T:
+        """Computes the value at first use, and stores it on the instance."""
         if instance is None:
             return self
         value = instance.__dict__[self._name] = self._compute(instance)

@@ -33,6 +33,7 @@ class JudgeReference:
 
     @classmethod
     def of(cls, judge: AnyJudge) -> JudgeReference:
+        """Returns the reference to a judge: address, options, prompt and source files."""
         kind = type(judge)
         return cls(
             address=_portable_address(kind) or address_of(kind),
@@ -56,6 +57,7 @@ class JudgeReference:
         return self._same(load_judge(self.address, self.options, self.prompt))
 
     def _same(self, judge: AnyJudge) -> AnyJudge:
+        """Returns the judge if its source is that of the sender, and refuses another one."""
         if of_source(type(judge)) != self.source_hash:
             raise UsageProblem(
                 f"judge `{self.address}` is another one here than where the work comes from: its source differs; "
@@ -65,7 +67,8 @@ class JudgeReference:
 
 
 def _portable_address(kind: type[AnyJudge]) -> str | None:
-    """Of a judge from a file the file itself: it is small, and the other machine may not have it."""
+    """Returns an address that works on another machine. For a judge in a file, the file itself: it is small, and the
+    other machine may not have it."""
     if not hasattr(kind, "definition"):
         return None
     from krino.judges.file.judge import portable_address
@@ -74,7 +77,7 @@ def _portable_address(kind: type[AnyJudge]) -> str | None:
 
 
 def _place(module: str, file: Path) -> str:
-    """Where a module's file lies below the folder that it is imported from."""
+    """Returns where a module's file is below the folder that it is imported from."""
     if module.startswith("krino_user_"):
         return file.name
     parts = module.split(".")
@@ -86,6 +89,7 @@ _folders: dict[int, tempfile.TemporaryDirectory[str]] = {}
 
 
 def _unpacked(files: Mapping[str, str]) -> Path:
+    """Writes the sent files into a temporary folder, once for each set of files."""
     key = hash(tuple(sorted(files.items())))
     if key not in _folders:
         _folders[key] = tempfile.TemporaryDirectory(prefix="krino-judge-")

@@ -17,7 +17,7 @@ from krino.contract import AnyJudge, Judge
 from krino.contract.judge_checks import make_judge
 from krino.contract.source_lines import locate_load_error
 from krino.errors import UsageProblem
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 OURS = {
     "citation": "krino.judges.citation.judge:CitationJudge",
@@ -69,10 +69,10 @@ def recorded_judge(name: str, options: Any) -> AnyJudge:
     judge = load_judge(name if is_ours(name) else "")
     parts = type(judge.options).model_json_schema().get("properties", {})
     if not isinstance(options, Mapping):
-        raise UsageProblem(f"options of judge `{name}`: they are not as a run records them")
+        raise UsageProblem(f"options of judge `{name}`: they must be a mapping of names to values")
     for key, value in options.items():
         if parts.get(key, {}).get("type") == "object" and not isinstance(value, dict):
-            raise UsageProblem(f"options of judge `{name}`: `{key}` is not as a run records it")
+            raise UsageProblem(f"options of judge `{name}`: `{key}` must be a table, not the path of one")
     return load_judge(name, options)
 
 
@@ -105,13 +105,14 @@ def address_of(judge: type[AnyJudge]) -> str:
 
 
 def _class(address: str, name: str) -> type[AnyJudge]:
+    """Finds the class of a judge by its address."""
     if (found_file := _class_of_file(address)) is not None:
         return found_file
     where, colon, attribute = address.rpartition(":")
     if not colon or not where:
         known = sorted(judge_names())
         raise UsageProblem(
-            f"no judge `{name}`{guessed(name, known)}; there are {', '.join(known)}, "
+            f"no judge `{name}`{did_you_mean(name, known)}; there are {', '.join(known)}, "
             "or name yours as `file.md`, `module:Class` or `file.py:Class`"
         )
     module = _module_from_file(Path(where)) if where.endswith(".py") else _module(where, name)
@@ -159,6 +160,7 @@ def _is_judge(value: Any) -> bool:
 
 
 def _module(where: str, name: str) -> ModuleType:
+    """Imports a module, also from the working folder."""
     try:
         sys.path.insert(0, "")  # modules of the folder one works in, as `python -m` finds them
         return importlib.import_module(where)
@@ -171,6 +173,7 @@ def _module(where: str, name: str) -> ModuleType:
 
 
 def _module_from_file(path: Path) -> ModuleType:
+    """Imports a file as a module."""
     if not path.is_file():
         raise UsageProblem(f"judge file {path} does not exist")
     from krino.contract.fingerprint import module_of_file

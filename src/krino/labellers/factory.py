@@ -51,7 +51,7 @@ def labeller_from(
 
 
 def names_in(labeller: str) -> list[str]:
-    """`a,b,c` names the members of a jury."""
+    """Splits `a,b,c`, which names the members of a jury."""
     names = [name.strip() for name in labeller.split(",")]
     if not all(names):
         raise UsageProblem(f"labeller `{labeller}`: a name is missing; write a,b,c")
@@ -115,7 +115,7 @@ def llm(model: str, **settings: Unpack[LlmSettings]) -> LlmLabeller:
 
 
 def _list_settings(function: Callable[..., Any]) -> None:
-    """Show each setting of a model in the signature of `function`, for `help()` and editors."""
+    """Shows each setting of a model in the signature of `function`, for `help()` and editors."""
     own = inspect.signature(function).parameters.values()
     settings = (
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=setting.default)

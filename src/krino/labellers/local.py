@@ -13,7 +13,7 @@ from krino.errors import CannotJudge, LabelFailed
 
 BATCH = 32
 ONE_CORE_BATCH = 8
-"""Cases that are labelled on the event loop itself at a time: nothing else is heard meanwhile."""
+"""Batch size on the event loop itself, which handles nothing else while a batch is labelled."""
 
 
 class LocalLabeller(Labeller):
@@ -22,7 +22,7 @@ class LocalLabeller(Labeller):
     reads_questions = False
 
     def __init__(self, batch: int = BATCH, *, one_core: bool = False) -> None:
-        """`one_core`: nothing is done at the same time as anything else; the loop must have nothing else to do."""
+        """`one_core`: label on the event loop instead of a thread; the loop must have nothing else to do."""
         self.batch = min(batch, ONE_CORE_BATCH) if one_core else batch
         self._one_core = one_core
         self._waiting: list[tuple[Task[Any, Any, Any], asyncio.Future[Any]]] = []
@@ -33,6 +33,7 @@ class LocalLabeller(Labeller):
         return {"kind": "local", "krino": __version__}
 
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
+        """Labels a case together with the others that wait in the same turn of the event loop."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[tuple[LabelsT, float]] = loop.create_future()
         self._waiting.append((task, answer))
@@ -45,21 +46,24 @@ class LocalLabeller(Labeller):
         return Labelled(labels, self.describe(), Usage(seconds=seconds))
 
     def _flush(self) -> None:
+        """Starts a task for each batch of the waiting cases."""
         self._scheduled = False
-        self._waiting = [(task, answer) for task, answer in self._waiting if not answer.done()]  # whose asker has gone
+        # A cancelled case has an answer that is done.
+        self._waiting = [(task, answer) for task, answer in self._waiting if not answer.done()]
         while self._waiting:
             batch, self._waiting = self._waiting[: self.batch], self._waiting[self.batch :]
-            running = asyncio.get_running_loop().create_task(self._work(batch))
+            running = asyncio.get_running_loop().create_task(self._label_and_answer(batch))
             self._running.add(running)
             running.add_done_callback(self._running.discard)
 
-    async def _work(self, batch: list[tuple[Task[Any, Any, Any], asyncio.Future[Any]]]) -> None:
+    async def _label_and_answer(self, batch: list[tuple[Task[Any, Any, Any], asyncio.Future[Any]]]) -> None:
+        """Labels one batch, and sets the future of every case in it."""
         started = time.perf_counter()
         tasks = [task for task, _ in batch]
         results = _label_batch(tasks) if self._one_core else await asyncio.to_thread(_label_batch, tasks)
         share = (time.perf_counter() - started) / len(batch)
         for (_, answer), result in zip(batch, results, strict=True):
-            if answer.done():  # the one who asked has gone
+            if answer.done():  # cancelled in the meantime
                 continue
             if isinstance(result, BaseException):
                 answer.set_exception(result)
@@ -74,13 +78,14 @@ class LocalLabeller(Labeller):
 
 def _label_batch(tasks: list[Task[Any, Any, Any]]) -> list[Any]:
     """Labels, or for a case that cannot be labelled its exception: one bad case never spoils its batch."""
-    refused = [_refused(task) for task in tasks]
+    refused = [_find_refusal(task) for task in tasks]
     readable = [task for task, problem in zip(tasks, refused, strict=True) if problem is None]
     labels = iter(_label_together(readable) if readable else ())
     return [next(labels) if problem is None else problem for problem in refused]
 
 
-def _refused(task: Task[Any, Any, Any]) -> Exception | None:
+def _find_refusal(task: Task[Any, Any, Any]) -> Exception | None:
+    """Returns why a case cannot be labelled locally: the judge's reason or its fault, or None if it can."""
     try:
         with CodeLimit(task.seconds):
             reason = task.judge.unreadable_locally(task.case, task.facts)

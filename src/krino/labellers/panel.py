@@ -28,11 +28,11 @@ from krino.contract import (
     Task,
     Usage,
 )
-from krino.contract.joining import canonical
+from krino.contract.joining import canonical_labels
 from krino.contract.judge_checks import settle_case, verdict_of
 from krino.errors import CannotJudge, LabelFailed, RunStopped, Undecided, UsageProblem, Waiting
 from krino.labellers.local import LocalLabeller
-from krino.text.faults import named
+from krino.text.faults import describe_exception
 
 ABSENT = "KRINO-SEAT-ABSENT"
 TIE = "KRINO-SEATS-TIED"
@@ -101,14 +101,15 @@ class Panel(Labeller):
         return {"kind": "panel", "members": self._described, "repeat": self.repeat, "quorum": self.quorum}
 
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
+        """Asks all seats at once, and joins their votes."""
         votes = await asyncio.gather(*(self._ask(seat, task) for seat in self.seats))
         if stop := self._must_stop(votes):
             raise self._cut_short(stop, votes)
         return conclude(task, votes, self.quorum, self.describe())
 
     def _cut_short(self, stop: RunStopped, votes: Sequence[Vote[LabelsT]]) -> RunStopped | LabelFailed:
-        """Record a case that is paid for in part with its cost; the run stops after it."""
-        usage = _usage(votes)
+        """Records a case that is paid for in part with its cost; the run stops after it."""
+        usage = _sum_usage(votes)
         if not usage.calls:
             return stop
         ballots = [vote.ballot for vote in votes]
@@ -127,6 +128,7 @@ class Panel(Labeller):
         return "; ".join(reasons) or None
 
     def so_far(self) -> SoFar | None:
+        """Returns what all members have used so far, or None if no member counts."""
         known = [done for member in self.members.values() if (done := member.so_far()) is not None]
         usage = Usage()
         for done in known:
@@ -166,7 +168,7 @@ class Panel(Labeller):
         except (UsageProblem, Waiting):  # while one seat waits for a batch file, the others have been asked too
             raise
         except Exception as fault:
-            ballot.problem = named(fault)
+            ballot.problem = describe_exception(fault)
             return Vote(ballot)
         described = self._described[seat.name]
         ballot.labeller = {key: value for key, value in labelled.info.items() if described.get(key) != value}
@@ -218,7 +220,7 @@ def conclude(
     given = [vote for vote in votes if vote.labels is not None]
     for vote in given:
         _settle(task, vote)
-    ballots, usage = tuple(vote.ballot for vote in votes), _usage(votes)
+    ballots, usage = tuple(vote.ballot for vote in votes), _sum_usage(votes)
     absent = [vote for vote in votes if vote.labels is None]
     if len(given) < quorum:
         problems = "; ".join(f"{vote.ballot.member}: {vote.ballot.problem}" for vote in absent)
@@ -229,13 +231,16 @@ def conclude(
         joined = join(task, [vote.labels for vote in given if vote.labels is not None])
     except CannotJudge as tie:
         raise Undecided(str(tie), usage=usage, ballots=ballots) from None
-    findings = (*dict.fromkeys(finding for vote in given for finding in vote.findings), *_findings(absent, joined.ties))
+    findings = (
+        *dict.fromkeys(finding for vote in given for finding in vote.findings),
+        *_describe_absent_and_ties(absent, joined.ties),
+    )
     return Labelled(joined.labels, info, usage, findings, ballots)
 
 
 def join(task: Task[CaseT, FactsT, LabelsT], given: Sequence[LabelsT]) -> Joined[LabelsT]:
-    """Blind to the order of the seats; what all say is taken as it is; what comes out fits the case like a reply."""
-    ballots = sorted(given, key=canonical)
+    """Joins the labels of all seats, whatever their order; the result is checked against the case like a reply."""
+    ballots = sorted(given, key=canonical_labels)
     if all(labels == ballots[0] for labels in ballots):
         return Joined(ballots[0])
     joined = task.judge.join_votes(task.case, task.facts, ballots)
@@ -255,10 +260,11 @@ def _settle(task: Task[CaseT, FactsT, LabelsT], vote: Vote[LabelsT]) -> None:
         ballot.verdict = verdict_of(judge, settlement)
         ballot.roll_up = judge.roll_up(ballot.verdict, rules)
     except Exception as fault:  # its labels still vote; the joined ones are settled with all care
-        ballot.verdict, ballot.problem = None, f"no verdict from these labels alone: {named(fault)}"
+        ballot.verdict, ballot.problem = None, f"no verdict from these labels alone: {describe_exception(fault)}"
 
 
-def _findings(absent: Sequence[Vote[Any]], ties: Sequence[str]) -> Iterator[Finding]:
+def _describe_absent_and_ties(absent: Sequence[Vote[Any]], ties: Sequence[str]) -> Iterator[Finding]:
+    """Yields findings for votes that are missing and for labels that were tied."""
     for vote in absent:
         yield Finding(
             ABSENT, f"no labels from {vote.ballot.member}: {vote.ballot.problem}", f"repeat {vote.ballot.repeat}"
@@ -269,7 +275,8 @@ def _findings(absent: Sequence[Vote[Any]], ties: Sequence[str]) -> Iterator[Find
         yield Finding(TIE, f"and {len(ties) - _SHOWN_TIES} more")
 
 
-def _usage(votes: Sequence[Vote[Any]]) -> Usage:
+def _sum_usage(votes: Sequence[Vote[Any]]) -> Usage:
+    """Returns what all votes together cost."""
     total = Usage()
     for vote in votes:
         total.add(vote.ballot.usage)

@@ -75,6 +75,7 @@ def key_variables_of(labeller: Labeller) -> frozenset[str]:
 
 
 def _keys_of(labeller: Labeller) -> set[str | None]:
+    """Returns the keys that the members of a labeller use."""
     from krino.labellers.llm.labeller import LlmLabeller
     from krino.labellers.panel import Panel
 
@@ -83,6 +84,7 @@ def _keys_of(labeller: Labeller) -> set[str | None]:
 
 
 def _pack(labeller: Labeller, gateways: list[Gateway]) -> PortableLabeller:
+    """Returns a form of the labeller that can be sent to a worker, and collects the gateways it calls."""
     if isinstance(labeller, LocalLabeller):
         return _PortableLocal(labeller.batch)
     from krino.labellers.llm.labeller import LlmLabeller
@@ -97,9 +99,7 @@ def _pack(labeller: Labeller, gateways: list[Gateway]) -> PortableLabeller:
         return _PortablePanel(members, labeller.repeat, labeller.quorum)
     if isinstance(labeller, PanelReplay | Unasked):
         return _PortableReplay(labeller)
-    raise UsageProblem(
-        f"labels of {type(labeller).__name__} are had in one process only: leave out --workers and --engine ray"
-    )
+    raise UsageProblem(f"{type(labeller).__name__} can label in one process only: leave out --workers and --engine ray")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +132,7 @@ class _PortableLlm:
 
     @classmethod
     def of(cls, labeller: LlmLabeller, gateway: int) -> _PortableLlm:
+        """Copies a labeller's settings without its key, its connections and its limits."""
         from krino.labellers.llm.endpoint import clean_address
 
         endpoint = labeller.endpoint
@@ -140,6 +141,7 @@ class _PortableLlm:
         return cls(keyless, settings, labeller.writer.tag_secret, labeller.cache is not None, gateway)
 
     def unpack(self, caller: Caller) -> Labeller:
+        """Builds the labeller in a worker; its calls go through the caller to the main process."""
         from krino.labellers.llm.labeller import LlmLabeller
 
         labeller = LlmLabeller(self.endpoint, self.settings)
@@ -155,6 +157,7 @@ class _PortablePanel:
     quorum: int
 
     def unpack(self, caller: Caller) -> Labeller:
+        """Builds the panel in a worker."""
         from krino.labellers.panel import Panel
 
         members = {name: member.unpack(caller) for name, member in self.members.items()}

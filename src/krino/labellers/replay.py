@@ -33,6 +33,7 @@ class ReplayLabeller(Labeller):
         return {"kind": "replay", "of": self.of}
 
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
+        """Returns the recorded labels of a case, if the judge's current checks still accept them."""
         labels = self._find(task)
         if labels is None:
             raise LabelFailed("no labels were recorded for this case")
@@ -66,6 +67,7 @@ class PanelReplay(ReplayLabeller):
         self._quorum = _quorum(self.of)
 
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
+        """Counts the recorded ballots of a case again."""
         votes = [_cast_again(task, ballot) for ballot in self._ballots(task)]
         if not votes:
             return await super().label(task)
@@ -94,7 +96,7 @@ def _cast_again(task: Task[CaseT, FactsT, LabelsT], ballot: Ballot) -> Vote[Labe
 
 
 def _quorum(described: Mapping[str, Any]) -> int | None:
-    """Of the panel that was asked; a replay of a replay looks further back."""
+    """Returns the quorum of the panel that was asked; a replay of a replay looks further back."""
     while isinstance(described.get("of"), Mapping):
         described = described["of"]
     quorum = described.get("quorum")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypedDict, cast, get_args, get_type_hints
 
 from krino.errors import UsageProblem
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 Channel = Literal["json_schema", "tool", "json_object", "text"]
 MEDIA_KINDS = ("image", "audio", "file")
@@ -201,7 +201,7 @@ def complete(given: LlmSettings) -> LlmSettings:
     if "key" in given:
         raise UsageProblem("`key` is called `api_key` now: krino.llm(model, api_key=…); a function works as well")
     if unknown := sorted(given.keys() - known.keys()):
-        guess = guessed(unknown[0], known)
+        guess = did_you_mean(unknown[0], known)
         raise UsageProblem(f"there is no setting `{unknown[0]}` for a model{guess}; there are {', '.join(known)}")
     values: dict[str, Any] = {name: given.get(name, setting.default) for name, setting in known.items()}
     for name, setting in known.items():
@@ -214,7 +214,7 @@ def complete(given: LlmSettings) -> LlmSettings:
 
 
 def _check_number(name: str, setting: Setting, value: Any) -> None:
-    """Refuse a limit that is not a number: it would silently limit nothing."""
+    """Refuses a limit that is not a number: it would silently limit nothing."""
     if value is None or value == setting.default or (setting.flag not in (int, float) and setting.least is None):
         return
     number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -8,7 +8,7 @@ from typing import Any
 from krino.contract import CaseT, FactsT, Finding, Labelled, LabelsT, Questions, Task, Usage
 from krino.contract.labeller import in_parts
 from krino.errors import LabelFailed, RunStopped, Waiting
-from krino.text.faults import named
+from krino.text.faults import describe_exception
 
 LabelPiece = Callable[[Task[CaseT, FactsT, LabelsT]], Awaitable[Labelled[LabelsT]]]
 
@@ -51,20 +51,21 @@ async def label_in_parts(
         findings.update(dict.fromkeys(labelled.findings))
     if waiting is not None:
         raise waiting
-    return _joined(task, done, infos, usage, tuple(findings))
+    return _join_parts(task, done, infos, usage, tuple(findings))
 
 
-def _joined(
+def _join_parts(
     task: Task[CaseT, FactsT, LabelsT],
     done: list[tuple[Questions, LabelsT]],
     infos: list[dict[str, Any]],
     usage: Usage,
     findings: tuple[Finding, ...],
 ) -> Labelled[LabelsT]:
+    """Joins the labels of all parts of a case; the cost stays recorded if that fails."""
     try:
         labels, about = in_parts(task.judge).join_parts(task.case, task.facts, done)
     except Exception as fault:  # a fault of the judge's own; what was paid for stays on record
-        raise LabelFailed(f"joining {len(done)} parts: {named(fault)}", usage=usage) from fault
+        raise LabelFailed(f"joining {len(done)} parts: {describe_exception(fault)}", usage=usage) from fault
     if problems := task.judge.check(task.case, task.facts, labels):
         raise LabelFailed(f"the joined labels of {len(done)} parts do not fit: {'; '.join(problems)}", usage=usage)
     asked = [info for info in infos if info.get("channel") != "cache"]

@@ -43,6 +43,7 @@ class Embedder:
         self._recent = RecentVectors(cache_bytes)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
+        """Returns the vectors of texts; recent ones are reused."""
         known = self._recent.look_up(texts)
         missing = [text for text in dict.fromkeys(texts) if text not in known]
         if missing:
@@ -65,6 +66,7 @@ class RecentVectors:
         self._lock = Lock()
 
     def look_up(self, texts: Sequence[str]) -> dict[str, Vectors]:
+        """Returns the vectors that are known, and counts them as used."""
         found: dict[str, Vectors] = {}
         with self._lock:
             for text in texts:
@@ -75,6 +77,7 @@ class RecentVectors:
         return found
 
     def keep(self, texts: Sequence[str], vectors: Vectors) -> None:
+        """Keeps vectors, and drops those that were not used for longest."""
         with self._lock:
             for text, vector in zip(texts, vectors, strict=True):
                 if text not in self._vectors:

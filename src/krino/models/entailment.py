@@ -34,7 +34,7 @@ class Entailment(NamedTuple):
 
 
 def entail(pairs: Sequence[tuple[str, str]]) -> list[Entailment]:
-    """For each pair of a text and a claim; what a pair gives does not depend on the others."""
+    """Returns for each pair of text and claim how far the text supports or contradicts the claim."""
     if not pairs:
         return []
     with _LOADING:  # two threads that come first at once must not load it twice
@@ -58,7 +58,7 @@ def answers(pairs: Sequence[tuple[str, str]]) -> list[Answered]:
 
 
 def same(question: str, pairs: Sequence[tuple[str, str]]) -> list[float]:
-    """For each pair of replies to a question, how likely both say the same, read either way."""
+    """Returns for each pair of replies to a question how likely both say the same, read in both directions."""
     asked = _as_question(question)
     scores = entail(
         [(f"{asked} {a}", f"= {b}") for first, second in pairs for a, b in ((first, second), (second, first))]
@@ -78,7 +78,7 @@ ROLES = (
     "about_passages",
     "question",
 )
-"""What a sentence of an answer is there for; the columns of `roles`."""
+"""The roles that a sentence of an answer can have; the columns of `roles`."""
 
 
 class RoleInput(NamedTuple):

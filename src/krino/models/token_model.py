@@ -57,6 +57,7 @@ class Hands:
         self._lock = Lock()
 
     def do(self, batches: Sequence[list[int]], work: Callable[[list[int]], None]) -> None:
+        """Runs the work on all batches, with as many helper threads as are free."""
         left = iter(batches)  # each is taken once: one step of a list's iterator is not interrupted
 
         def take() -> None:
@@ -108,6 +109,7 @@ class TokenModel:
         return rows
 
     def _forward(self, texts: list[list[int]], output: str) -> Rows:
+        """Runs the model on one batch, padded to its longest text."""
         width = max(map(len, texts))
         ids = np.zeros((len(texts), width), np.int64)
         mask = np.zeros((len(texts), width), np.int64)
@@ -119,20 +121,19 @@ class TokenModel:
 
 
 def _weights(folder: str) -> bytes:
-    """They must be those that the notice names: it stands for them in the fingerprint of a judge."""
+    """Returns the weights, after checking them. They must be those that the notice names: it stands for them in the
+    fingerprint of a judge."""
     home = files("krino.models") / folder
     data = (home / "model.onnx").read_bytes()
     if hashlib.sha256(data).hexdigest() not in (home / "NOTICE.md").read_text("utf-8"):
-        raise UsageProblem(
-            f"{home / 'model.onnx'} is not the model whose SHA-256 its NOTICE.md names: install Krino anew"
-        )
+        raise UsageProblem(f"{home / 'model.onnx'} is not the model whose SHA-256 its NOTICE.md names: reinstall Krino")
     return data
 
 
 def batches(lengths: Sequence[int], most_tokens: int) -> list[list[int]]:
     """Places by length, the longest first, cut where least is computed: what is padded, and what each batch costs.
 
-    No batch holds more than `most_tokens`, padding included, but for one text that is longer by itself.
+    No batch holds more than `most_tokens`, padding included, except a single text that is longer.
     """
     places = sorted(range(len(lengths)), key=lambda place: -lengths[place])
     least, begins = [0], [0]  # for each number of texts: the least cost, and where its last batch begins

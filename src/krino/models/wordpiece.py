@@ -37,6 +37,7 @@ class _Cleaner(dict[int, str]):
 
 
 def _become(character: str) -> str:
+    """Returns what a character becomes before words are cut: itself in lower case, a space, or nothing."""
     category = unicodedata.category(character)
     if character in "\t\n\r" or character.isspace():
         return " "

@@ -60,6 +60,7 @@ def resolve_database_url(where: str | PathLike[str], *, create: bool = False) ->
 
 
 def connect(url: URL) -> Engine:
+    """Opens a pool of connections to the database."""
     try:
         engine = create_engine(url, pool_size=_CONNECTIONS, max_overflow=_MORE_CONNECTIONS, pool_pre_ping=True)
     except (NoSuchModuleError, ModuleNotFoundError):
@@ -104,7 +105,7 @@ def migrate(engine: Engine) -> None:
 
 
 def refuse_other_version(engine: Engine) -> None:
-    """Raise unless the tables have the current version. For readers, which never change the tables."""
+    """Raises unless the tables have the current version. For readers, which never change the tables."""
     with translate_errors(engine), engine.connect() as connection:
         known = read_version(connection)
     if known is None:
@@ -115,7 +116,7 @@ def refuse_other_version(engine: Engine) -> None:
 
 @contextmanager
 def translate_errors(engine: Engine) -> Iterator[None]:
-    """Raise `DatabaseUnavailable` in place of errors of the database driver."""
+    """Raises `DatabaseUnavailable` in place of errors of the database driver."""
     try:
         yield
     except DatabaseError as error:
@@ -123,6 +124,7 @@ def translate_errors(engine: Engine) -> Iterator[None]:
 
 
 def _wrong_version(known: str) -> UsageProblem:
+    """Returns the error for tables of another version."""
     latest = latest_version()
     age, remedy = (
         ("a newer", "use that version")

@@ -43,6 +43,7 @@ def build_rows(
 
 
 def _build_row(case: str, rater: str, found: Mapping[Depth, Event], reach: Mapping[Any, int]) -> dict[str, Any]:
+    """Returns one row: the fields of a rater's labels with their provenance."""
     # The fields of the verdict come after the provenance, so that a field wins if both have the same name.
     events = [found[depth] for depth in reversed(DEPTHS) if depth in found]
     return {

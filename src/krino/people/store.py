@@ -136,7 +136,7 @@ class LabelStore:
         return replace(event, id=number, blind=blind, created=values["created"])
 
     def undo(self, subject: Subject, rater: str, run: str = "") -> Event | None:
-        """Undo the rater's last label or skip that still counts; the one before it counts again.
+        """Undoes the rater's last label or skip that still counts; the one before it counts again.
 
         `run`: undo only labels given in this run. Returns None if there is nothing to undo.
         """
@@ -159,7 +159,7 @@ class LabelStore:
         raise UsageProblem("the last label was undone by another request at the same moment; try again")
 
     def mark_seen(self, places: Iterable[CaseRef], rater: str, *, listed: bool = False) -> None:
-        """Record that this person was shown the verdicts of these cases, or other people's labels.
+        """Records that this person was shown the verdicts of these cases, or other people's labels.
 
         `listed`: the verdicts were shown in a list. Later labels are not blind either way, but the page of such a case
         still hides the details that the list did not show. All cases must have the same subject.
@@ -251,7 +251,7 @@ def _not_undone(wanted: Select[Any]) -> Select[Any]:
 
 
 def _select_seen(subject: Subject, rater: str, hashes: Sequence[str]) -> Select[Any]:
-    """Select which of these cases this person was shown."""
+    """Selects which of these cases this person was shown."""
     shown = _select_events(subject, events.c.input_hash).where(events.c.rater == rater, events.c.action == "seen")
     return shown.where(events.c.input_hash.in_(hashes))
 
@@ -261,6 +261,7 @@ class KeyReused(UsageProblem):
 
 
 def _row_values(event: Event, key: str) -> dict[str, Any]:
+    """Returns an event as the values of a database row."""
     place = event.place
     return {
         "key": key,
@@ -284,6 +285,7 @@ def _row_values(event: Event, key: str) -> dict[str, Any]:
 
 
 def _to_json(value: Mapping[str, Any] | None) -> str | None:
+    """Returns a value as JSON text, or says that it cannot be written."""
     try:
         return None if value is None else orjson.dumps(value).decode()
     except (orjson.JSONEncodeError, TypeError) as error:
@@ -291,6 +293,7 @@ def _to_json(value: Mapping[str, Any] | None) -> str | None:
 
 
 def _event_from(row: Row[Any]) -> Event:
+    """Returns the event of a database row."""
     found = row._mapping
     subject = Subject(found["judge"], found["options"], found["judge_version"])
     names = ("rater", "depth", "action", "note", "why", "random", "blind", "undoes", "created", "id")

@@ -71,7 +71,7 @@ def read_version(connection: Connection) -> str | None:
 
 
 def upgrade(connection: Connection, known: str | None) -> None:
-    """Create the tables, or run the migrations that are missing, inside the caller's transaction."""
+    """Creates the tables, or run the migrations that are missing, inside the caller's transaction."""
     if known is None:
         metadata.create_all(connection)
         connection.execute(text(f"CREATE TABLE {VERSION_TABLE} (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"))

@@ -20,6 +20,7 @@ _TALLY: pytest.StashKey[Tally] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds the options of the plugin to pytest."""
     group = parser.getgroup("krino", "judging with Krino")
     group.addoption(
         "--krino-labeller", metavar="NAME", help="`local`, a model, or a jury: a,b,c (ini key krino_labeller)."
@@ -62,6 +63,7 @@ def krino_labeller(request: pytest.FixtureRequest) -> Iterator[str | Labeller]:
 
 @pytest.fixture(scope="session")
 def _krino_bench(request: pytest.FixtureRequest, krino_labeller: str | Labeller) -> Bench:
+    """Returns labeller and options that all tests of the session share."""
     from krino.pytest_plugin.bench import Bench, Tally, options_of
 
     tally = request.config.stash.setdefault(_TALLY, Tally())
@@ -103,6 +105,7 @@ def pytest_testnodedown(node: Any) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Prints how many cases were judged and which were unexpected."""
     tally = config.stash.get(_TALLY, None)
     if tally is not None and tally.judged:
         terminalreporter.section("krino")

@@ -1,4 +1,4 @@
-"""What the fixtures stand on: one labeller and one set of options for the session, and a tally of what was judged."""
+"""What the fixtures share: one labeller and one set of options for the session, and a tally of what was judged."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from krino.errors import UsageProblem
 from krino.judges.registry import judge_names
 from krino.results.formatting import format_count, format_usage
 from krino.text.clean import clean_line
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 _MOST_LISTED = 50
 _REMEMBERED = 1_000
@@ -58,7 +58,7 @@ def options_of(config: pytest.Config) -> dict[str, dict[str, str]]:
             raise UsageProblem(f"option of a judge `{pair}`: write it as rag.goal=legal")
         if judge not in judge_names():
             known = sorted(judge_names())
-            raise UsageProblem(f"option of a judge `{pair}`{guessed(judge, known)}: there are {', '.join(known)}")
+            raise UsageProblem(f"option of a judge `{pair}`{did_you_mean(judge, known)}: there are {', '.join(known)}")
         found.setdefault(judge, {})[name] = value
     return found
 
@@ -82,6 +82,7 @@ class Tally:
         self.usage.add(judgement.usage)
 
     def add_unexpected(self, node: str, judgement: Judgement, problems: list[str]) -> None:
+        """Notes a judgement that was not as expected."""
         self.unexpected += 1
         if len(self.listed) < _MOST_LISTED:
             case, why = clean_line(judgement.id, 60), clean_line("; ".join(problems), 200)
@@ -91,6 +92,7 @@ class Tally:
         return asdict(self)
 
     def add_packed(self, packed: Mapping[str, Any]) -> None:
+        """Adds the tally of a worker process of pytest-xdist."""
         self.judged += packed["judged"]
         self.unexpected += packed["unexpected"]
         self.usage.add(Usage(**packed["usage"]))
@@ -99,6 +101,7 @@ class Tally:
         self.listed += packed["listed"][: _MOST_LISTED - len(self.listed)]
 
     def lines(self) -> list[str]:
+        """Returns the lines of the summary."""
         ended = ", ".join(f"{count:,} {status}" for status, count in self.statuses.items())
         more = self.unexpected - len(self.listed)
         return [
@@ -127,7 +130,7 @@ class Bench:
         return self.counted(judge_case(ready, case, labeller=labeller or self.labeller))
 
     def counted(self, judgement: Judgement) -> Judgement:
-        """Once, also where a judgement of `krino_judge` is asserted afterwards."""
+        """Counts a judgement once, also if a judgement of `krino_judge` is asserted afterwards; returns it."""
         if not any(judgement is known for known in self._counted):
             self._counted.append(judgement)
             self.tally.add(judgement)
@@ -149,6 +152,7 @@ class JudgeCase:
         options: Mapping[str, Any] | None = None,
         prompt: str | None = None,
     ) -> Judgement:
+        """Judges a case with the labeller and options of the session."""
         return self.bench.judged(self.bench.ready(judge, options, prompt), case, labeller)
 
 
@@ -172,6 +176,7 @@ class AssertVerdict:
         options: Mapping[str, Any] | None = None,
         prompt: str | None = None,
     ) -> Judgement:
+        """Judges a case, or takes a judgement, and fails unless it is as expected."""
         __tracebackhide__ = True
         try:
             if isinstance(judge, Judgement) or case is None:

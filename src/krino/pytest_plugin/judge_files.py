@@ -14,6 +14,7 @@ class JudgeFile(pytest.File):
     """A file that the ini key `krino_judges` names."""
 
     def collect(self) -> Iterator[pytest.Item]:
+        """Yields a test for the file and one for each of its examples."""
         from krino.pytest_plugin.bench import labeller_of
 
         labeller = labeller_of(self.config)
@@ -54,6 +55,7 @@ class ExampleItem(_Item):
         self.line = tried.place.line - 1
 
     def runtest(self) -> None:
+        """Fails if the example came out differently, and skips one that needs a labeller."""
         if self._tried.skipped:
             pytest.skip(self._tried.skipped)
         if self._tried.problem:

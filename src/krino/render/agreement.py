@@ -46,7 +46,7 @@ _MORE_DETAIL = (
 
 
 def agreement_blocks(agreement: Agreement, title: str, *, short: bool = False) -> Iterator[b.Block]:
-    """`short`: for a screen; if there are several fields, each lists only a few cases."""
+    """Yields the agreement as blocks. `short`: for a screen; each of several fields lists only a few cases."""
     yield b.Heading(title)
     yield b.Paragraph(agreement.headline, strong=True)
     counts = agreement.counts
@@ -56,27 +56,27 @@ def agreement_blocks(agreement: Agreement, title: str, *, short: bool = False) -
     for field in agreement.fields:
         yield from _field(field, alone=len(agreement.fields) == 1, short=short)
     for calibration in agreement.calibration:
-        yield from _calibration(calibration)
-    yield from (b.Paragraph(line, small=True) for line in _footnotes(agreement))
+        yield from _show_calibration(calibration)
+    yield from (b.Paragraph(line, small=True) for line in _list_footnotes(agreement))
     if short and len(agreement.fields) > 1:
         yield b.Paragraph(_MORE_DETAIL, tone="plain")
 
 
 def _field(field: FieldAgreement, *, alone: bool, short: bool) -> Iterator[b.Block]:
-    """`alone`: the only field, whose headline has just been shown."""
-    yield b.Heading(field.field, note=f"{_KINDS[field.kind]}, {_raters(field)}", level=3)
+    """Yields the blocks of one field. `alone`: the only field, whose headline has just been shown."""
+    yield b.Heading(field.field, note=f"{_KINDS[field.kind]}, {_describe_raters(field)}", level=3)
     if not alone:
         yield b.Paragraph(field.headline, strong=True)
     if field.worst:
         yield _worst_list(field, len(field.worst) if alone else _WORST_IN_LIST) if short else _worst_table(field)
-    yield b.Paragraph(f"{_counts(field)}.", "warn" if field.counts.without_verdict else "plain")
+    yield b.Paragraph(f"{_describe_counts(field)}.", "warn" if field.counts.without_verdict else "plain")
     if field.figures:
         yield b.Paragraph(_describe_basis(field), small=True)
-        yield _figures(field)
+        yield _make_figure_table(field)
     if field.classes and (alone or not short):
-        yield _classes(field)
+        yield _make_class_table(field)
     if field.confusion is not None and len(field.confusion.values) <= _MOST_CLASSES and (alone or not short):
-        yield _confusion(field.confusion)
+        yield _make_confusion_table(field.confusion)
     if notes := [*_explain_missing(field), *(f"{note}." for note in field.notes)]:
         yield b.BulletList("", notes)
 
@@ -88,7 +88,8 @@ def _figure_rows(field: FieldAgreement) -> Iterator[tuple[str, Figure, Figure | 
             yield words, field.figures[name], field.people.get(name)
 
 
-def _figures(field: FieldAgreement) -> b.DataTable:
+def _make_figure_table(field: FieldAgreement) -> b.DataTable:
+    """Returns the table of a field's figures, with those of people beside them if there are any."""
     heads = ("Judge and people", "n", "value", "95 % interval", "people", "95 % interval")
     rows: list[Sequence[b.Value]] = []
     for words, ours, theirs in _figure_rows(field):
@@ -100,7 +101,8 @@ def _figures(field: FieldAgreement) -> b.DataTable:
     return b.DataTable("", heads[:width], [row[:width] for row in rows], figures=range(1, width))
 
 
-def _classes(field: FieldAgreement) -> b.DataTable:
+def _make_class_table(field: FieldAgreement) -> b.DataTable:
+    """Returns the table of precision, recall and F1 by class."""
     heads = ("Class", "people", "judge", "precision", "recall", "F1", "interval of F1")
     rows = [
         (
@@ -115,7 +117,8 @@ def _classes(field: FieldAgreement) -> b.DataTable:
     return b.DataTable("", heads, rows, figures=range(1, 7))
 
 
-def _confusion(found: Confusion) -> b.DataTable:
+def _make_confusion_table(found: Confusion) -> b.DataTable:
+    """Returns the table of how often the judge said each class where people said each."""
     rows: list[Sequence[b.Value]] = [
         (
             value,
@@ -131,6 +134,7 @@ def _confusion(found: Confusion) -> b.DataTable:
 
 
 def _worst_table(field: FieldAgreement) -> b.DataTable:
+    """Returns the table of the cases where judge and people differ most."""
     rows: list[Sequence[b.Value]] = []
     for case in field.worst:
         distance, people = format_number(case.distance), _format_labels(case)
@@ -156,7 +160,8 @@ def _format_labels(case: Disagreement) -> str:
     return join_first(labels, _SHOWN_LABELS, len(case.people))
 
 
-def _calibration(found: CalibrationResult) -> Iterator[b.Block]:
+def _show_calibration(found: CalibrationResult) -> Iterator[b.Block]:
+    """Yields the calibration of a confidence: sentence, error and reliability diagram."""
     yield b.Heading(found.field, note="a confidence", level=3)
     yield b.Paragraph(
         f"How sure the judge says it is (`{found.field}`), against how often its `{found.of}` is what the majority of "
@@ -181,14 +186,16 @@ def _figure_text(item: Figure) -> str:
     return "–" if item.value is None else format_number(item.value)
 
 
-def _raters(field: FieldAgreement) -> str:
+def _describe_raters(field: FieldAgreement) -> str:
+    """Says who labelled a field."""
     if len(field.raters) == 1:
         return f"one label a case ({field.raters[0]})"
     shown = join_first(field.raters, _SHOWN_RATERS, len(field.raters))
     return f"{len(field.raters)} raters ({shown})"
 
 
-def _counts(field: FieldAgreement) -> str:
+def _describe_counts(field: FieldAgreement) -> str:
+    """Says how many cases were labelled, judged and compared."""
     counts = field.counts
     parts = [f"{counts.judged:,} judged", f"{counts.failed:,} failed", f"{counts.error:,} error"]
     if counts.absent:
@@ -230,7 +237,8 @@ def _explain_missing(field: FieldAgreement) -> Iterator[str]:
         yield f"No {what} for {', '.join(names[:_SHOWN_MISSING])}{more}: {why}."
 
 
-def _footnotes(agreement: Agreement) -> Iterator[str]:
+def _list_footnotes(agreement: Agreement) -> Iterator[str]:
+    """Yields how intervals were computed, and what was not compared."""
     draws = {field.draws for field in agreement.fields if field.draws}
     if draws:
         drawn = "cases"

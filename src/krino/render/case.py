@@ -122,6 +122,7 @@ def worst_blocks(found: WorstCases[Record], rules: Mapping[str, str], scales: Sc
 
 
 def _case_heading(judgement: Judgement) -> Heading:
+    """Returns the heading of a case: id, status, judge and labeller."""
     status = judgement.status
     facts = [f"{judgement.judge} {judgement.judge_version}"]
     if judgement.source is not None:
@@ -156,6 +157,7 @@ def _roll_up(judgement: Judgement) -> Iterator[Field]:
 
 
 def _decider(judgement: Judgement, name: str, rules: Mapping[str, str]) -> str:
+    """Says who decided a field: the labeller's labels or a rule, and which."""
     if name in judgement.figures:
         rule = judgement.rules.get(name, "")
         return describe_rule(rule, rules) if rule else "not known for this case"
@@ -175,6 +177,7 @@ def _findings(judgement: Judgement, rules: Mapping[str, str]) -> Iterator[Field]
 
 
 def _ranked_heading(record: Record, field: str, scales: Scales) -> Heading:
+    """Returns the heading of a ranked case: the value it is ranked by, and what gives the reason."""
     value = fields_of(record).get(field)
     tone = TONES.get(str(value)) if field == ROLL_UP else score_tone(scales, field, value)
     note = field
@@ -199,6 +202,7 @@ def _field_with_rule(record: Record, field: str) -> str:
 
 
 def _format_value(value: Any) -> str:
+    """Formats a value of a verdict for people."""
     if value is None:
         return "null"
     if isinstance(value, list) and all(isinstance(item, str | int | float) for item in value):

@@ -20,9 +20,9 @@ def histogram(score: b.Score) -> Markup:
         f"mean {format_number(score.mean)}"
     )
     box = f"0 0 {_WIDTH:g} {_HEIGHT:g}"
-    drawn = (_interval(score), *_bars(score), _mean(score))
+    drawn = (_draw_interval(score), *_draw_bars(score), _mean(score))
     svg = tag("svg", *drawn, class_="histogram", viewBox=box, preserveAspectRatio="none", role="img", aria_label=label)
-    return tag("div", svg, _axis(score), class_="chart")
+    return tag("div", svg, _draw_axis(score), class_="chart")
 
 
 def bar(part: int, whole: int) -> Markup:
@@ -82,7 +82,8 @@ def reliability_diagram(block: b.Reliability) -> Markup:
     return tag("div", svg, said, class_="square")
 
 
-def _bars(score: b.Score) -> list[Markup]:
+def _draw_bars(score: b.Score) -> list[Markup]:
+    """Returns the bars of a histogram, each with a title to hover over."""
     most = max(score.counts, default=0) or 1
     width = _WIDTH / len(score.counts)
     gap = width * _GAP
@@ -100,7 +101,8 @@ def _bars(score: b.Score) -> list[Markup]:
     return bars
 
 
-def _interval(score: b.Score) -> Markup:
+def _draw_interval(score: b.Score) -> Markup:
+    """Draws the interval of the mean."""
     if score.interval is None:
         return join()
     low, high = (_place(score, edge) for edge in score.interval)
@@ -119,7 +121,8 @@ def _place(score: b.Score, value: float) -> float:
     return min(max(place, 0.0), 1.0) * _WIDTH
 
 
-def _axis(score: b.Score) -> Markup:
+def _draw_axis(score: b.Score) -> Markup:
+    """Labels the axis: every bar, or first, middle and last edge."""
     last = len(score.counts)
     if score.whole:  # a label for each bar, or for the first and the last
         named = range(last) if last <= _MOST_LABELS else (0, last - 1)

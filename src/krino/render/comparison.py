@@ -33,15 +33,16 @@ _NAMES = {
 
 
 def comparison_blocks(comparison: Comparison, *, flips: bool = True) -> Iterator[Block]:
-    """`flips`: include the cases that changed; a caller may show them in another form."""
+    """Yields the comparison as blocks. `flips`: include the cases that changed; a caller may show them in another
+    form."""
     for name, side in (("A", comparison.a), ("B", comparison.b)):
         yield Heading(f"{name}  {side.run}", note=_describe_run(side))
     if comparison.settings:
         yield BulletList("The runs have different settings", comparison.settings)
-    yield from (Paragraph(line) for line in _matching(comparison.matching))
+    yield from (Paragraph(line) for line in _describe_matching(comparison.matching))
     yield from (Paragraph(line, tone="warn") for line in comparison.warnings)
     scores = ("Score", "n", "A", "B", "B − A", "95 % interval", "B is")
-    yield from _table(scores, _scores(comparison), range(1, 6))
+    yield from _table(scores, _list_scores(comparison), range(1, 6))
     labels = ("Label", "A", "B", "B − A", "95 % interval", "flips", "p", "B is")
     yield from _table(labels, _labels(comparison), range(1, 7))
     yield from (Paragraph(line) for line in _without_flips(comparison))
@@ -61,7 +62,8 @@ def _describe_run(side: Side) -> str:
     return f"{facts} · {side.counts.total:,} cases: {format_outcomes(side.counts)}"
 
 
-def _matching(matching: Matching) -> Iterator[str]:
+def _describe_matching(matching: Matching) -> Iterator[str]:
+    """Yields sentences on which cases are in both runs."""
     yield f"{matching.matched:,} cases are in both, {matching.both_ok:,} of them judged in both."
     for name, count, ids in (("A", matching.only_a, matching.only_a_ids), ("B", matching.only_b, matching.only_b_ids)):
         if count:
@@ -76,7 +78,8 @@ def _matching(matching: Matching) -> Iterator[str]:
         yield f"{matching.repeated_ids:,} ids belong to several cases; {note}."
 
 
-def _scores(comparison: Comparison) -> Iterator[Sequence[Value]]:
+def _list_scores(comparison: Comparison) -> Iterator[Sequence[Value]]:
+    """Yields the rows of the table of scores."""
     for item in comparison.fields:
         if isinstance(item, NumberChange):
             yield (
@@ -136,8 +139,14 @@ def _flips(comparison: Comparison) -> Iterator[Sequence[Value]]:
 
 
 def _spending(comparison: Comparison) -> Iterator[Sequence[Value]]:
+    """Yields the rows of the table of what both runs spent."""
     for item in comparison.spending:
-        yield _NAMES.get(item.name, item.name), _amount(item, item.a), _amount(item, item.b), _format_change(item)
+        yield (
+            _NAMES.get(item.name, item.name),
+            _format_amount(item, item.a),
+            _format_amount(item, item.b),
+            _format_change(item),
+        )
 
 
 def _reading_notes(comparison: Comparison) -> Iterator[str]:
@@ -176,6 +185,7 @@ def _p_text(p: float | None) -> str:
 
 
 def _format_direction(item: NumberChange | LabelChange) -> str | Cell:
+    """Formats which way a field changed, and how sure that is."""
     if item.says in ("higher", "lower", "too few to tell") or item.interval is None:
         return Cell(item.says, _TONES.get(item.says), strong=item.says in _TONES)
     half = (item.interval[1] - item.interval[0]) / 2
@@ -200,7 +210,8 @@ def _examples(ids: Sequence[str], count: int) -> str:
     return f" ({join_first(ids, len(ids), count)})" if ids else ""
 
 
-def _amount(item: Spending, value: float | None) -> str:
+def _format_amount(item: Spending, value: float | None) -> str:
+    """Formats an amount: seconds, money or a count."""
     if value is None:
         return "unknown"
     if item.name == "seconds":
@@ -209,8 +220,9 @@ def _amount(item: Spending, value: float | None) -> str:
 
 
 def _format_change(item: Spending) -> str:
+    """Formats the change of an amount, absolute and in per cent."""
     if item.a is None or item.b is None:
         return "–"
     change = item.b - item.a
-    shown = f"{'−' if change < 0 else '+'}{_amount(item, abs(change))}"
+    shown = f"{'−' if change < 0 else '+'}{_format_amount(item, abs(change))}"
     return f"{shown} ({'−' if change < 0 else '+'}{abs(100 * change / item.a):.0f} %)" if item.a else shown

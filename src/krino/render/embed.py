@@ -145,6 +145,7 @@ class Collector:
     _written: int = 0
 
     def add(self, judgement: Mapping[str, Any]) -> None:
+        """Adds a judgement: its row always, its details as far as the size allows."""
         index = int(judgement.get("index", self.kept.cases))
         ok = judgement["status"] == "ok"
         self.kept.cases += 1
@@ -257,7 +258,7 @@ class Collector:
         return fits
 
     def _spool_not_ok(self, line: bytes) -> None:
-        """Keep no more on disk than a page can hold."""
+        """Keeps no more on disk than a page can hold."""
         if self._spooled <= _DATA:
             self._spooled += len(line)
             self.not_ok_file.write(line)
@@ -322,6 +323,7 @@ def detail_of(judgement: Mapping[str, Any], own: Sequence[Mapping[str, Any]] = (
 
 
 def _raw_row(index: int, judgement: Mapping[str, Any], large: bool) -> list[Any]:
+    """Returns the row of a case: index, id, status, note and values."""
     status = STATUS_CODES.get(str(judgement["status"]), STATUS_CODES["error"])
     values = {} if status else _cells(fields_of(judgement))
     name = sound(cut(str(judgement.get("id", index)), _LONGEST_ID))
@@ -329,6 +331,7 @@ def _raw_row(index: int, judgement: Mapping[str, Any], large: bool) -> list[Any]
 
 
 def _cells(verdict: Mapping[str, Any]) -> dict[str, Any]:
+    """Shortens the values of a verdict to what a table shows."""
     cells: dict[str, Any] = {}
     for key, value in verdict.items():
         if value is None:

@@ -42,6 +42,7 @@ def _broken_with_cases(result: GateResult) -> list[Check]:
 
 
 def _headline(result: GateResult) -> str:
+    """Says whether the gate passed, and how many checks hold."""
     checked = sum(check.outcome != "too few" for check in result.checks)
     warned = len(result.warnings)
     if result.passed and warned:
@@ -64,6 +65,7 @@ def _select_shown(result: GateResult) -> list[Check]:
 
 
 def _notes(result: GateResult) -> Iterator[str]:
+    """Yields notes of the result, and how much is not shown here."""
     yield from result.notes
     if hidden := len(result.checks) - len(_select_shown(result)):
         yield f"{hidden:,} more checks that are not broken are not shown here; --json and --junit have all."
@@ -114,6 +116,7 @@ def to_junit(result: GateResult) -> bytes:
 
 
 def _failure_lines(check: Check) -> Iterator[str]:
+    """Yields the lines of a failed check for JUnit."""
     yield f"{_check_name(check)}: {check.message}"
     if check.worst:
         yield f"{check.heading()}:"

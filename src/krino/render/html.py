@@ -62,28 +62,29 @@ def page_file(name: str) -> str:
 
 
 def _draw(block: b.Block, links: Links) -> Markup:
+    """Draws one block as HTML."""
     match block:
         case b.Section():
-            return _section(block, links)
+            return _draw_section(block, links)
         case b.Heading():
-            return _heading(block)
+            return _draw_heading(block)
         case b.Paragraph():
             kind = "note" if block.small else "notice" if block.tone in ("warn", "bad") else None
             return tag("p", tag("strong", block.text) if block.strong else block.text, class_=kind)
         case b.Parts():
-            return _panel(charts.stacked_bar(block), tag("ul", *_legend(block), class_="legend"))
+            return _panel(charts.stacked_bar(block), tag("ul", *_draw_legend(block), class_="legend"))
         case b.KeyFigures():
             return _panel(tag("div", *_cards(block), class_="cards"))
         case b.Scores():
-            return tag("div", *(_score(item, charts.histogram(item)) for item in block.scores), class_="grid")
+            return tag("div", *(_draw_score(item, charts.histogram(item)) for item in block.scores), class_="grid")
         case b.Categories():
-            return _categories(block, links)
+            return _draw_categories(block, links)
         case b.Reliability():
-            table = tag("div", _grid(reliability_table(block), links, "nested"), class_="wide")
+            table = tag("div", _draw_grid(reliability_table(block), links, "nested"), class_="wide")
             title = tag("h3", block.title) if block.title else None
             return _panel(title, tag("div", charts.reliability_diagram(block), table, class_="beside"))
         case b.DataTable():
-            return _table(block, links)
+            return _draw_table(block, links)
         case b.MarkedText():
             text = tag("p", *_marked_segments(block), class_="marked text", id=_anchor(block.key))
             return _titled_panel(block.title, join(text, _mark_legend(block)))
@@ -93,19 +94,20 @@ def _draw(block: b.Block, links: Links) -> Markup:
         case b.Fields():
             if any(field.by or field.notes for field in block.fields):
                 return join(tag("h3", block.title) if block.title else None, *_verdict_panels(block.fields))
-            return _titled_panel(block.title, tag("dl", *_fields(block.fields), class_="small"))
+            return _titled_panel(block.title, tag("dl", *_draw_fields(block.fields), class_="small"))
         case b.Verbatim():
             return _titled_panel(block.title, tag("pre", block.text, class_="code text"))
 
 
-def _section(block: b.Section, links: Links) -> Markup:
+def _draw_section(block: b.Section, links: Links) -> Markup:
+    """Draws a section, folded if the block says so."""
     key = block.key or None
     if block.folded:
-        return fold(block.title, to_html(block.blocks, links), key=key)
+        return draw_folded(block.title, to_html(block.blocks, links), key=key)
     return tag("section", tag("h2", block.title, id=key), to_html(block.blocks, links), aria_labelledby=key)
 
 
-def fold(title: str, *children: Markup | None, key: str | None = None) -> Markup:
+def draw_folded(title: str, *children: Markup | None, key: str | None = None) -> Markup:
     """A collapsed panel."""
     return tag("details", tag("summary", title), *children, class_="panel fold", id=key)
 
@@ -118,13 +120,14 @@ def _titled_panel(title: str, body: Markup) -> Markup:
     return join(tag("h3", title) if title else None, _panel(body))
 
 
-def _heading(block: b.Heading) -> Markup:
+def _draw_heading(block: b.Heading) -> Markup:
     mark = tag("span", f" {block.mark}", class_=f"badge tone-{block.tone or 'plain'}") if block.mark else None
     note = tag("p", block.note, class_="note") if block.note else None
     return join(tag(f"h{min(block.level + 1, 4)}", block.text, mark), note)
 
 
-def _legend(block: b.Parts) -> Iterator[Markup]:
+def _draw_legend(block: b.Parts) -> Iterator[Markup]:
+    """Yields the legend of a stacked bar."""
     for part in block.parts:
         details = " · ".join(filter(None, (format_share(part.count, block.total), part.meaning)))
         sign = tag("span", SIGNS[part.tone], class_=f"sign ink-{part.tone}", aria_hidden="true")
@@ -137,7 +140,8 @@ def _cards(block: b.KeyFigures) -> Iterator[Markup]:
         yield tag("div", *(tag("span", text, class_=kind) for kind, text in shown), class_="card")
 
 
-def _score(item: b.Score, chart: Markup) -> Markup:
+def _draw_score(item: b.Score, chart: Markup) -> Markup:
+    """Draws a score with its chart."""
     nulls = f", {item.nulls:,} null" if item.nulls else ""
     interval = (
         "no interval: there is one value only" if item.interval is None else f"95 %: {format_interval(item.interval)}"
@@ -151,18 +155,18 @@ def _score(item: b.Score, chart: Markup) -> Markup:
     )
 
 
-def _categories(block: b.Categories, links: Links) -> Markup:
+def _draw_categories(block: b.Categories, links: Links) -> Markup:
     """A chart for each field; fields with a single value are listed in one line."""
     varied = [item for item in block.categories if sum(map(bool, item.counts.values())) > 1 or item.nulls]
     constant = [item for item in block.categories if item not in varied]
     same = "; ".join(f"{field_words(item.name)} is {next(iter(item.counts))} ({item.n:,})" for item in constant)
     return join(
-        tag("div", *(_category(item, links) for item in varied), class_="grid") if varied else None,
+        tag("div", *(_draw_category(item, links) for item in varied), class_="grid") if varied else None,
         tag("p", f"Always the same: {same}.", class_="note") if constant else None,
     )
 
 
-def _category(item: b.Category, links: Links) -> Markup:
+def _draw_category(item: b.Category, links: Links) -> Markup:
     """Bars as long as the share of cases, also for labels of a closed list that were never given."""
     given = [(code, count) for code, count in item.counts.items() if count]
     never = [code for code, count in item.counts.items() if not count]
@@ -203,14 +207,15 @@ def _breakable(code: str) -> Markup:
     return join(words[0], *(item for word in words[1:] for item in (tag("wbr"), word)))
 
 
-def _table(block: b.DataTable, links: Links) -> Markup:
+def _draw_table(block: b.DataTable, links: Links) -> Markup:
     """A table that scrolls sideways if it is wider than the page."""
     label = f"{block.title or f'Table by {field_words(block.columns[0])}'}, scrolls sideways"
-    box = tag("div", _grid(block, links), class_="panel scroll", tabindex="0", role="region", aria_label=label)
+    box = tag("div", _draw_grid(block, links), class_="panel scroll", tabindex="0", role="region", aria_label=label)
     return join(tag("h3", block.title) if block.title else None, box)
 
 
-def _grid(block: b.DataTable, links: Links, kind: str | None = None) -> Markup:
+def _draw_grid(block: b.DataTable, links: Links, kind: str | None = None) -> Markup:
+    """Draws a table."""
     figures = set(block.figures)
     heads = [
         tag("th", field_words(name), scope="col", class_="figure" if place in figures else None)
@@ -218,22 +223,24 @@ def _grid(block: b.DataTable, links: Links, kind: str | None = None) -> Markup:
     ]
     tones = [*block.tones, *[None] * len(block.rows)]
     rows = [
-        tag("tr", *_cells(row, figures, links), class_=f"row-{tone}" if tone else None)
+        tag("tr", *_draw_cells(row, figures, links), class_=f"row-{tone}" if tone else None)
         for row, tone in zip(block.rows, tones, strict=False)
     ]
     return tag("table", tag("thead", tag("tr", *heads)), tag("tbody", *rows), class_=kind)
 
 
-def _cells(row: Sequence[b.Value], figures: set[int], links: Links) -> Iterator[Markup]:
+def _draw_cells(row: Sequence[b.Value], figures: set[int], links: Links) -> Iterator[Markup]:
+    """Yields the cells of a row; the first text is the row's heading."""
     for place, value in enumerate(row):
         kind = "figure" if place in figures else "text"
         if place == 0 and kind == "text":
-            yield tag("th", _cell(value, links), scope="row")
+            yield tag("th", _draw_cell(value, links), scope="row")
         else:
-            yield tag("td", _cell(value, links), class_=kind)
+            yield tag("td", _draw_cell(value, links), class_=kind)
 
 
-def _cell(value: b.Value, links: Links) -> Markup:
+def _draw_cell(value: b.Value, links: Links) -> Markup:
+    """Draws the content of a cell: code, link, tone, and what is written below."""
     text = cell_text(value)
     if not isinstance(value, b.Cell):
         return join(text)
@@ -277,7 +284,8 @@ def _anchor(key: str | None) -> str | None:
     return None if key is None else f"at-{quote(key, safe='')}"
 
 
-def _fields(fields: Sequence[b.Field]) -> Iterator[Markup]:
+def _draw_fields(fields: Sequence[b.Field]) -> Iterator[Markup]:
+    """Yields names and values as a definition list."""
     for name, found in groupby(fields, key=lambda field: field.name):
         yield tag("dt", field_words(name))
         for field in found:
@@ -296,9 +304,9 @@ def _verdict_panels(fields: Sequence[b.Field]) -> Iterator[Markup]:
     for field in fields:
         if field.name not in explained and field not in bare:
             explanations = [other for other in fields if explained.get(other.name) == field.name and other not in bare]
-            yield _verdict_panel(field, explanations)
+            yield _draw_verdict_panel(field, explanations)
     if empty := [field for field in bare if field.name not in explained]:
-        yield _panel(tag("dl", *_fields([replace(field, by="") for field in empty]), class_="small"))
+        yield _panel(tag("dl", *_draw_fields([replace(field, by="") for field in empty]), class_="small"))
 
 
 def _explained_by(field: b.Field, fields: Sequence[b.Field]) -> str | None:
@@ -307,7 +315,8 @@ def _explained_by(field: b.Field, fields: Sequence[b.Field]) -> str | None:
     return next((other.name for other in fields if field.name.startswith(f"{other.name}_")), None)
 
 
-def _verdict_panel(field: b.Field, explanations: Sequence[b.Field]) -> Markup:
+def _draw_verdict_panel(field: b.Field, explanations: Sequence[b.Field]) -> Markup:
+    """Draws one field of a verdict with its explanations and evidence."""
     if field.name == _FINDING:
         return tag("div", tag("strong", field.value, class_="text"), tag("p", field.by, class_="soft"), class_=_FOUND)
     long = len(field.value) > _LONG_VALUE or len(field.value.split()) > _MOST_WORDS

@@ -51,7 +51,10 @@ class LiveJudge:
         return blocks
 
     def _study_in_time(self, record: Record) -> StudiedCase | None:
-        """None for a case that cannot be read or studied in time."""
+        """Reads and studies a case within the time limit; returns None on any error.
+
+        After one time-out no further case is tried: a page of slow cases would take as many time limits.
+        """
         if self._is_too_slow:
             return None
         try:
@@ -62,6 +65,7 @@ class LiveJudge:
             return None
 
     def _studied(self, record: Record) -> StudiedCase:
+        """Reads and studies a case, and keeps the last one since views and prompts are asked for in turn."""
         if self._studied_last is None or self._studied_last[0] is not record:
             case = self.judge.read(record)
             self._studied_last = record, StudiedCase(case, self.judge.study(case))
@@ -85,6 +89,7 @@ class RunOverview:
                 self._give_up(fault)
 
     def add(self, judgement: Record) -> None:
+        """Adds a judgement to the judge's own overview; a fault ends the overview, not the report."""
         if self._overview is not None:
             try:
                 with CodeLimit():
@@ -93,6 +98,7 @@ class RunOverview:
                 self._give_up(fault)
 
     def blocks(self) -> list[Block]:
+        """Returns the blocks of the overview, or the problem with it."""
         if self._overview is None:
             return self._problems
         found: list[Block] = []

@@ -22,6 +22,7 @@ _LONGEST_VERBATIM = 4_000
 
 
 def to_markdown(blocks: Iterable[b.Block]) -> str:
+    """Writes blocks as Markdown."""
     lines: list[str] = []
     for block in expand_for_text(blocks):
         drawn = list(_draw(block))
@@ -35,6 +36,7 @@ def escape(text: str, most: int = _LONGEST_CELL) -> str:
 
 
 def _draw(block: b.Block) -> Iterator[str]:
+    """Yields the lines of one block."""
     match block:
         case b.Heading():
             mark = f": {escape(block.mark)}" if block.mark else ""
@@ -42,23 +44,23 @@ def _draw(block: b.Block) -> Iterator[str]:
             if block.note:
                 yield from ("", escape(block.note, _LONGEST))
         case b.Paragraph():
-            yield _paragraph(block)
+            yield _write_paragraph(block)
         case b.Parts():
             heads = (escape(block.what), f"{block.total:,}", "share")
             rows = (
                 (escape(part.name), f"{part.count:,}", format_share(part.count, block.total)) for part in block.parts
             )
-            yield from _table(heads, rows)
+            yield from _write_table(heads, rows)
         case b.KeyFigures():
             yield from (f"- {escape(name)}: {escape(text, _LONGEST)}" for name, text in key_figure_lines(block))
         case b.DataTable():
-            yield from _data_table(block)
+            yield from _write_data_table(block)
         case b.MarkedText():
-            yield from _titled(block.title, "".join(_marked(block)))
+            yield from _titled(block.title, "".join(_write_marked(block)))
         case b.BulletList():
             yield from _titled(block.title, *(f"- {escape(item, _LONGEST)}" for item in block.items))
         case b.Fields():
-            yield from _titled(block.title, *_fields(block))
+            yield from _titled(block.title, *_write_fields(block))
         case b.Verbatim():
             lines = clean(block.text[: 2 * _LONGEST_VERBATIM])[:_LONGEST_VERBATIM].splitlines()
             yield from _titled(block.title, *(f"    {line}" for line in lines))
@@ -70,7 +72,8 @@ def _titled(title: str, *lines: str) -> Iterator[str]:
     yield from lines
 
 
-def _paragraph(block: b.Paragraph) -> str:
+def _write_paragraph(block: b.Paragraph) -> str:
+    """Writes a paragraph, with a sign for its tone."""
     text = escape(block.text, _LONGEST)
     if block.small:
         return f"<sub>{text}</sub>"
@@ -78,7 +81,8 @@ def _paragraph(block: b.Paragraph) -> str:
     return f"**{sign}{text}**" if block.strong else f"{sign}{text}"
 
 
-def _marked(block: b.MarkedText) -> Iterator[str]:
+def _write_marked(block: b.MarkedText) -> Iterator[str]:
+    """Yields the segments of a text with their marks."""
     for segment in block.segments:
         text = escape(segment.text, _LONGEST)
         lead, tail = segment.text[:1].isspace(), segment.text[-1:].isspace()  # blanks that `escape` removes
@@ -86,30 +90,34 @@ def _marked(block: b.MarkedText) -> Iterator[str]:
         yield f"{' ' if lead else ''}{text}{mark}{'  ' if segment.text.endswith(chr(10)) else ' ' if tail else ''}"
 
 
-def _fields(block: b.Fields) -> Iterator[str]:
+def _write_fields(block: b.Fields) -> Iterator[str]:
+    """Yields fields as a list, notes below each."""
     for field in block.fields:
         by = f", {escape(field.by)}" if field.by else ""
         yield f"- {escape(field.name)}: **{escape(field.value, _LONGEST)}**{by}"
         yield from (f"  - {escape(note, _LONGEST)}" for note in (*field.first, *field.notes))
 
 
-def _data_table(block: b.DataTable) -> Iterator[str]:
+def _write_data_table(block: b.DataTable) -> Iterator[str]:
+    """Yields a table with at most as many rows as the block allows."""
     if not block.rows:
         return
-    rows = (tuple(map(_cell, row)) for row in block.rows[: block.most or None])
-    yield from _titled(block.title, *_table(tuple(map(escape, block.columns)), rows))
+    rows = (tuple(map(_write_cell, row)) for row in block.rows[: block.most or None])
+    yield from _titled(block.title, *_write_table(tuple(map(escape, block.columns)), rows))
     if note := hidden_rows_note(block):
         yield from ("", f"{note}.")
 
 
-def _table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+def _write_table(heads: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Iterator[str]:
+    """Yields the lines of a Markdown table."""
     yield f"| {' | '.join(heads)} |"
     yield f"| {' | '.join('---' for _ in heads)} |"
     for row in rows:
         yield f"| {' | '.join(row)} |"
 
 
-def _cell(value: b.Value) -> str:
+def _write_cell(value: b.Value) -> str:
+    """Writes the content of a cell."""
     text = cell_text(value)
     if not isinstance(value, b.Cell):
         return escape(text)

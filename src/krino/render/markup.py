@@ -31,6 +31,7 @@ def join(*children: str | Markup | None) -> Markup:
 
 
 def _attribute(key: str, value: str | float | bool | None) -> str:
+    """Writes an attribute with its value escaped; None and False write nothing."""
     if value is None or value is False:
         return ""
     name = key.rstrip("_").replace("_", "-")

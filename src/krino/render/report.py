@@ -17,7 +17,7 @@ from krino.blocks import Block
 from krino.contract import AnyJudge
 from krino.contract.code_limit import CASE_SECONDS
 from krino.render.embed import CaseOf, Collector, Kept, columns_of, script_json
-from krino.render.html import fold, page_file, to_html
+from krino.render.html import draw_folded, page_file, to_html
 from krino.render.live_views import LiveJudge, RunOverview
 from krino.render.markup import Markup, join, tag
 from krino.render.summary import page_blocks
@@ -37,7 +37,7 @@ _PLACE = re.compile(r"\{\{(\w+)\}\}")
 def write_report(
     folder: Path, manifest: Manifest, judgements: Iterable[Mapping[str, Any]], judge: AnyJudge | None = None
 ) -> Path:
-    """Write the report of some judgements; each may have its record under `case`."""
+    """Writes the report of some judgements; each may have its record under `case`."""
     with Report(folder, manifest, judge) as report:
         return report.write(collect(judgements, report, schema=manifest.about.fields_schema))
 
@@ -76,7 +76,7 @@ class Report(ExitStack):
         self._own.add(judgement)
 
     def write(self, found: Collected) -> Path:
-        """Write the page. The old report stays until the new one is complete."""
+        """Writes the page. The old report stays until the new one is complete."""
         with replacing(self._target) as page:
             _write_page(page, found, self._own.blocks(), self._collector, self._manifest)
         return self._target
@@ -85,7 +85,7 @@ class Report(ExitStack):
 def _write_page(
     page: IO[bytes], found: Collected, own: Sequence[Block], collector: Collector, manifest: Manifest
 ) -> None:
-    """Fill the places of the template in their order: the data comes before the note about its size."""
+    """Fills the places of the template in their order: the data comes before the note about its size."""
     scales = declared_scales(manifest.about.fields_schema)
     info: dict[str, Any] = {
         "columns": columns_of(found.summary, scales) + collector.extra_columns(),
@@ -99,7 +99,7 @@ def _write_page(
         "policy": lambda: _text(_policy(style, script)),
         "title": lambda: _text(tag("title", clean_line(title, 200))),
         "style": lambda: [style.encode()],
-        "header": lambda: _text(_header(manifest)),
+        "header": lambda: _text(_draw_header(manifest)),
         "overview": lambda: _text(to_html(page_blocks(found.summary, manifest, found.slices, own))),
         "prompt": lambda: _text(_prompt(collector.judge, manifest)),
         "settings": lambda: _text(_settings(manifest)),
@@ -111,11 +111,12 @@ def _write_page(
         "kept": lambda: _text(_kept_notes(collector.kept)),
         "script": lambda: [script.encode()],
     }
-    for part in _parts(page_file("report.html"), places):
+    for part in _fill_template(page_file("report.html"), places):
         page.write(part)
 
 
-def _parts(template: str, places: Mapping[str, Callable[[], Iterable[bytes]]]) -> Iterator[bytes]:
+def _fill_template(template: str, places: Mapping[str, Callable[[], Iterable[bytes]]]) -> Iterator[bytes]:
+    """Yields the text of the template, with content in place of its markers."""
     for place, text in enumerate(_PLACE.split(template)):
         if place % 2:
             yield from places[text]()
@@ -143,7 +144,8 @@ def _digest(text: str) -> str:
     return f"sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
 
 
-def _header(manifest: Manifest) -> Markup:
+def _draw_header(manifest: Manifest) -> Markup:
+    """Draws the header of the report."""
     facts = [
         ("Labeller", run_labeller_name(manifest)),
         ("Started", format_start(manifest)),
@@ -165,7 +167,7 @@ def _settings(manifest: Manifest) -> Markup:
     settings = {**manifest.plan.model_dump(mode="json"), "inputs": _names(manifest)}
     plan = orjson.dumps(settings, option=orjson.OPT_INDENT_2).decode()
     note = tag("p", f"Krino {manifest.krino_version}, plan {manifest.plan.digest()}", class_="note")
-    return fold("How this run was made", tag("pre", plan, class_="code"), note)
+    return draw_folded("How this run was made", tag("pre", plan, class_="code"), note)
 
 
 def _prompt(judge: LiveJudge | None, manifest: Manifest) -> Markup:
@@ -176,7 +178,7 @@ def _prompt(judge: LiveJudge | None, manifest: Manifest) -> Markup:
     if manifest.plan.labeller.get("kind") in _READS_NO_PROMPT:
         text = "No model read it in this run: the embedded labeller and recorded labels need no prompt."
         note = tag("p", text, class_="note")
-    return fold("The judge's prompt", note, tag("pre", judge.prompt(), class_="code", id="prompt"))
+    return draw_folded("The judge's prompt", note, tag("pre", judge.prompt(), class_="code", id="prompt"))
 
 
 def _kept_notes(kept: Kept) -> Markup:

@@ -86,7 +86,7 @@ def page_blocks(
 
 
 def _repeated_ids_warning(manifest: Manifest) -> Iterator[b.Block]:
-    """A warning about repeated ids, since labels, comparisons and `krino show` go by id."""
+    """A warning about repeated ids, since labels, comparisons and `krino show` use the id."""
     if count := manifest.repeated_ids:
         have = "case has" if count == 1 else "cases have"
         yield b.Paragraph(
@@ -98,6 +98,7 @@ def _repeated_ids_warning(manifest: Manifest) -> Iterator[b.Block]:
 
 
 def _overview(summary: Summary, manifest: Manifest, own: Sequence[b.Block] = ()) -> Iterator[b.Block]:
+    """Yields the sections of a run: scores, categories, failures, stability, findings."""
     about = manifest.about
     if summary.numbers:
         yield b.Section("Scores", list(_scores(summary.numbers, declared_scales(about.fields_schema))), "scores")
@@ -131,6 +132,7 @@ def score_tone(scales: Scales, field: str, value: object) -> b.Tone | None:
 
 
 def slice_blocks(tables: Sequence[SliceTable]) -> Iterator[b.Block]:
+    """Yields the tables of slices, with notes on intervals and small slices."""
     for table in tables:
         yield _slices(table)
     if any(table.numbers for table in tables):
@@ -152,6 +154,7 @@ def slice_sections(tables: Sequence[SliceTable]) -> Iterator[b.Section]:
 
 
 def _decided_figure(summary: Summary) -> Iterator[b.KeyFigure]:
+    """Yields the share of verdict fields that rules alone decided."""
     decided = summary.decided_by
     if decided.total:
         rest = "" if decided.rules == decided.total else ", the rest with labels"
@@ -160,6 +163,7 @@ def _decided_figure(summary: Summary) -> Iterator[b.KeyFigure]:
 
 
 def _outcome_figures(summary: Summary, manifest: Manifest) -> Iterator[b.KeyFigure]:
+    """Yields the key figures of a run."""
     counts, decided, usage = summary.counts, summary.decided_by, total_usage(summary, manifest)
     yield b.KeyFigure("Cases", f"{counts.total:,}", f"{format_share(counts.ok, counts.total)} judged")
     if decided.total:
@@ -181,6 +185,7 @@ def _outcome_figures(summary: Summary, manifest: Manifest) -> Iterator[b.KeyFigu
 
 
 def _scores(numbers: Sequence[NumberField], scales: Scales) -> Iterator[b.Block]:
+    """Yields the scores with their charts."""
     yield b.Scores(
         [
             b.Score(
@@ -199,6 +204,7 @@ def _scores(numbers: Sequence[NumberField], scales: Scales) -> Iterator[b.Block]
 
 
 def _categories(summary: Summary, manifest: Manifest) -> Iterator[b.Category]:
+    """Yields the categories, with labels that never occurred."""
     for item in summary.codes:
         closed = closed_labels(manifest.about.fields_schema, item.name) or set()
         never = dict.fromkeys(sorted(closed - item.counts.keys()), 0)
@@ -206,6 +212,7 @@ def _categories(summary: Summary, manifest: Manifest) -> Iterator[b.Category]:
 
 
 def _messages(summary: Summary) -> b.DataTable:
+    """Returns the table of why cases were not judged."""
     rows: list[Sequence[b.Value]] = [
         (b.Cell(*status_mark(group.status)), f"{group.count:,}", group.text, b.Cell(group.example, case=group.example))
         for group in summary.messages
@@ -215,6 +222,7 @@ def _messages(summary: Summary) -> b.DataTable:
 
 
 def _stability(stability: Stability) -> Iterator[b.Block]:
+    """Yields the stability of a panel, by field."""
     rows = [
         (
             item.name,
@@ -252,6 +260,7 @@ def _slice_cells(item: Slice, table: SliceTable) -> Iterator[b.Value]:
 
 
 def _slice_mean(found: SliceNumber) -> b.Cell:
+    """Returns the mean of a slice as a cell."""
     if found.mean is None:
         return b.Cell("–", "plain")
     below = "" if found.interval is None else format_interval(found.interval)
@@ -259,6 +268,7 @@ def _slice_mean(found: SliceNumber) -> b.Cell:
 
 
 def _rules(summary: Summary, manifest: Manifest) -> Iterator[b.Section]:
+    """Yields a section of the rules that fired, if any did."""
     known = manifest.about.rules
     fired = dict.fromkeys([*known, *summary.rules, *summary.findings])
     rows: list[Sequence[b.Value]] = [

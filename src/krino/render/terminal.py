@@ -70,7 +70,7 @@ def can_be_shown(blocks: Sequence[b.Block]) -> bool:
 
 
 def _add_blank_lines(blocks: Iterable[b.Block], width: int) -> Iterator[RenderableType]:
-    """Add blank lines between blocks that do not belong together."""
+    """Adds blank lines between blocks that do not belong together."""
     before: b.Block | None = None
     for block in expand_for_text(blocks, sparkline):
         drawn = list(_draw(block, width))
@@ -81,6 +81,7 @@ def _add_blank_lines(blocks: Iterable[b.Block], width: int) -> Iterator[Renderab
 
 
 def _follows_closely(block: b.Block, before: b.Block) -> bool:
+    """Does a block belong to the one before it, so that no blank line comes between?"""
     if isinstance(block, b.Paragraph) and block.small:
         return True
     if isinstance(before, b.Heading) and before.level > 1:
@@ -89,29 +90,30 @@ def _follows_closely(block: b.Block, before: b.Block) -> bool:
 
 
 def _draw(block: b.Block, width: int) -> Iterator[RenderableType]:
+    """Yields what is drawn for one block."""
     match block:
         case b.Heading():
-            yield _heading(block, width)
+            yield _draw_heading(block, width)
         case b.Paragraph():
             style = "dim" if block.small and block.tone is None else _STYLES[block.tone]
             sign = "! " if block.tone == "warn" else ""
             text = Text(sign + clean_line(block.text), style=f"bold {style}".strip() if block.strong else style)
             yield Padding(text, (0, 0, 0, 2), expand=False) if block.small else text
         case b.Parts():
-            yield _parts(block)
+            yield _draw_parts(block)
         case b.KeyFigures():
             yield _name_value_table(key_figure_lines(block))
         case b.DataTable():
-            yield from _table(block, width)
+            yield from _draw_table(block, width)
         case b.MarkedText():
             yield from _with_title(block.title, _indent(_marked_text(block)))
         case b.BulletList():
-            items = (Padding(Text.assemble(("· ", "dim"), _text(item)), (0, 0, 0, 2)) for item in block.items)
+            items = (Padding(Text.assemble(("· ", "dim"), _draw_text(item)), (0, 0, 0, 2)) for item in block.items)
             yield from _with_title(block.title, *items)
         case b.Fields():
-            yield from _with_title(block.title, *(line for field in block.fields for line in _field(field)))
+            yield from _with_title(block.title, *(line for field in block.fields for line in _draw_field(field)))
         case b.Verbatim():
-            yield from _with_title(block.title, _indent(_text(block.text)))
+            yield from _with_title(block.title, _indent(_draw_text(block.text)))
 
 
 def _with_title(title: str, *lines: RenderableType) -> Iterator[RenderableType]:
@@ -120,7 +122,7 @@ def _with_title(title: str, *lines: RenderableType) -> Iterator[RenderableType]:
     yield from lines
 
 
-def _heading(block: b.Heading, width: int) -> Text:
+def _draw_heading(block: b.Heading, width: int) -> Text:
     """A heading, with its note on the same line if it fits."""
     line = Text.assemble((clean_line(block.text, 200), "bold" if block.level < 3 else "bold cyan"))
     if block.mark:
@@ -130,7 +132,8 @@ def _heading(block: b.Heading, width: int) -> Text:
     return line
 
 
-def _parts(block: b.Parts) -> Text:
+def _draw_parts(block: b.Parts) -> Text:
+    """Returns the parts of a whole in one line."""
     line = Text.assemble((f"{block.total:,}", "bold"), f" {clean_line(block.what)}: ")
     shown = [
         Text(
@@ -143,6 +146,7 @@ def _parts(block: b.Parts) -> Text:
 
 
 def _name_value_table(rows: Iterable[tuple[str, str]]) -> Table:
+    """Returns a table of names and values."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
@@ -163,11 +167,12 @@ def sparkline(score: b.Score) -> b.Cell:
 
 
 def _marked_text(block: b.MarkedText) -> Text:
-    """Each label follows its segment in brackets, because not every reader sees colours."""
+    """Returns a text with its marks. Each label follows its segment in brackets, because not every reader sees
+    colours."""
     shown = Text()
     for segment in block.segments:
         tone = block.tones.get(segment.mark, "info") if segment.mark else None
-        shown.append_text(_text(segment.text, _STYLES[tone]))
+        shown.append_text(_draw_text(segment.text, _STYLES[tone]))
         if segment.mark:
             shown.append(f" [{clean_line(segment.mark, 60)}]", style="dim")
         if len(shown) > 2 * _LONGEST_TEXT:
@@ -176,22 +181,24 @@ def _marked_text(block: b.MarkedText) -> Text:
     return shown
 
 
-def _field(field: b.Field) -> Iterator[RenderableType]:
+def _draw_field(field: b.Field) -> Iterator[RenderableType]:
+    """Yields the lines of one field."""
     for said in field.first:
         yield Padding(Text(f"! {clean_line(said)}", style="yellow"), (0, 0, 0, 2))
     style = _STYLES[field.tone] or ("bold" if field.strong else "")
-    yield _indent(Text.assemble((clean_line(field.name, 80), "cyan"), "  ", _text(field.value, style)))
+    yield _indent(Text.assemble((clean_line(field.name, 80), "cyan"), "  ", _draw_text(field.value, style)))
     if field.by:
         yield Padding(Text(clean_line(field.by), style="dim"), (0, 0, 0, 4))
     for note in field.notes:
-        yield Padding(Text.assemble(("· ", "dim"), _text(note)), (0, 0, 0, 4))
+        yield Padding(Text.assemble(("· ", "dim"), _draw_text(note)), (0, 0, 0, 4))
 
 
 def _indent(text: Text) -> Padding:
     return Padding(text, (0, 0, 0, 2))
 
 
-def _text(text: str, style: str = "") -> Text:
+def _draw_text(text: str, style: str = "") -> Text:
+    """Returns a cleaned text, cut to the longest that is shown."""
     shown = clean(text[: 2 * _LONGEST_TEXT])
     if len(text) > _LONGEST_TEXT:
         shown = f"{shown[:_LONGEST_TEXT]}… ({len(text):,} characters)"
@@ -201,7 +208,7 @@ def _text(text: str, style: str = "") -> Text:
 # --- tables ----------------------------------------------------------------------------------------
 
 
-def _table(block: b.DataTable, width: int) -> Iterator[RenderableType]:
+def _draw_table(block: b.DataTable, width: int) -> Iterator[RenderableType]:
     """One table. If the number columns leave no room for text columns, the last ones move to further tables."""
     if block.title:
         yield Text(clean_line(block.title, 240), style="bold")
@@ -211,7 +218,7 @@ def _table(block: b.DataTable, width: int) -> Iterator[RenderableType]:
     tones = [*block.tones, *[None] * len(block.rows)]
     empty = [""] * len(heads)  # a judge of the user may give short rows
     rows = [
-        [_cell(value, tone) for value in [*row, *empty][: len(heads)]]
+        [_draw_cell(value, tone) for value in [*row, *empty][: len(heads)]]
         for row, tone in zip(block.rows[: block.most or None], tones, strict=False)
     ]
     wide = [_width(column) for column in zip(heads, *rows, strict=True)]
@@ -253,7 +260,8 @@ def _plain_table(heads: Sequence[Text], figures: Sequence[bool]) -> Table:
     return table
 
 
-def _cell(value: b.Value, tone: b.Tone | None) -> Text:
+def _draw_cell(value: b.Value, tone: b.Tone | None) -> Text:
+    """Returns the text of a cell in its style."""
     if not isinstance(value, b.Cell):
         return Text(_line(cell_text(value)), style=_STYLES[tone])
     style = _STYLES[value.tone or tone] or ("bold" if value.strong else "")

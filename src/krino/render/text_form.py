@@ -37,6 +37,7 @@ def expand_for_text(blocks: Iterable[b.Block], spread: Callable[[b.Score], b.Val
 
 
 def _scores_table(block: b.Scores, spread: Callable[[b.Score], b.Value] | None) -> b.DataTable:
+    """Returns scores as a table, with a column for the spread where one can be drawn."""
     columns: tuple[str, ...] = ("Score", "n", "null", "mean", "95 % interval")
     rows: list[Sequence[b.Value]] = [
         (
@@ -68,6 +69,7 @@ def _counts(item: b.Category) -> str:
 
 
 def reliability_table(block: b.Reliability) -> b.DataTable:
+    """Returns a reliability diagram as a table."""
     rows = [
         (f"{item.low:g} to {item.high:g}", f"{item.n:,}", format_number(item.confidence), format_fraction(item.right))
         for item in block.bins
@@ -88,6 +90,7 @@ def hidden_rows_note(block: b.DataTable) -> str:
 
 
 def cell_text(value: b.Value) -> str:
+    """Returns the plain text of a cell's value."""
     if value is None:
         return ""
     if isinstance(value, b.Cell):

@@ -20,7 +20,7 @@ def trend_blocks(found: Trend) -> Iterator[Block]:
     yield DataTable("", ("", "Run", "started", "cases", "value", "interval", "chart", "change"), rows, figures=(3, 4))
     yield Paragraph(
         "The intervals hold for all runs together, however many follow: over the whole series a change is reported "
-        "falsely in at most 5 of 100 series. Cases of two runs are taken for separate samples.",
+        "falsely in at most 5 of 100 series. Cases of two runs are treated as separate samples.",
         small=True,
     )
     for note in found.notes:
@@ -34,6 +34,7 @@ def _value(point: TrendPoint) -> tuple[float, ...]:
 
 
 def _row(number: int, point: TrendPoint, found: Trend, low: float, high: float) -> tuple[str | Cell, ...]:
+    """Returns one run of a series as a table row."""
     run = Cell(point.run, "warn" if point.differs else None, strong=point.differs)
     if point.value is None or point.interval is None:
         return (f"{number}", run, point.started, f"{point.cases:,}", "", "", "", "too few values")

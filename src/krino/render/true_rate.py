@@ -10,11 +10,12 @@ from krino.results.true_rate import ALONE, Estimate, TrueRate, TrueRates
 
 
 def true_rates_blocks(found: TrueRates) -> Iterator[Block]:
+    """Yields the true value of a run, of its slices, and the difference from another run."""
     yield Heading(f"True value of {found.overall.target}", note=f"{found.run} · {found.judge}")
     yield from _blocks(found.overall)
     if found.slices:
         rows = [
-            (name, f"{one.cases:,}", f"{one.labels:,}", format_value(one.judged, one), *_cells(one.best, one))
+            (name, f"{one.cases:,}", f"{one.labels:,}", format_rate(one.judged, one), *_cells(one.best, one))
             for name, one in found.slices.items()
         ]
         columns = (found.by or "", "cases", "labels", "verdicts say", "true value", "95 % interval")
@@ -26,6 +27,7 @@ def true_rates_blocks(found: TrueRates) -> Iterator[Block]:
 
 
 def _blocks(found: TrueRate) -> Iterator[Block]:
+    """Yields the sentence, every estimate and the advice for one field."""
     yield Paragraph(found.sentence, strong=True)
     rows = [
         (Cell(one.method, strong=one.method == found.trusted), *_cells(one, found), one.words)
@@ -40,10 +42,11 @@ def _blocks(found: TrueRate) -> Iterator[Block]:
 
 def _cells(one: Estimate, found: TrueRate) -> tuple[str, str]:
     low, high = one.interval
-    return format_value(one.value, found), f"{format_value(low, found)} to {format_value(high, found)}"
+    return format_rate(one.value, found), f"{format_rate(low, found)} to {format_rate(high, found)}"
 
 
 def _next_labels(found: TrueRate) -> str:
+    """Says how many more labels would help, and where to take them."""
     if found.trusted == ALONE:
         return "Label some cases of every answer of the judge: then its verdicts can be used too."
     if found.more_labels is None:
@@ -55,5 +58,5 @@ def _next_labels(found: TrueRate) -> str:
     return f"{advice} Draw them at random, {shares}."
 
 
-def format_value(value: float, found: TrueRate) -> str:
+def format_rate(value: float, found: TrueRate) -> str:
     return f"{100 * value:.1f}%" if found.is_rate else f"{value:.3f}"

@@ -24,6 +24,7 @@ def verification_blocks(found: Verification) -> Iterator[Block]:
 
 
 def _rows(case: NamedCase) -> Iterator[tuple[Value, ...]]:
+    """Yields the rows of a case: one for each field that differs."""
     head = (Cell(case.id, case=case.id), "" if case.line is None else f"{case.line:,}", case.fault)
     if not case.differences:
         yield (*head, case.why, "", "")
@@ -36,8 +37,9 @@ def _rows(case: NamedCase) -> Iterator[tuple[Value, ...]]:
 
 
 def _notes(found: Verification) -> Iterator[str]:
+    """Yields notes on a changed judge and on cases that are not shown."""
     if found.judge_changes:
-        yield "The judge at hand is not the one that made the run: " + "; ".join(found.judge_changes) + "."
+        yield "The installed judge is not the one that made the run: " + "; ".join(found.judge_changes) + "."
     named = len(found.cases)
     if (faults := found.verdicts - found.follow) > named:
         yield f"{faults - named:,} more that do not follow are not named; --named names more."

@@ -65,7 +65,7 @@ class GrowingColumn:
     """Hashes of texts; 0 elsewhere."""
 
     def add(self, start: int, size: int, rows: NDArray[np.intp], numbers: Floats, codes: Longs) -> None:
-        """Add values for some `rows` of `size` lines from `start` on; a code below `NO_CODE` is the hash of a text."""
+        """Adds values for some `rows` of `size` lines from `start` on; a code below `NO_CODE` is the hash of a text."""
         self.fill(start)
         is_text = codes < NO_CODE
         _append_lines(self.codes, size, rows, np.where(is_text, NO_CODE, codes).astype(np.int32), ABSENT)

@@ -21,7 +21,7 @@ _EXPLANATION_NAMES = ("reason", "reasons", "reasoning", "rationale", "explanatio
 """Name endings of fields that explain a whole verdict."""
 
 
-class NamedCase(FrozenModel):
+class ExplainedCase(FrozenModel):
     """A case with its value in one field and the reason."""
 
     id: str
@@ -43,10 +43,10 @@ class NamedCase(FrozenModel):
 
 def make_named_case(
     judgement: Mapping[str, Any], field: str | None, rules: Mapping[str, str] | None = None
-) -> NamedCase:
-    """Describe a judgement of the journal by one field of its verdict (None: by whether it has a verdict)."""
+) -> ExplainedCase:
+    """Describes a judgement of the journal by one field of its verdict (None: by whether it has a verdict)."""
     ok = judgement["status"] == "ok"
-    return NamedCase(
+    return ExplainedCase(
         id=str(judgement["id"]),
         status=judgement["status"],
         value=fields_of(judgement).get(field) if ok and field is not None else None,

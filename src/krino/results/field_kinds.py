@@ -108,6 +108,7 @@ def comparison_key(value: Any) -> bytes:
 
 
 def _as_code(value: Any) -> str | None:
+    """Returns a value as a short label, or None if it is free text."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if not isinstance(value, str) or len(value) > _LONGEST_CODE:

@@ -86,6 +86,7 @@ def format_share(part: int, whole: int) -> str:
 
 
 def format_usage(usage: Usage) -> str:
+    """Formats the calls, tokens and cost of a run in one line."""
     if not usage.calls and not usage.cached:
         return "no model calls"
     parts = [format_count(usage.calls, "model call")]
@@ -139,6 +140,7 @@ def format_fraction(value: float | None) -> str:
 
 
 def format_duration(seconds: float) -> str:
+    """Formats a duration in seconds, minutes or hours."""
     if seconds < 60:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)

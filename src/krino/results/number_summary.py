@@ -55,6 +55,7 @@ class NumberCounter:
     _cells: dict[int, int] = field(default_factory=dict)
 
     def add(self, values: Floats) -> None:
+        """Adds values to the moments and to the cells of the histogram."""
         self._moments.add(np.zeros(len(values), np.intp), values, 1)
         self._whole = self._whole and bool((np.floor(values) == values).all())
         cells, counts = np.unique(np.floor(values * 10.0**-self._exponent + _NUDGE), return_counts=True)
@@ -78,13 +79,14 @@ class NumberCounter:
         )
 
     def _coarsen(self) -> None:
-        """Merge ten neighbouring cells into one: counts stay exact on a coarser grid."""
+        """Merges ten neighbouring cells into one: counts stay exact on a coarser grid."""
         merged: dict[int, int] = {}
         for cell, count in self._cells.items():
             merged[cell // 10] = merged.get(cell // 10, 0) + count
         self._cells, self._exponent = merged, self._exponent + 1
 
     def _histogram(self, values: Moments) -> Histogram:
+        """Joins the cells into a histogram with round edges."""
         lowest, highest = min(self._cells), max(self._cells)
         whole = self._whole and not values.in_unit  # only 0 and 1: as likely a score as a count
         if values.in_unit:

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from krino.cases.metadata import as_text, column_value
+from krino.cases.metadata import column_value, slice_text
 from krino.errors import UsageProblem
 from krino.results import FrozenModel
 from krino.results.compact_columns import NULL
 from krino.results.field_kinds import ROLL_UP, ROLL_UPS
-from krino.results.table import Part, TableReader, slice_name, unknown_column
+from krino.results.table import TablePart, TableReader, slice_name, unknown_column
 from krino.results.verdict_schema import Schema, declared_bounds
 from krino.runs.index import CODES
 from krino.stats.confidence_intervals import FEW, Bounds, MomentsByGroup, mean_interval
@@ -78,7 +78,7 @@ class SliceTable(FrozenModel):
 
 
 def parse_columns(text: str | None) -> list[tuple[str, ...]]:
-    """Parse `court,language` as two columns, `court*language` as one combined column."""
+    """Parses `court,language` as two columns, `court*language` as one combined column."""
     if text is None:
         return []
     columns = [tuple(name.strip() for name in part.split("*")) for part in text.split(",")]
@@ -114,17 +114,18 @@ class AutoSlicer:
     _all: _SliceCounter = field(default_factory=lambda: _SliceCounter())
     """Every case in one slice."""
 
-    def add(self, part: Part) -> None:
+    def add(self, part: TablePart) -> None:
+        """Adds a part of the run to the slices of every column of metadata."""
         metadata, rolled = [record.get("metadata") or {} for record in part.records], _roll_up_codes(part)
         for name in dict.fromkeys(chain.from_iterable(metadata)):
             if name not in self._columns and len(self._columns) < _MOST_COLUMNS:
                 self._columns[name] = deepcopy(self._all)  # all earlier cases are without it
         for name, sliced in self._columns.items():
             if sliced is not None:
-                sliced.add(part, rolled, [as_text(given.get(name)) for given in metadata])
+                sliced.add(part, rolled, [slice_text(given.get(name)) for given in metadata])
                 if len(sliced.values) > _FEW_VALUES:
                     self._columns[name] = None
-        self._all.add(part, rolled, [as_text(None)] * len(metadata))
+        self._all.add(part, rolled, [slice_text(None)] * len(metadata))
 
     def result(self) -> list[SliceTable]:
         """Columns with a single value are left out."""
@@ -143,8 +144,9 @@ class _SliceCounter:
     _numbers: dict[str, MomentsByGroup] = field(default_factory=dict)
     _nulls: dict[str, NDArray[np.int64]] = field(default_factory=dict)
 
-    def add(self, part: Part, rolled: _RollUpCodes, values: Sequence[str], most: int | None = None) -> None:
-        """`values` has the slice of each case; after `most` distinct ones, new values are counted together."""
+    def add(self, part: TablePart, rolled: _RollUpCodes, values: Sequence[str], most: int | None = None) -> None:
+        """Adds a part of the run. `values` has the slice of each case; after `most` distinct ones, new values are
+        counted together."""
         known = {value: self._number(value, most) for value in dict.fromkeys(values)}
         groups = np.fromiter(map(known.__getitem__, values), np.intp, len(values))
         self._statuses = _add_counts(self._statuses, groups, part.statuses, len(self.values))
@@ -176,6 +178,7 @@ class _SliceCounter:
         return int(self._statuses[self.values[value]].sum())
 
     def _slice(self, value: str, bounds: Mapping[str, Bounds]) -> Slice:
+        """Returns the summary of one slice."""
         group = self.values[value]
         rolled = _add_rows(self._roll_ups, len(self.values))[group].tolist()
         return Slice(
@@ -188,13 +191,14 @@ class _SliceCounter:
         )
 
     def _summarise(self, name: str, group: int, bounds: Bounds) -> SliceNumber:
+        """Returns the mean of a number field in one slice."""
         values, nulls = self._numbers[name][group], self._nulls.get(name, ())
         mean = values.mean if values.n else None
         null = int(nulls[group]) if group < len(nulls) else 0
         return SliceNumber(n=values.n, nulls=null, mean=mean, interval=mean_interval(values, bounds))
 
 
-def _roll_up_codes(part: Part) -> _RollUpCodes:
+def _roll_up_codes(part: TablePart) -> _RollUpCodes:
     words = (record.get(ROLL_UP) if record["status"] == "ok" else None for record in part.records)
     rows, places = np.array([(row, _PLACES[word]) for row, word in enumerate(words) if word], np.intp).reshape(-1, 2).T
     return rows, places

@@ -76,6 +76,7 @@ class _SeatSpread:
     sd: float = 0.0
 
     def add(self, values: Sequence[Any]) -> None:
+        """Adds what all seats said about one field of one case."""
         commonest = Counter(map(comparison_key, values)).most_common(1)[0][1]
         self.n += 1
         self.agreement += commonest / len(values)
@@ -90,6 +91,7 @@ class _SeatSpread:
             self.sd += sqrt(fsum((number - mean) ** 2 for number in numbers) / len(numbers))
 
     def result(self, name: str) -> FieldStability:
+        """Returns the mean agreement and spread of one field."""
         of_numbers = (self.spread / self.numbers, self.widest, self.sd / self.numbers) if self.numbers else (None,) * 3
         spread, widest, sd = of_numbers
         agreement = self.agreement / self.n
@@ -109,6 +111,7 @@ class StabilityCounter:
     """For each member: its seats, absent seats, fields given, and fields equal to the decision."""
 
     def add(self, judgement: Mapping[str, Any]) -> None:
+        """Adds a judgement of a panel; others are ignored."""
         ballots = judgement.get("ballots")
         if not ballots:
             return
@@ -126,7 +129,7 @@ class StabilityCounter:
             self._add_member(ballot, labelled)
 
     def result(self) -> Stability | None:
-        """None for a run without panels."""
+        """Returns the stability; None for a run without panels."""
         if not self._counts["cases"]:
             return None
         fields = tuple(counter.result(name) for name, counter in self._fields.items() if name not in self._texts)
@@ -143,7 +146,7 @@ class StabilityCounter:
         return Stability(**{name: self._counts[name] for name in names}, fields=fields, members=members)
 
     def _compare(self, verdicts: Sequence[Mapping[str, Any]], by_rule: Collection[str]) -> bool:
-        """Count each field; returns whether the seats differ in anything but text."""
+        """Counts each field; returns whether the seats differ in anything but text."""
         if len(verdicts) < 2:
             return False
         split = False
@@ -159,6 +162,7 @@ class StabilityCounter:
         return split
 
     def _add_member(self, ballot: Mapping[str, Any], decided: Mapping[str, Any]) -> None:
+        """Counts how often a member's own verdict is the one that was decided."""
         member = self._members.setdefault(str(ballot["member"]), Counter())
         member.update(seats=1, absent=ballot["labels"] is None)
         if ballot["verdict"] is None:

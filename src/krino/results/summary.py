@@ -21,7 +21,7 @@ from krino.results.formatting import format_count, format_interval, format_numbe
 from krino.results.number_summary import NumberCounter, NumberField
 from krino.results.slices import AutoSlicer, SliceTable
 from krino.results.stability import LABELLER, Stability, StabilityCounter
-from krino.results.table import FieldEncoder, Part, TableReader, Values
+from krino.results.table import EncodedValues, FieldEncoder, TablePart, TableReader
 from krino.results.verdict_schema import Schema, closed_labels, declared_bounds
 from krino.runs.index import CODES
 from krino.runs.manifest import Counts, Manifest
@@ -89,6 +89,7 @@ class Summary(FrozenModel):
         return "\n".join([f"{format_count(self.counts.total)}: {format_outcomes(self.counts)}", *self._lines()])
 
     def _lines(self) -> Iterator[str]:
+        """Yields the summary as lines of text."""
         for item in self.numbers:
             interval = f" (95 % interval {format_interval(item.interval)})" if item.interval else ""
             nulls = f", {item.nulls:,} null" if item.nulls else ""
@@ -118,7 +119,7 @@ class Collected:
 
 
 def summarise(judgements: Iterable[Mapping[str, Any]], schema: Schema | None = None) -> Summary:
-    """Summarise judgements in one pass. `schema` is that of the verdict: it lists the labels of closed fields."""
+    """Summarises judgements in one pass. `schema` is that of the verdict: it lists the labels of closed fields."""
     counter = SummaryCounter(schema)
     for part in counter.reader.parts(judgements):
         counter.add(part)
@@ -162,7 +163,8 @@ class SummaryCounter:
     _usage: Usage = field(default_factory=Usage)
     _stability: StabilityCounter = field(default_factory=StabilityCounter)
 
-    def add(self, part: Part) -> None:
+    def add(self, part: TablePart) -> None:
+        """Adds a part of the run to all counts."""
         found = np.bincount(part.statuses, minlength=max(CODES.values()) + 1)
         self._statuses.update({status: int(found[code]) for status, code in CODES.items()})
         for name, values in part.fields.items():
@@ -172,7 +174,8 @@ class SummaryCounter:
             self._add_messages_and_usage(judgement)
 
     def _add_deciders(self, records: Sequence[Mapping[str, Any]]) -> None:
-        """Most verdicts are decided in one of a few ways, so these are counted instead of single fields."""
+        """Counts who decided the fields. Most verdicts are decided in one of a few ways, so these are counted instead
+        of single fields."""
         judged = [record for record in records if record["status"] == "ok"]
         ways = Counter(tuple((record.get("decided_by") or {}).items()) for record in judged)
         for way, count in ways.items():
@@ -183,6 +186,7 @@ class SummaryCounter:
                 self._rules[rule] += count
 
     def _add_messages_and_usage(self, judgement: Mapping[str, Any]) -> None:
+        """Counts a judgement's message, findings and usage."""
         status = judgement["status"]
         if status != "ok":
             message = judgement.get("reason") or judgement.get("error") or "no reason was given"
@@ -194,6 +198,7 @@ class SummaryCounter:
             self._usage.add(usage if isinstance(usage, Usage) else Usage.of(usage))
 
     def result(self) -> Summary:
+        """Returns the summary of all that was added."""
         by_field = {
             name: Deciders(rules=self._by_rules[name], labeller=self._by_labeller[name])
             for name in self._fields
@@ -218,6 +223,7 @@ class SummaryCounter:
                 yield counter.numbers.result(name, counter.nulls, declared_bounds(self.schema, name))
 
     def _code_fields(self) -> Iterator[CodeField]:
+        """Yields the summary of each field that holds labels."""
         for name, counter in self._fields.items():
             text, closed = self.reader.encoders[name].is_text, bool(closed_labels(self.schema, name))
             labels, coded = len(counter.counts), counter.coded
@@ -235,7 +241,8 @@ class _FieldCounter:
     """Cases with at least one label."""
     counts: Counter[str] = field(default_factory=Counter)
 
-    def add(self, values: Values, encoder: FieldEncoder) -> None:
+    def add(self, values: EncodedValues, encoder: FieldEncoder) -> None:
+        """Adds values of one field to its numbers, labels and nulls."""
         self.nulls += int((values.codes == NULL).sum())
         numbers = values.numbers[~np.isnan(values.numbers)]
         if numbers.size:
@@ -282,6 +289,7 @@ class MessageCounter:
     _groups: dict[tuple[str, str], tuple[int, str, str]] = field(default_factory=dict)
 
     def add(self, status: str, message: str, case: str) -> None:
+        """Counts a message together with others of the same pattern."""
         key = (status, message_pattern(message))
         count, example, first = self._groups.get(key, (0, case, message))
         self._groups[key] = (count + 1, example, first)
@@ -289,6 +297,7 @@ class MessageCounter:
             self._groups = dict(self._sorted()[:_KEPT_GROUPS])
 
     def top(self, most: int) -> tuple[MessageGroup, ...]:
+        """Returns the most frequent messages, one example each."""
         return tuple(
             MessageGroup(status=status, text=" ".join(text[:_LONGEST_SHOWN].split()), count=count, example=example)
             for (status, _), (count, example, text) in self._sorted()[:most]

@@ -27,11 +27,11 @@ from krino.results.field_kinds import MOST_VALUES, ROLL_UP, ColumnKind, as_codes
 from krino.results.verdict_schema import closed_labels
 from krino.runs.index import CODES
 from krino.runs.manifest import Counts, Manifest
-from krino.runs.reading import JudgedCases, LineReader, StoredRun, load_run
+from krino.runs.reading import JudgedCases, LineReader, StoredRun, load_stored_run
 from krino.runs.roll import Entry
 from krino.stats.arrays import Floats
 from krino.text.clean import clean_line
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 Record = Mapping[str, Any]
 Labels = tuple[str, ...]
@@ -50,7 +50,7 @@ _SPENT = itemgetter(*SPENDING[:-1])
 # --- parts of the table ----------------------------------------------------------------------------
 
 
-class Values(NamedTuple):
+class EncodedValues(NamedTuple):
     """The values of one field in some rows."""
 
     rows: Places
@@ -60,12 +60,12 @@ class Values(NamedTuple):
     """Index into the values of the encoder, `NULL`, `NO_CODE` for a number, or a smaller number: the hash of a text."""
 
 
-class Part(NamedTuple):
+class TablePart(NamedTuple):
     """Some rows of the table, with their judgements."""
 
     records: Sequence[Record]
     statuses: NDArray[np.uint8]
-    fields: dict[str, Values]
+    fields: dict[str, EncodedValues]
 
 
 @dataclass(slots=True)
@@ -82,6 +82,7 @@ class FieldEncoder:
     """Codes of earlier values: most values are one of a few."""
 
     def read(self, values: Sequence[Any]) -> tuple[Floats, NDArray[np.int64]]:
+        """Encodes values as numbers and as codes of labels; each value has one of them."""
         kinds = set(map(type, values))
         if kinds <= {float, type(None)}:  # by far the most common: scores
             numbers = np.array(values, np.float64)
@@ -104,12 +105,14 @@ class FieldEncoder:
             self._known = {None: NULL}
 
     def _code(self, value: Any) -> int:
+        """Returns the code of a value, known ones without further work."""
         try:
             return self._known[value]
         except (KeyError, TypeError):  # new, or a list
             return self._new_code(value)
 
     def _new_code(self, value: Any) -> int:
+        """Returns the code of a value that was not seen before."""
         if isinstance(value, float | int) and not isinstance(value, bool):
             return NULL  # nan and infinity count as null
         labels = as_codes(value)
@@ -137,12 +140,12 @@ class TableReader:
     names: dict[str, None] = field(default_factory=dict)
     """The names of all fields; the roll-up is one if the judge gives it."""
 
-    def parts(self, records: Iterable[Record]) -> Iterator[Part]:
+    def parts(self, records: Iterable[Record]) -> Iterator[TablePart]:
         remaining = iter(records)
         while some := list(islice(remaining, ROWS)):
             yield self.part(some)
 
-    def part(self, records: Sequence[Record]) -> Part:
+    def part(self, records: Sequence[Record]) -> TablePart:
         """The part of some judgements. Only judgements with status `ok` have values."""
         statuses = np.fromiter((CODES[record["status"]] for record in records), np.uint8, len(records))
         ok = np.flatnonzero(statuses == CODES["ok"])
@@ -160,8 +163,8 @@ class TableReader:
                 rows, values = _field_values(name, ok, verdicts, rolled)
                 if values:
                     encoder = self.encoders.setdefault(name, FieldEncoder(self.marks))
-                    fields[name] = Values(rows, *encoder.read(values))
-        return Part(records, statuses, fields)
+                    fields[name] = EncodedValues(rows, *encoder.read(values))
+        return TablePart(records, statuses, fields)
 
 
 def _field_values(name: str, ok: Places, verdicts: Sequence[Record], rolled: Sequence[Any]) -> tuple[Places, list[Any]]:
@@ -283,11 +286,11 @@ class Table:
 def read_table(
     folder: Path, *, fields: Collection[str] | None = None, by: Sequence[Sequence[str]] = (), spending: bool = False
 ) -> Table:
-    """Read the table of a run. `fields`: only these; `by`: combinations of metadata columns to slice or cluster by."""
-    run = load_run(folder)
+    """Reads the table of a run. `fields`: only these; `by`: combinations of metadata columns to slice or cluster by."""
+    run = load_stored_run(folder)
     builder = _TableBuilder(run, TableReader(fields), [tuple(columns) for columns in by], spending)
     index = run.index()
-    judged, places, again = JudgedCases(run, index, builder.note_cases()).columns()
+    judged, places, again = JudgedCases(run, index, builder.note_cases()).judged_offsets()
     digests = np.frombuffer(builder.digests, np.uint64)[judged]
     offsets, first, rows = np.unique(places, return_index=True, return_inverse=True)
     with LineReader(
@@ -303,8 +306,11 @@ def slice_name(columns: Sequence[str]) -> str:
 
 
 def unknown_column(flag: str, name: str, known: Collection[str], what: str = "column") -> UsageProblem:
+    """Returns the error for a column that the judgements do not have."""
     there = ", ".join(clean_line(column, 60) for column in sorted(known)) or "none"
-    return UsageProblem(f"{flag} {name}: the judgements have no such {what}{guessed(name, known)}; they have {there}")
+    return UsageProblem(
+        f"{flag} {name}: the judgements have no such {what}{did_you_mean(name, known)}; they have {there}"
+    )
 
 
 @dataclass(slots=True)
@@ -335,6 +341,7 @@ class _TableBuilder:
             yield entry
 
     def add_line(self, judgement: Record) -> None:
+        """Adds a judgement's spending, metadata and slices, and its fields once enough lines wait."""
         if self.with_spending:
             spent = (*_SPENT(usage := judgement["usage"]), usage.get("unpriced", 0))  # older lines lack it
             self.spending.extend(spent if None not in spent else [nan if part is None else part for part in spent])
@@ -348,6 +355,7 @@ class _TableBuilder:
             self._add_waiting()
 
     def _add_waiting(self) -> None:
+        """Encodes the fields of the waiting judgements."""
         before, part = len(self.statuses), self.reader.part(self.waiting)
         self.statuses += part.statuses.tobytes()
         for name, values in part.fields.items():
@@ -373,6 +381,7 @@ class _TableBuilder:
         )
 
     def _spending(self, rows: NDArray[np.int64], again: Mask) -> NDArray[np.float32]:
+        """Returns the spending of the chosen lines; a case that repeats an earlier one cost nothing."""
         lines = np.frombuffer(self.spending, np.float32).reshape(-1, len(SPENDING))
         if not self.with_spending:
             return lines
@@ -384,7 +393,7 @@ class _TableBuilder:
         return Slicing(_in_order(self.slices.get(name, array("i")), np.int32, rows), tuple(self.slice_names))
 
     def _field(self, name: str, rows: NDArray[np.int64]) -> Column:
-        """`rows`: the current rows in order."""
+        """Returns one field as a column. `rows`: the current rows in order."""
         encoder, column = self.reader.encoders[name], self.columns.pop(name)
         column.fill(len(self.statuses))
         codes = _in_order(column.codes, np.int32, rows)

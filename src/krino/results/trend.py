@@ -18,7 +18,7 @@ from krino.stats.arrays import Floats
 from krino.stats.confidence_intervals import Bounds, Interval, Moments
 from krino.stats.repeated_looks import difference_at_look, interval_of_look
 from krino.text.clean import clean_line
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 
 class TrendPoint(FrozenModel):
@@ -62,7 +62,7 @@ def trend(folders: Sequence[Path], of: str) -> Trend:
     judges: list[str] = []
     for place, folder in enumerate(folders):
         run = read_table(folder, fields={target.field})
-        values = _values(run, target)
+        values = _select_values(run, target)
         bounds = (0.0, 1.0) if not target.is_mean else declared_bounds(run.manifest.about.fields_schema, target.field)
         found = Moments.of(values)
         if first is None:
@@ -71,7 +71,7 @@ def trend(folders: Sequence[Path], of: str) -> Trend:
                     f"{folder}: the first run has fewer than two values of {of}: nothing can be compared"
                 )
             first = found, bounds
-        points.append(_point(run, folder, found, first, look=max(place, 1), is_first=not place))
+        points.append(_make_point(run, folder, found, first, look=max(place, 1), is_first=not place))
         judges.append(points[-1].judge)
     different = next((point for point in points if point.differs), None)
     notes = []
@@ -82,17 +82,18 @@ def trend(folders: Sequence[Path], of: str) -> Trend:
         is_share=not target.is_mean,
         points=tuple(points),
         first_different=None if different is None else different.run,
-        sentence=_sentence(points, different, target),
+        sentence=_write_sentence(points, different, target),
         notes=tuple(notes),
     )
 
 
-def _values(run: Table, target: Target) -> Floats:
+def _select_values(run: Table, target: Target) -> Floats:
+    """Returns the values of a target in the cases that have one."""
     column = run.fields.get(target.field or "")
     if column is None:
         if not run.ok.any():
             return np.empty(0)
-        guess = guessed(target.field or "", run.field_names)
+        guess = did_you_mean(target.field or "", run.field_names)
         raise UsageProblem(f"{run.folder}: the verdicts have no field `{target.field}`{guess}")
     known = run.ok & has_value(column)
     if target.label is not None:
@@ -104,9 +105,10 @@ def _values(run: Table, target: Target) -> Floats:
     return column.numbers[known]
 
 
-def _point(
+def _make_point(
     run: Table, folder: Path, found: Moments, first: tuple[Moments, Bounds], *, look: int, is_first: bool
 ) -> TrendPoint:
+    """Returns one run's point in the series, compared with the first run."""
     before, bounds = first
     change = None if is_first else difference_at_look(before, found, look, bounds)
     return TrendPoint(
@@ -122,7 +124,8 @@ def _point(
     )
 
 
-def _sentence(points: Sequence[TrendPoint], different: TrendPoint | None, target: Target) -> str:
+def _write_sentence(points: Sequence[TrendPoint], different: TrendPoint | None, target: Target) -> str:
+    """Says which run is the first that differs."""
     if different is None or different.change is None:
         return f"No run differs from the first one in {target} by more than chance explains ({len(points):,} runs)."
     place = points.index(different) + 1

@@ -24,7 +24,7 @@ from krino.stats.arrays import Floats
 from krino.stats.confidence_intervals import NORMAL_95, Interval
 from krino.stats.prediction_powered import Estimated, Strata
 from krino.text.clean import clean_line, clean_name
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 FEWEST = 10
 _MOST_SLICES = 50
@@ -88,6 +88,7 @@ class _Column:
     names: dict[str, None] = field(default_factory=dict)
 
     def add(self, judgement: Mapping[str, Any]) -> None:
+        """Adds a judgement's value of the field, and notes whether the case is labelled."""
         case = self.labels.ids.get(clean_name(judgement["id"]))
         if judgement["status"] != "ok":
             self.unjudged += 1
@@ -123,7 +124,7 @@ def true_rate(
     schema: Schema | None = None,
     weight: str | None = None,
 ) -> TrueRate:
-    """Estimate the true value of `target` over all cases of a run.
+    """Estimates the true value of `target` over all cases of a run.
 
     `target`: FIELD for the mean of a number, FIELD:LABEL for the share of a label, or pass, review and fail. `weight`:
     a column of the labels with sampling weights (one over the chance that the case was labelled).
@@ -168,14 +169,19 @@ def _only(column: LabelColumn, kept: set[tuple[int, int]]) -> LabelColumn:
 
 
 def _sample(column: _Column, target: Target, schema: Schema | None, notes: list[str]) -> _Sample:
+    """Brings verdicts and labels of a field together, and refuses what cannot be compared."""
     name = column.name
     if name not in column.names:
         there = join_quoted(column.names)
-        raise UsageProblem(f"the verdicts have no field {quote(name)}{guessed(name, column.names)}; there are {there}")
+        raise UsageProblem(
+            f"the verdicts have no field {quote(name)}{did_you_mean(name, column.names)}; there are {there}"
+        )
     given = column.labels.columns.get(name)
     if given is None:
         there = join_quoted(column.labels.columns)
-        raise UsageProblem(f"the labels have no column {quote(name)}{guessed(name, column.labels.columns)}: {there}")
+        raise UsageProblem(
+            f"the labels have no column {quote(name)}{did_you_mean(name, column.labels.columns)}: {there}"
+        )
     try:
         scale, closed = declared_scale(schema, name), closed_labels(schema, name)
         coding = encode_field(name, column.pool, given, scale, closed)
@@ -237,6 +243,7 @@ def _means_by_case(given: LabelColumn, values: Floats) -> dict[int, float]:
 
 
 def _weights(column: _Column, cases: list[int]) -> Floats:
+    """Returns the sampling weight of each labelled case."""
     if column.weight is None:
         return np.ones(len(cases))
     given = column.labels.columns.get(column.weight)
@@ -255,6 +262,7 @@ def _weights(column: _Column, cases: list[int]) -> Floats:
 
 
 def _note_left_out(column: _Column, labelled: int, used: int, no_value: int, notes: list[str]) -> None:
+    """Adds notes on cases and labels that the estimate leaves out."""
     if column.unjudged:
         notes.append(
             f"{format_count(column.unjudged)} without a verdict are left out: the estimate is about the others"
@@ -269,6 +277,7 @@ def _note_left_out(column: _Column, labelled: int, used: int, no_value: int, not
 
 
 def _estimate(sample: _Sample, target: Target, notes: list[str]) -> TrueRate:
+    """Computes every estimate of the true value, and chooses which one to trust."""
     defined = ~np.isnan(sample.judged)
     cases, is_rate = int(defined.sum()), not target.is_mean
     found = TrueRate(
@@ -310,6 +319,7 @@ def _estimate(sample: _Sample, target: Target, notes: list[str]) -> TrueRate:
 
 
 def _add(found: TrueRate, method: str, estimated: Estimated, words: str) -> None:
+    """Adds an estimate, a rate being kept between 0 and 1."""
     value, (low, high) = estimated
     if found.is_rate:
         value, low, high = (min(max(end, 0.0), 1.0) for end in (value, low, high))
@@ -362,6 +372,7 @@ def _more_for_mean(sample: _Sample, others: Floats) -> int | None:
 
 
 def _sentence(found: TrueRate) -> str:
+    """Says what the true value is and whether the verdicts agree with it."""
     best = found.best
     low, high = best.interval
     what = "share" if found.is_rate else "mean"
@@ -453,6 +464,7 @@ def _add_slices(found: TrueRates, run: StoredRun, labels: Labels, by: str, weigh
 
 
 def _describe_difference(before: TrueRate, after: TrueRate, other: StoredRun) -> str:
+    """Says how the true value differs from that of another run."""
     change, (low, high) = compare_true_rates(before, after)
     sign = "higher" if change > 0 else "lower"
     sure = "more than chance explains" if low > 0 or high < 0 else "which chance may explain"

@@ -66,7 +66,7 @@ def _read_parts(
 
 
 def _plain_parts(part: Schema, schema: Schema, inside_lists: bool) -> Iterator[Schema]:
-    """Resolve references, choices and, with `inside_lists`, list items; yields the parts that are left."""
+    """Resolves references, choices and, with `inside_lists`, list items; yields the parts that are left."""
     if "$ref" in part:
         yield from _plain_parts(schema["$defs"][str(part["$ref"]).rpartition("/")[2]], schema, inside_lists)
     elif "anyOf" in part:
@@ -112,6 +112,7 @@ def declared_scales(schema: Schema | None) -> Scales:
 
 
 def lower_is_better(schema: Schema | None) -> frozenset[str]:
+    """Returns the fields that declare that a lower value is better."""
     parts = (schema or {}).get("properties", {})
     return frozenset(
         name for name, part in parts.items() if isinstance(part, Mapping) and part.get("better") == "lower"
@@ -128,6 +129,7 @@ def scale_position(scales: Scales, field: str, value: Any) -> float | None:
 
 
 def grade_value(scales: Scales, field: str, value: Any) -> Grade | None:
+    """Grades a value by its place on the declared scale."""
     place = scale_position(scales, field, value)
     if place is None:
         return None

@@ -16,7 +16,7 @@ NAMED = 20
 """Cases named by default; all are counted."""
 _LONGEST_VALUE = 120
 _BEFORE = 20
-Fault = Literal["edited", "other judge", "not at hand"]
+Fault = Literal["edited", "other judge", "input missing"]
 
 COMPARED = (
     "status",
@@ -67,14 +67,14 @@ class Verification(BaseModel):
     follow: int = 0
     edited: int = 0
     other_judge: int = 0
-    """Do not follow by the rules of the judge at hand, which is not the judge of the run."""
+    """Do not follow by the rules of the installed judge, which is not the judge of the run."""
     not_at_hand: int = 0
     errors: int = 0
     """Cases that ended in an error: nothing is claimed of them."""
     not_judged: int = 0
     """Cases of an unfinished run without a judgement yet."""
     judge_changes: list[str] = []
-    """What distinguishes the judge at hand from that of the run."""
+    """What distinguishes the installed judge from that of the run."""
     problems: list[str] = []
     """What is wrong with the run folder itself."""
     cases: list[NamedCase] = []
@@ -95,20 +95,20 @@ class Verification(BaseModel):
         head = f"{share if self.follow < self.verdicts else _all(self.verdicts)} {follow} from the recorded labels"
         faults = (
             (self.edited, "edited"),
-            (self.other_judge, "made by other rules than those of the judge at hand"),
+            (self.other_judge, "made by other rules than those of the installed judge"),
             (self.not_at_hand, "of a case that the input does not have"),
         )
         named = "; ".join(f"{count:,} {'are' if count > 1 else 'is'} {words}" for count, words in faults if count)
         return f"{head} and the cases{': ' * bool(named)}{named}."
 
     def count(self, case: NamedCase, named: int) -> None:
-        """Count a case that does not follow; the first few are named."""
+        """Counts a case that does not follow; the first few are named."""
         match case.fault:
             case "edited":
                 self.edited += 1
             case "other judge":
                 self.other_judge += 1
-            case "not at hand":
+            case "input missing":
                 self.not_at_hand += 1
         if len(self.cases) < named:
             self.cases.append(case)
@@ -138,7 +138,7 @@ def _votes(judgement: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _inside(name: str, was: Any, now: Any) -> Iterator[Difference]:
-    """Where two values differ: key by key of objects, item by item of lists of one length."""
+    """Yields where two values differ: key by key of objects, item by item of lists of the same length."""
     if isinstance(was, dict) and isinstance(now, dict):
         for key in dict.fromkeys([*was, *now]):
             if was.get(key) != now.get(key) or (key in was) != (key in now):
@@ -153,7 +153,7 @@ def _inside(name: str, was: Any, now: Any) -> Iterator[Difference]:
 
 
 def _shown(was: Any, now: Any) -> tuple[str, str]:
-    """Both values as JSON; of long ones the part from shortly before they begin to differ."""
+    """Returns both values as JSON; of long ones the part from shortly before they begin to differ."""
     one, other = (clean_line(orjson.dumps(value, default=repr).decode()) for value in (was, now))
     same = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     if same <= _BEFORE:

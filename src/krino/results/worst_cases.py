@@ -14,7 +14,7 @@ from krino.results.field_kinds import ROLL_UP, ROLL_UPS, as_codes, as_number, fi
 from krino.results.table import Record
 from krino.results.verdict_schema import Schema, declared_scales, lower_is_better, scale_position
 from krino.text.clean import clean_line
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 T = TypeVar("T")
 _SAMPLE = 1_000  # judged cases, which show which fields are numbers
@@ -32,6 +32,7 @@ class Order:
     """Whether higher values are worse."""
 
     def describe(self) -> str:
+        """Says in words what counts as worst."""
         if self.field == ROLL_UP and self.bad is None:
             return f"by {ROLL_UP}: {', '.join(reversed(ROLL_UPS))}"
         if self.bad is None or self.bad in ("low", "high"):
@@ -100,6 +101,7 @@ class _Ranking:
                 yield badness, sum(known) / len(known) if known else 0.0, place, record
 
     def _badness(self, value: Any) -> float | None:
+        """Returns the sort key of a value, the worst first; None if it is not ranked."""
         number = as_number(value)
         if number is not None:
             return -number if self.order.falling else number
@@ -111,6 +113,7 @@ class _Ranking:
 
 
 def _choose_order(records: Callable[[], Iterable[Record]], by: str | None, schema: Schema | None) -> Order:
+    """Chooses what counts as worst: what the user asked for, else the roll-up or the first number."""
     verdicts = [fields_of(record) for record in islice((r for r in records() if r["status"] == "ok"), _SAMPLE)]
     names = list(dict.fromkeys(name for verdict in verdicts for name in verdict))
     numbers = [name for name in names if any(as_number(verdict.get(name)) is not None for verdict in verdicts)]
@@ -123,7 +126,7 @@ def _choose_order(records: Callable[[], Iterable[Record]], by: str | None, schem
             )
     elif verdicts and wanted not in names:
         raise UsageProblem(
-            f"--by {by}: the verdicts have no field `{wanted}`{guessed(wanted, names)}; {_list_fields(names)}"
+            f"--by {by}: the verdicts have no field `{wanted}`{did_you_mean(wanted, names)}; {_list_fields(names)}"
         )
     if wanted in numbers and colon and bad not in ("low", "high"):
         raise UsageProblem(f"--by {by}: `{wanted}` is a number; write {wanted}, or {wanted}:high where high is bad")

@@ -16,7 +16,7 @@ from pydantic_core import CoreSchema, SchemaValidator, core_schema
 
 from krino.contract import LEFT_OUT_IF_EMPTY, SCHEMA_VERSION, Judgement, RollUp
 from krino.contract.json_schema import Schema, compiled
-from krino.contract.judgement import is_newer, newer_told
+from krino.contract.judgement import is_newer, newer_version_message
 from krino.errors import UsageProblem
 from krino.runs.manifest import DAMAGED, MANIFEST, Manifest
 from krino.text.clean import clean_line
@@ -36,7 +36,7 @@ def typed(fields: Mapping[str, CoreSchema], optional: frozenset[str] | set[str] 
 
 SOURCE = typed({"file": TEXT, "line": core_schema.nullable_schema(COUNT)})
 
-ADVICE = "remove the line and run the command again (its case is judged anew), or judge everything anew with --fresh"
+ADVICE = "remove the line and run the command again (its case is judged again), or judge everything again with --fresh"
 
 _MOST_FAULTS, _LONGEST = 3, 120
 
@@ -66,8 +66,9 @@ class LineCheck:
         self._validate = SchemaValidator(whole).validate_python
 
     def __call__(self, data: Any) -> None:
+        """Raises `ValueError` if a line is not a judgement of this run."""
         if isinstance(data, dict) and is_newer(version := data.get("schema_version"), SCHEMA_VERSION):
-            raise ValueError(newer_told(str(version)))
+            raise ValueError(newer_version_message(str(version)))
         try:
             self._validate(data)
         except ValidationError as error:
@@ -154,6 +155,7 @@ def _common(judge: str, version: str, verdict: CoreSchema) -> dict[str, CoreSche
 
 
 def _ballot(verdict: CoreSchema, roll_up: CoreSchema) -> CoreSchema:
+    """Returns the schema of a ballot."""
     return typed(
         {
             "member": TEXT,

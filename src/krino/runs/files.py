@@ -44,14 +44,14 @@ MOST_BYTES = 64_000_000
 """Limit for one line. No judge writes lines of that length, and a hostile file cannot fill the memory."""
 
 
-class Place(NamedTuple):
+class FilePosition(NamedTuple):
     """How far a file was read: the number of lines, and the offset at which they end."""
 
     lines: int = 0
     end: int = 0
 
 
-BEGINNING = Place()
+BEGINNING = FilePosition()
 
 
 class Line(NamedTuple):
@@ -63,12 +63,14 @@ class Line(NamedTuple):
     data: Any
 
     @property
-    def place(self) -> Place:
+    def place(self) -> FilePosition:
         """The position behind this line."""
-        return Place(self.number, self.offset + self.size)
+        return FilePosition(self.number, self.offset + self.size)
 
 
-def read_lines(path: Path, advice: str, *, after: Place = BEGINNING, most_bytes: int = MOST_BYTES) -> Iterator[Line]:
+def read_lines(
+    path: Path, advice: str, *, after: FilePosition = BEGINNING, most_bytes: int = MOST_BYTES
+) -> Iterator[Line]:
     """The complete lines of a file; an incomplete last one, left by a killed process, is ignored. No file: no lines.
 
     `after`: start at this position.

@@ -57,26 +57,26 @@ def find_location(
     if named is not None:
         if has_unseen(named.name) and not named.exists():
             raise UsageProblem(
-                f"the run `{clean_name(named.name)}` cannot be made under the name that was given: it holds characters "
-                "that nobody sees (soft hyphens, or such as turn the line around); write the name without them"
+                f"the run `{clean_name(named.name)}` cannot be made under this name: it contains invisible characters "
+                "(soft hyphens, or marks that reverse the text direction); write the name without them"
             )
         return RunLocation(named, continued=_can_continue(plan, named, fresh))
     return _in_base(plan, base or Path("runs"), fresh)
 
 
 def refuse_other(known: Plan, plan: Plan, folder: Path) -> None:
-    """Raise if the folder's verdicts are of another judge, labeller or options: they are never mixed."""
+    """Raises if the folder's verdicts are of another judge, labeller or options: they are never mixed."""
     if changed := differences(known.identity(), plan.identity()):
         reasons = "".join(f"\n  {line}" for line in changed)
-        raise UsageProblem(f"{folder} was judged otherwise, so this command cannot go on there:{reasons}\n{REMEDY}")
+        raise UsageProblem(f"{folder} was made with other settings, so it cannot be continued:{reasons}\n{REMEDY}")
 
 
 def refuse_batches_out(folder: Path) -> None:
-    """Raise if batches are pending: with any other engine they would be paid again."""
+    """Raises if batches are pending: with any other engine they would be paid again."""
     if (folder / BATCHES).exists():
         raise UsageProblem(
-            f"{folder} has requests out in batch files, which are paid for: go on with --engine batch (or delete "
-            f"{folder / BATCHES}, and they are asked and paid again)"
+            f"{folder} has outstanding requests in batch files, which are paid for: continue with --engine batch "
+            f"(or delete {folder / BATCHES}, and they are sent and paid again)"
         )
 
 
@@ -88,7 +88,7 @@ def was_killed(folder: Path) -> bool:
 
 @contextlib.contextmanager
 def trying(folder: Path) -> Iterator[None]:
-    """Mark the folder while the judge's code is tried: if that kills this process, `was_killed` is true."""
+    """Marks the folder while the judge's code is tried: if that kills this process, `was_killed` is true."""
     made = make(folder)
     try:
         with contextlib.suppress(OSError):  # if nothing can be written, claiming the folder fails with a message
@@ -102,7 +102,7 @@ def trying(folder: Path) -> Iterator[None]:
 
 
 def make(folder: Path) -> list[Path]:
-    """Make the folder; returns the folders that were made, innermost first."""
+    """Makes the folder; returns the folders that were made, innermost first."""
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         make_own_folder(folder)
@@ -112,7 +112,7 @@ def make(folder: Path) -> list[Path]:
 
 
 def clear_results(folder: Path) -> None:
-    """Delete the results. `run.json` says first that the run is unfinished, in case this is killed."""
+    """Deletes the results. `run.json` says first that the run is unfinished, in case this is killed."""
     known = _manifest_of(folder)
     if known is not None:
         known.state, known.stop_reason = "running", None
@@ -184,6 +184,7 @@ def _has_lines(journal: Path) -> bool:
 
 
 def _in_base(plan: Plan, base: Path, fresh: bool) -> RunLocation:
+    """Finds the run to continue in a base folder, or names a new one after judge, day and plan."""
     name, digest = plan.judge["name"], plan.digest()
     stem = str(name).replace(":", "-").replace("/", "-")
     for folder in sorted(base.glob(f"{stem}-*-{digest}"), reverse=True):
@@ -208,7 +209,7 @@ def _latest_over_same_input(plan: Plan, base: Path, stem: str) -> Path | None:
 
 
 def _manifest_of(folder: Path) -> Manifest | None:
-    """None if it cannot be read, which is no reason to refuse a new run."""
+    """Returns the manifest; None if it cannot be read, which is no reason to refuse a new run."""
     try:
         return Manifest.load(folder)
     except UsageProblem:

@@ -32,6 +32,7 @@ class HashTable:
         return self._known(int(digest, 16))
 
     def set(self, digest: str, value: int) -> None:
+        """Sets the value of a digest."""
         number = int(digest, 16)
         if number in self._waiting:
             self._waiting[number] = value
@@ -87,6 +88,7 @@ class HashTable:
     # --- inside ------------------------------------------------------------------------------------
 
     def _known(self, number: int) -> int | None:
+        """Returns the value of a number, or None."""
         if (waiting := self._waiting.get(number)) is not None:
             return waiting
         place = self._place(number)
@@ -98,6 +100,7 @@ class HashTable:
             self._sort_in()
 
     def _place(self, number: int) -> int | None:
+        """Returns the position of a number in the sorted table, or None."""
         firsts = self._firsts
         if not firsts:
             return None
@@ -110,6 +113,7 @@ class HashTable:
         return None
 
     def _sort_in(self) -> None:
+        """Merges the waiting entries into the sorted table."""
         self._firsts.extend(number >> 64 for number in self._waiting)
         self._seconds.extend(number & _HALF for number in self._waiting)
         self._values.extend(self._waiting.values())

@@ -70,7 +70,7 @@ class JournalIndex:
         """Whether every line was checked when it was indexed. If not, readers check the lines that they read."""
 
     def note(self, digest: str, status: Status, usage: Usage, offset: int, size: int) -> None:
-        """Add the next line of the journal."""
+        """Adds the next line of the journal."""
         self.end = offset + size
         line = offset << 2 | CODES[status]
         known = self._lines.add(digest, line)
@@ -118,7 +118,7 @@ class JournalIndex:
     # --- the file ----------------------------------------------------------------------------------
 
     def save(self, journal: Path) -> None:
-        """Keep the index of a journal that is complete. It can be made again, so nothing is said if that fails."""
+        """Keeps the index of a journal that is complete. It can be made again, so nothing is said if that fails."""
         body = self._lines.to_bytes()
         head = {
             "format": _FORMAT,
@@ -167,6 +167,7 @@ def _stamp(journal: Path) -> list[int]:
 
 
 def _hash(parts: Iterable[bytes | memoryview]) -> str:
+    """Hashes the parts as if they were one text."""
     found = hashlib.blake2b(digest_size=16)
     for part in parts:
         found.update(part)

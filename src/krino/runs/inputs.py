@@ -95,13 +95,14 @@ class Inputs:
         return bool(self._copies)
 
     def keep_in(self, folder: Path) -> None:
-        """Move the copies into the run's folder; from now on they are read there."""
+        """Moves the copies into the run's folder; from now on they are read there."""
         for place, name in enumerate(self.given):
             if name in self._copies:
                 self.paths[place] = str(_keep(self._copies[name], folder))
 
 
 def _keep(copy: Copy, folder: Path) -> Path:
+    """Copies an input into the run folder."""
     target = folder / copy.stored_as
     make_own_folder(folder)
     with replacing(target) as kept, copy.path.open("rb") as source:
@@ -157,7 +158,7 @@ def _paths_or_records(source: Source) -> tuple[list[str], Iterator[Mapping[str, 
 
 
 def _write_records(records: Iterator[Any], folder: Path) -> Copy:
-    """Write records from Python as JSON lines."""
+    """Writes records from Python as JSON lines."""
     path, digest = folder / f"{RECORDS}.jsonl", hashlib.blake2b(digest_size=8)
     with path.open("wb") as copy:
         for number, record in enumerate(records, 1):
@@ -183,6 +184,7 @@ def _is_pipe(path: Path) -> bool:
 
 
 def _copy_once(name: str, number: int, folder: Path) -> Copy:
+    """Copies an input that can be read only once, and guesses its format."""
     draft = folder / str(number)
     with _open(name) as source, draft.open("wb") as copy:
         digest, head = _copy(source, copy, _shown(name))
@@ -195,6 +197,7 @@ def _copy_once(name: str, number: int, folder: Path) -> Copy:
 
 
 def _open(name: str) -> contextlib.AbstractContextManager[BinaryIO]:
+    """Opens an input, or stdin for `-`."""
     if name == "-":
         return contextlib.nullcontext(sys.stdin.buffer)
     try:
@@ -230,6 +233,7 @@ def _is_one_object(path: Path) -> bool:
 
 
 def _is_json(text: bytes) -> bool:
+    """Does a text parse as JSON?"""
     try:
         orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -286,7 +290,7 @@ class CasesBeside:
         self._begun = False
 
     def case_of(self, judgement: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        """None if the case can no longer be read, or is not the one that was judged."""
+        """Returns the case of a judgement; None if it can no longer be read, or is not the one that was judged."""
         while not self._begun or (self._item is not None and self._item.index < judgement["index"]):
             self._item, self._begun = next(self._items, None), True
         item = self._item
@@ -298,6 +302,7 @@ class CasesBeside:
 
 
 def _until_unreadable(cases: Callable[[], Iterator[CaseItem]]) -> Iterator[CaseItem]:
+    """Yields cases up to the first that cannot be read; the run itself reports the problem."""
     try:
         yield from cases()
     except (KrinoError, OSError):

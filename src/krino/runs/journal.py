@@ -24,17 +24,17 @@ from krino.contract import Judgement, Usage
 from krino.engine.protocol import Finished
 from krino.errors import UsageProblem
 from krino.runs.checking import ADVICE, LineCheck
-from krino.runs.files import BEGINNING, MOST_BYTES, Line, Place, inside, read_lines
+from krino.runs.files import BEGINNING, MOST_BYTES, FilePosition, Line, inside, read_lines
 from krino.runs.index import JournalIndex
 from krino.runs.manifest import Manifest
-from krino.writing import open_own, unwritten
+from krino.writing import open_own, write_failed
 
 JOURNAL = "judgements.jsonl"
 _KNOWN = Judgement.model_fields.keys()
 _SEAL = "seal"
 
 
-def read_journal(folder: Path, check: LineCheck, after: Place = BEGINNING) -> Iterator[Line]:
+def read_journal(folder: Path, check: LineCheck, after: FilePosition = BEGINNING) -> Iterator[Line]:
     """Every line, checked; also superseded lines, and lines of cases that are no longer on the roll."""
     path = folder / JOURNAL
     for line in read_lines(path, ADVICE, after=after):
@@ -88,14 +88,14 @@ class Journal:
         return os.fstat(self._file.fileno()).st_size == 0
 
     def load(self, manifest: Manifest) -> None:
-        """Load the index, and cut off a torn last line."""
+        """Loads the index, and cuts off a torn last line."""
         self.index, self._is_indexed = open_index(self.path.parent, manifest), True
         if self.index.end < self._end:
             self._file.truncate(self.index.end)
         self._end = self.index.end
 
     def clear(self) -> None:
-        """Delete all lines: everything is judged again."""
+        """Deletes all lines: everything is judged again."""
         self._file.truncate(0)
         self._end, self.index, self._is_indexed = 0, JournalIndex(), True
 
@@ -110,7 +110,7 @@ class Journal:
         except OSError as error:
             with contextlib.suppress(OSError):
                 self._file.truncate(self._end)  # the next judgement must not be appended to half a line
-            raise unwritten(self.path, error) from None
+            raise write_failed(self.path, error) from None
         for judgement, line in zip(judgements, lines, strict=True):
             self.index.note(judgement.input_hash, judgement.status, judgement.usage, self._end, len(line))
             self._end += len(line)
@@ -123,7 +123,7 @@ class Journal:
             return False
 
     def close(self) -> None:
-        """Keep the index beside the journal."""
+        """Keeps the index beside the journal."""
         if self._end and self._is_indexed and self.is_in_place():
             self.index.save(self.path)
         self._file.close()
@@ -148,6 +148,7 @@ def _seal(body: bytes) -> bytes:
 
 
 def _line(judgement: Finished) -> bytes:
+    """Returns the sealed line of a judgement, or refuses one that is too long."""
     line = sealed_line(judgement)
     if len(line) > MOST_BYTES:
         raise ValueError(f"the judgement has {len(line):,} bytes, but a line of a journal takes {MOST_BYTES:,}")

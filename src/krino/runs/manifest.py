@@ -13,13 +13,13 @@ from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationErro
 
 from krino import __version__
 from krino.cases.content import names_of_plain_model
-from krino.cases.formats.shard import Head
+from krino.cases.formats.shard import ShardHead
 from krino.contract import AnyJudge, Usage, describe_validation
 from krino.contract.fingerprint import joined_schema, schema_of
 from krino.contract.judgement import is_newer
 from krino.errors import UsageProblem
 from krino.runs.files import inside
-from krino.text.guessing import guessed_beside
+from krino.text.guessing import did_you_mean_file
 from krino.writing import replacing
 
 MANIFEST = "run.json"
@@ -82,7 +82,7 @@ class Plan(BaseModel):
         return hashlib.blake2b(data, digest_size=4).hexdigest()
 
 
-def in_part(plan: Plan, heads: Sequence[Head]) -> Plan:
+def in_part(plan: Plan, heads: Sequence[ShardHead]) -> Plan:
     """The plan of a run over these shards: the plan of the whole, and which part this is."""
     whole = heads[0].whole
     part = Part(
@@ -114,6 +114,7 @@ class JudgeCard(BaseModel):
 
     @classmethod
     def of(cls, judge: AnyJudge) -> JudgeCard:
+        """Copies what a judge says about itself, so that the run can be read without it."""
         return cls(
             summary=judge.summary,
             prompt=judge.prompt,
@@ -161,7 +162,7 @@ class Manifest(BaseModel):
     )
 
     def write(self, folder: Path) -> None:
-        """Write atomically: readers see the old file or the new one."""
+        """Writes atomically: readers see the old file or the new one."""
         self.updated = datetime.now(UTC)
         try:
             with replacing(folder / MANIFEST) as draft:
@@ -171,6 +172,7 @@ class Manifest(BaseModel):
 
     @classmethod
     def load(cls, folder: Path) -> Manifest:
+        """Reads the manifest of a run folder, or says why there is none that can be read."""
         path = inside(folder / MANIFEST)
         try:
             if path.stat().st_size > MOST_BYTES:
@@ -178,7 +180,7 @@ class Manifest(BaseModel):
             text = path.read_bytes()
         except (FileNotFoundError, NotADirectoryError):
             why = f"it has no {MANIFEST}" if folder.is_dir() else "there is no such folder"
-            guess = guessed_beside(folder, lambda other: (other / MANIFEST).is_file())
+            guess = did_you_mean_file(folder, lambda other: (other / MANIFEST).is_file())
             raise UsageProblem(f"{folder} is no run folder: {why}{guess}") from None
         except OSError as error:
             raise UsageProblem(f"{path} cannot be read: {error.strerror}") from None
@@ -186,6 +188,7 @@ class Manifest(BaseModel):
 
 
 def _parsed(text: bytes, path: Path) -> Manifest:
+    """Parses a manifest, and refuses one of another version or with wrong fields."""
     try:
         data = orjson.loads(text)
     except orjson.JSONDecodeError as error:
@@ -230,6 +233,7 @@ def differences(old: Plan, new: Plan) -> list[str]:
 
 
 def _in_words(key: str, was: Any, now: Any) -> str:
+    """Returns a difference between two plans as people read it."""
     if key in HASHES:
         return f"{HASHES[key]} changed"
     for prefix, word in (("judge.options.", "option "), ("judge.", "judge "), ("labeller.", "labeller ")):
@@ -247,6 +251,7 @@ def differing(one: Plan, other: Plan) -> list[tuple[str, Any, Any]]:
 
 
 def _leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yields every value inside nested mappings, with its dotted path."""
     if isinstance(value, Mapping):
         for key, item in value.items():
             yield from _leaves(item, f"{path}.{key}" if path else str(key))

@@ -72,7 +72,7 @@ def merge_runs(folders: Sequence[Path], into: Path) -> Manifest:
 
 
 def _refuse_strangers(sources: Sequence[_Source]) -> Part | None:
-    """Refuse runs of different judges, labellers or inputs. Returns the whole input that they are parts of, if any."""
+    """Refuses runs of different judges, labellers or inputs. Returns the whole input that they are parts of, if any."""
     first = sources[0]
     for other in sources:
         if (other.folder / BATCHES).exists():
@@ -107,6 +107,7 @@ class _Best:
         self.payments = array("q")
 
     def add(self) -> None:
+        """Makes room for one more content."""
         self.codes.append(0)
         self.times.append(0.0)
         self.runs.append(0)
@@ -178,6 +179,7 @@ class _Merged:
         self._complete = self._is_complete()
 
     def write(self, into: Path) -> Manifest:
+        """Writes the merged run: first an unfinished manifest, then roll, journal and views, then the state."""
         manifest = Manifest(plan=self._plan(), about=self._sources[0].manifest.about)
         manifest.write(into)  # unfinished before anything else changes
         for name in RESULTS:
@@ -212,6 +214,7 @@ class _Merged:
         return manifest
 
     def _conclude(self, manifest: Manifest, not_judged: int, into: Path) -> None:
+        """Sets the state: finished if every case of the whole is there and judged, otherwise what is missing."""
         if self._complete:
             manifest.plan = manifest.plan.model_copy(update={"part": None})
             manifest.cases, manifest.input_hash = self._cases, self._input_hash
@@ -263,6 +266,7 @@ class _Merged:
         return rows[np.lexsort((rows[:, 3], rows[:, 2], rows[:, 1], rows[:, 0]))]
 
     def _key(self, entry: Entry, position: int, files: dict[str, int]) -> Key:
+        """Returns the sort key of an entry: its position in the whole input if that is known."""
         if self._whole is not None:
             return 0, position if entry.place is None else entry.place, 0
         source = entry.source or {}
@@ -287,6 +291,7 @@ class _Merged:
             yield entry
 
     def _contradiction(self, known: tuple[Key, Entry, int], entry: Entry, run: int) -> UsageProblem:
+        """Returns the error for two runs that have different cases at the same position."""
         where = Source(**entry.source) if entry.source else f"case {entry.id}"
         return UsageProblem(
             f"{self._sources[known[2]].folder} and {self._sources[run].folder} have different cases in one place "
@@ -306,6 +311,7 @@ class _Merged:
         return all(set(source.plan.inputs) <= covered for source in self._sources)
 
     def _plan(self) -> Plan:
+        """Returns the plan of the merged run."""
         plan = self._sources[0].plan
         if self._whole is None:
             names = sorted({name for source in self._sources for name in source.plan.inputs})
@@ -317,14 +323,16 @@ class _Merged:
     # --- the judgements ----------------------------------------------------------------------------
 
     def _read_journals(self) -> None:
+        """Reads all journals, and notes for each content which line counts."""
         for run, source in enumerate(self._sources):
             for line in read_journal(source.folder, LineCheck(source.folder, source.manifest)):
-                data, moment = line.data, _moment(line.data.get("time"))
+                data, moment = line.data, _parse_moment(line.data.get("time"))
                 payment = self._paid.add(data, moment, run, line.offset)
                 if (slot := self._slots.get(data["input_hash"])) is not None:
                     self._best.offer(slot, data["status"], moment, run, line.offset, payment)
 
     def _keep_superseded(self, journal: IO[bytes], manifest: Manifest, *, opened: bool) -> None:
+        """Copies lines that were paid for and later replaced, so that the merged usage stays complete."""
         for run, offset in self._paid.superseded(self._best.payments, opened=opened):
             self._journals[run].seek(offset)
             line = self._journals[run].readline()
@@ -356,7 +364,8 @@ def _open(path: Path, stack: ExitStack) -> BinaryIO:
     return stack.enter_context(inside(path).open("rb")) if path.exists() else io.BytesIO()
 
 
-def _moment(time: Any) -> float:
+def _parse_moment(time: Any) -> float:
+    """Converts an ISO time into seconds, or 0 if it cannot be read."""
     try:
         return datetime.fromisoformat(time).timestamp()
     except (TypeError, ValueError):

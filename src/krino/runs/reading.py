@@ -1,4 +1,4 @@
-"""A run folder that is there: its manifest, its judgements in the order of the input, and its recorded labels."""
+"""Reads a recorded run folder: its manifest, its judgements in input order, and its recorded labels."""
 
 from __future__ import annotations
 
@@ -74,10 +74,10 @@ class StoredRun:
         return self.folder / JOURNAL
 
     def begun_anew(self) -> UsageProblem:
-        return UsageProblem(f"{self.folder} was begun anew while it was read; try again")
+        return UsageProblem(f"{self.folder} was restarted while it was read; try again")
 
 
-def load_run(folder: str | PathLike[str]) -> StoredRun:
+def load_stored_run(folder: str | PathLike[str]) -> StoredRun:
     """The run in a folder that `krino judge` has written."""
     path = Path(folder)
     return StoredRun(path, Manifest.load(path))
@@ -108,6 +108,7 @@ class LineReader:
         raise self._run.begun_anew()
 
     def _refuse_foreign(self, record: dict[str, Any], offset: int) -> None:
+        """Raises a `UsageProblem` with the line number if a record is not a judgement of this run."""
         try:
             if self._check is not None:
                 self._check(record)
@@ -138,6 +139,17 @@ class JudgedCase(NamedTuple):
     offset: int
     again: bool
     """An earlier case has the same content, and so the same judgement."""
+
+
+class JudgedOffsets(NamedTuple):
+    """Where the judgements of a roll are in the journal, as arrays."""
+
+    judged: NDArray[np.bool_]
+    """For every case of the roll: is it judged?"""
+    offsets: NDArray[np.int64]
+    """For every judged case: the offset of its line."""
+    repeats: NDArray[np.bool_]
+    """For every judged case: does an earlier case have the same content?"""
 
 
 class JudgedCases:
@@ -186,15 +198,14 @@ class JudgedCases:
                     record["usage"] = unpaid(record["usage"])
                 yield record
 
-    def columns(self) -> tuple[NDArray[np.bool_], NDArray[np.int64], NDArray[np.bool_]]:
-        """Which cases of the roll are judged; and for those the offset, and whether an earlier case has the same
-        content."""
+    def judged_offsets(self) -> JudgedOffsets:
+        """Returns which cases of the roll are judged, and where their lines begin."""
         self._refuse_gaps()
         numbers = np.frombuffer(self._numbers, np.int64)
         judged = numbers >= 0
         again = np.ones(int(judged.sum()), np.bool_)
         again[np.unique(numbers[judged], return_index=True)[1]] = False
-        return judged, self._index.offsets()[numbers[judged]], again
+        return JudgedOffsets(judged, self._index.offsets()[numbers[judged]], again)
 
     def _refuse_gaps(self) -> None:
         """A finished run has a line for every case, and as many of each kind as it had when it was finished."""
@@ -250,6 +261,7 @@ class RecordedLabels:
         return [_FINDING.validate_python(found) for found in (line.get("findings") or [])[-count:]] if count else []
 
     def _line(self, task: Task[Any, Any, Any]) -> Mapping[str, Any]:
+        """Returns the recorded line of a case, or an empty mapping if it has no labels."""
         number = self._index.number(task.input_hash)
         if number is None or is_open(self._index.status(task.input_hash)):
             return {}

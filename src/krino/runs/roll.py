@@ -18,13 +18,13 @@ from pydantic_core import SchemaValidator, core_schema
 from krino.cases.item import CaseItem
 from krino.errors import UsageProblem
 from krino.runs.checking import COUNT, HASH, SOURCE, TEXT, typed
-from krino.runs.files import BEGINNING, Line, Place, inside, read_lines
+from krino.runs.files import BEGINNING, FilePosition, Line, inside, read_lines
 from krino.runs.hash_table import HashTable
 from krino.runs.manifest import MANIFEST, Manifest
-from krino.writing import open_own, unwritten
+from krino.writing import open_own, write_failed
 
 ROLL = "roll.jsonl"
-ADVICE = "run the command again: the roll is written anew, and what is judged stays judged"
+ADVICE = "run the command again: the roll is rewritten, and existing judgements are kept"
 _BUFFER = 1 << 16
 
 
@@ -38,6 +38,7 @@ class Entry(NamedTuple):
     """Position in the whole input, in a run over shards."""
 
     def to_line(self) -> bytes:
+        """Returns the entry as a line of JSON."""
         data: dict[str, Any] = {"id": self.id, "input_hash": self.input_hash, "source": self.source}
         if self.place is not None:
             data["place"] = self.place
@@ -54,6 +55,7 @@ class RepeatedIds:
         self.example: str | None = None
 
     def add(self, own_id: str, digest: str) -> None:
+        """Notes an id, and counts it if it occurred before with other content."""
         content = int(digest[:15], 16)
         name = hashlib.blake2b(own_id.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
         if self._contents.add(name, content) != content:
@@ -75,21 +77,23 @@ class RollWriter:
         self.repeated = RepeatedIds()
 
     def add(self, item: CaseItem, digest: str) -> None:
+        """Appends a case to the roll, and to the hash of the whole input."""
         source = None if item.source is None else {"file": item.source.file, "line": item.source.line}
         entry = Entry(item.id, digest, source, item.place)
         try:
             self._file.write(entry.to_line())
         except OSError as error:
-            raise unwritten(self._path, error) from None
+            raise write_failed(self._path, error) from None
         self._hash.update(digest.encode())
         self.cases += 1
         self.repeated.add(item.id, digest)
 
     def flush(self) -> None:
+        """Writes what is buffered to the file."""
         try:
             self._file.flush()
         except OSError as error:
-            raise unwritten(self._path, error) from None
+            raise write_failed(self._path, error) from None
 
     def input_hash(self) -> str:
         """A hash over the content of all cases in order."""
@@ -102,10 +106,11 @@ class RollWriter:
         self.close()
 
     def close(self) -> None:
+        """Closes the file; a fault on closing is reported like one on writing."""
         try:
             self._file.close()
         except OSError as error:
-            raise unwritten(self._path, error) from None
+            raise write_failed(self._path, error) from None
 
 
 def read_roll(folder: Path, manifest: Manifest) -> Iterator[Entry]:
@@ -114,7 +119,7 @@ def read_roll(folder: Path, manifest: Manifest) -> Iterator[Entry]:
 
 
 def entries_with_offsets(folder: Path, manifest: Manifest) -> Iterator[tuple[int, Entry]]:
-    """The same, each with the offset of its line."""
+    """Yields the entries, each with the offset of its line."""
     whole = hashlib.blake2b(digest_size=16)
     cases = 0
     for line in read_lines(folder / ROLL, ADVICE):
@@ -129,13 +134,14 @@ def entries_with_offsets(folder: Path, manifest: Manifest) -> Iterator[tuple[int
         )
 
 
-def read_entries(folder: Path, after: Place = BEGINNING) -> Iterator[tuple[Entry, Place]]:
+def read_entries(folder: Path, after: FilePosition = BEGINNING) -> Iterator[tuple[Entry, FilePosition]]:
     """The cases after a position in the roll, each with the position behind it. The roll may be incomplete."""
     for line in read_lines(folder / ROLL, ADVICE, after=after):
         yield _entry_in(line, folder), line.place
 
 
 def _entry_in(line: Line, folder: Path) -> Entry:
+    """Parses one line of a roll, or says where it is wrong."""
     try:
         return entry_of(line.data)
     except ValidationError:

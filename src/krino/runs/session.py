@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from krino.cases.item import CaseItem, as_text
+from krino.cases.item import CaseItem, storable_text
 from krino.contract import AnyJudge, Labeller, Source, Usage
 from krino.contract.code_limit import CASE_SECONDS
 from krino.engine.case import unwritable
@@ -88,7 +88,7 @@ class Session:
         self._view_keeper = ViewKeeper(self._views.append)
 
     async def run(self, cases: CaseSource) -> Manifest:
-        """Judge all cases, or as many as possible; the manifest says which.
+        """Judges all cases, or as many as possible; the manifest says which.
 
         Cases that ended in error before come last, so that the others are done if they stop the run again.
         """
@@ -116,7 +116,7 @@ class Session:
         return manifest
 
     def interrupt(self) -> None:
-        """Start no more cases; cases in flight may finish."""
+        """Starts no more cases; cases in flight may finish."""
         self.interrupted = True
         if self._engine is not None:
             self._engine.stop()
@@ -124,7 +124,7 @@ class Session:
     # --- start and end -------------------------------------------------------------------------------
 
     def _begin(self, journal: Journal) -> Manifest:
-        """Refuse what must be refused before the folder is changed."""
+        """Refuses what must be refused before the folder is changed."""
         about = JudgeCard.of(self.judge)
         if (self.folder / BATCHES).exists() and not isinstance(self.make_engine(), _batch_files()):
             refuse_batches_out(self.folder)
@@ -142,6 +142,7 @@ class Session:
     async def _judge_and_record(
         self, cases: CaseSource, journal: Journal, roll: RollWriter, manifest: Manifest
     ) -> None:
+        """Judges the cases, and records state and counts whatever happens."""
         try:
             await self._judge_all(cases, journal, roll, manifest)
         except BaseException as fault:
@@ -153,6 +154,7 @@ class Session:
             self._record(journal, manifest)
 
     def _record(self, journal: Journal, manifest: Manifest) -> None:
+        """Writes counts and usage into the manifest, unless the folder was replaced in the meantime."""
         if not journal.is_in_place():
             raise UsageProblem(
                 f"{self.folder} was deleted, moved or replaced while the run was going on: what was judged is not in it"
@@ -164,6 +166,8 @@ class Session:
     # --- the cases -----------------------------------------------------------------------------------
 
     async def _judge_all(self, cases: CaseSource, journal: Journal, roll: RollWriter, manifest: Manifest) -> None:
+        """Judges all open cases, then once more those that ran out of time, and sets the state of the run."""
+
         def is_open(item: CaseItem, digest: str) -> bool:
             return self._is_open(item, digest, journal, roll)
 
@@ -203,9 +207,10 @@ class Session:
         *,
         may_kill: bool = False,
     ) -> None:
-        """Read the items once, and judge those that are open."""
+        """Reads the items once, and judges those that are open."""
 
         async def receive(cases: Sequence[tuple[Returned, Finished | None]]) -> None:
+            """Records finished cases in journal and roll, and checks them against the trial's rules."""
             finished = [(case, judgement) for case, judgement in cases if judgement is not None]
             self._take(finished, journal, roll)
             self.broken += sum(has_broken(judgement) for _, judgement in finished)
@@ -244,7 +249,7 @@ class Session:
         return status is None
 
     def _take(self, finished: Sequence[tuple[Returned, Finished]], journal: Journal, roll: RollWriter) -> None:
-        """Add judgements to the journal and to the counts."""
+        """Adds judgements to the journal and to the counts."""
         roll.flush()  # a case is on the roll before its verdict is in the journal
         judgements = [judgement for _, judgement in finished]
         try:
@@ -279,8 +284,8 @@ def _encodable(item: CaseItem) -> CaseItem:
         if item.source is not None:
             item.source.file.encode()
     except UnicodeEncodeError:
-        source = item.source and Source(as_text(item.source.file), item.source.line)
-        return replace(item, id=as_text(item.id), source=source)
+        source = item.source and Source(storable_text(item.source.file), item.source.line)
+        return replace(item, id=storable_text(item.id), source=source)
     return item
 
 

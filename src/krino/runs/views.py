@@ -22,7 +22,7 @@ from krino.engine.views import FIRST_VIEWS, LONGEST_VIEW, ROOM_FOR_OK, ROOM_FOR_
 from krino.errors import UsageProblem
 from krino.runs.files import inside
 from krino.runs.hash_table import HashTable
-from krino.writing import open_own, unwritten
+from krino.writing import open_own, write_failed
 
 VIEWS = "views.jsonl"
 MOST_BYTES = ROOM_FOR_OK + ROOM_FOR_OTHERS + 10_000_000
@@ -44,7 +44,7 @@ class ViewFile:
         self._size = 0
 
     def append(self, line: bytes) -> None:
-        """Write one line with one system call; it is dropped if the file would become too large."""
+        """Writes one line with one system call; it is dropped if the file would become too large."""
         if self._file is None:
             self._open()
         assert self._file is not None
@@ -55,11 +55,11 @@ class ViewFile:
         except OSError as error:
             with contextlib.suppress(OSError):
                 self._file.truncate(self._size)
-            raise unwritten(self._path, error) from None
+            raise write_failed(self._path, error) from None
         self._size += len(line)
 
     def clear(self) -> None:
-        """Delete all views: everything is judged again."""
+        """Deletes all views: everything is judged again."""
         self.close()
         self._path.unlink(missing_ok=True)
 
@@ -69,12 +69,13 @@ class ViewFile:
             self._file = None
 
     def _open(self) -> None:
+        """Opens the file for appending, and ends a line that was cut off by a crash."""
         try:
             self._file = open(inside(self._path), "ab", buffering=0, opener=open_own)  # noqa: SIM115 - see `close`
             self._size = os.fstat(self._file.fileno()).st_size
             self._end_torn_line()
         except OSError as error:
-            raise unwritten(self._path, error) from None
+            raise write_failed(self._path, error) from None
 
     def _end_torn_line(self) -> None:
         """A killed process may have left half a line; the next view must not be appended to it."""
@@ -133,7 +134,7 @@ class StoredViews:
     def of(self, input_hash: str) -> CaseView | None:
         """The checked view of a case; None if there is none that can be read."""
         line = self.line(input_hash)
-        return None if line is None else _checked(line)
+        return None if line is None else _parse_view(line)
 
     def blocks_of(self, input_hash: str) -> list[Block] | None:
         """The same as blocks; None if there is no view."""
@@ -144,6 +145,7 @@ class StoredViews:
         return self._offsets.get(input_hash) if _HASH.fullmatch(input_hash) else None
 
     def _note_offsets(self) -> None:
+        """Notes where the view of each case begins."""
         at, begins = 0, True
         with self._path.open("rb") as file:
             for _ in range(MOST_LINES):
@@ -162,7 +164,7 @@ def why_no_view(judgement: Mapping[str, Any]) -> str:
     return (
         "The run keeps no view of this case, so only its judgement is shown. Views are kept of the first "
         f"{FIRST_VIEWS:,} cases and of those that failed, as far as there is room; runs of earlier versions "
-        "have none. `krino serve` makes one where the file of the case is at hand."
+        "have none. `krino serve` makes one if the input file is available."
     )
 
 
@@ -171,7 +173,8 @@ def _line_at(file: IO[bytes], offset: int) -> bytes:
     return file.readline(LONGEST_VIEW + 1)
 
 
-def _checked(line: bytes) -> CaseView | None:
+def _parse_view(line: bytes) -> CaseView | None:
+    """Parses a line as a view, or returns None if it is none."""
     try:
         data = orjson.loads(line)
     except orjson.JSONDecodeError:

@@ -32,7 +32,8 @@ class Resampler:
     def create(
         cls, size: int, groups: Sequence[Hashable] | None = None, draws: int = DRAWS, seed: int = 0
     ) -> Resampler:
-        """`groups` holds the cluster of each case; None if every case is drawn by itself."""
+        """Makes the resampler of a bootstrap. `groups` holds the cluster of each case; None if every case is drawn by
+        itself."""
         if groups is None:
             return cls(size, None, draws, seed)
         if len(groups) != size:
@@ -47,7 +48,7 @@ class Resampler:
         return self.size if self.clusters is None else int(self.clusters.max(initial=-1)) + 1
 
     def draw_weights(self) -> Iterator[Floats]:
-        """For each draw, how many times every case was drawn."""
+        """Returns for each draw how many times every case was drawn."""
         generator = np.random.default_rng(self.seed)
         units = self.units
         for _ in range(self.draws if units else 0):
@@ -55,7 +56,8 @@ class Resampler:
             yield drawn if self.clusters is None else drawn[self.clusters]
 
     def draw_pattern_counts(self, patterns: Codes, count: int) -> Iterator[Floats]:
-        """For each draw, how many of the drawn cases have each of `count` patterns; `patterns` has that of every case.
+        """Returns for each draw how many of the drawn cases have each of `count` patterns; `patterns` has that of
+        every case.
 
         Drawing cases one by one is a multinomial draw over the patterns, which is much less work if these are few.
         """

@@ -82,6 +82,7 @@ def _ranked(
     others: np.ndarray,
     scores: Floats,
 ) -> Ranked:
+    """Returns one system's place in the ranking, with its counts and the systems it cannot be distinguished from."""
     as_one, as_other = ones == number, others == number
     won = int((scores[as_one] == 1).sum() + (scores[as_other] == 0).sum())
     tied = int((scores[as_one | as_other] == 0.5).sum())

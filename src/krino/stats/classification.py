@@ -87,7 +87,7 @@ class Reliability:
 def reliability(
     confidence: Floats, right: NDArray[np.bool_], bins: int = BINS, weights: Floats | None = None
 ) -> Reliability:
-    """Compare confidences from 0 to 1 with whether each answer was right."""
+    """Compares confidences from 0 to 1 with whether each answer was right."""
     if confidence.size and not (confidence.min() >= 0.0 and confidence.max() <= 1.0):
         raise ValueError("a confidence lies between 0 and 1")
     counted = np.ones(len(confidence)) if weights is None else weights

@@ -63,7 +63,7 @@ class MomentsByGroup:
     most: Floats = field(default_factory=lambda: np.empty(0))
 
     def add(self, groups: Codes, values: Floats, count: int) -> None:
-        """Add a batch; `groups` holds the group of each value, a number below `count`."""
+        """Adds a batch; `groups` holds the group of each value, a number below `count`."""
         self._grow(count)
         n = np.bincount(groups, minlength=count).astype(np.float64)
         at_least_one = np.maximum(n, 1.0)
@@ -85,6 +85,7 @@ class MomentsByGroup:
         return Moments(int(self.n[group]), *parts)
 
     def _grow(self, count: int) -> None:
+        """Makes room for `count` groups."""
         new = count - len(self.n)
         if new > 0:
             zeros = np.zeros(new)

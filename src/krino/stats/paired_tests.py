@@ -80,6 +80,7 @@ def bootstrap_mean_intervals(values: NDArray[Any], resampler: Resampler) -> list
 
 
 def _normal_interval(values: Floats) -> Interval | None:
+    """Returns the interval of a mean from the normal distribution, or None for fewer than two values."""
     known = values[~np.isnan(values)]
     if known.size < 2:
         return None

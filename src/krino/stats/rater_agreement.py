@@ -88,7 +88,7 @@ class Ratings:
 
     @classmethod
     def from_table(cls, table: ArrayLike) -> Ratings:
-        """`table` holds codes: one row for each item, one column for each rater."""
+        """Reads ratings from a table. `table` holds codes: one row for each item, one column for each rater."""
         codes = np.asarray(table, np.intp)
         given = codes != MISSING
         given &= given.sum(axis=1, keepdims=True) > 1
@@ -123,7 +123,7 @@ class Ratings:
         return float(1.0 - (total - 1.0) * dot(weights, self._squared_distances(places)) / expected)
 
     def _squared_distances(self, places: Floats) -> Floats:
-        """For each item: the squared distance of all ordered pairs, divided by its number of ratings less one."""
+        """Returns for each item the squared distance of all ordered pairs, divided by its ratings minus one."""
         own = places[self.code]
         middle = sum_by_code(self.item, own, self.items) / np.maximum(self.per_item, 1.0)
         squares = sum_by_code(self.item, (own - middle[self.item]) ** 2, self.items)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from krino.text.clean import sound
 
 
-def words_of(fault: BaseException) -> str:
-    """Its message, which can be written down."""
+def fault_message(fault: BaseException) -> str:
+    """Returns the message of a fault as text that can be written down."""
     try:
         return sound(str(fault))
     except KeyboardInterrupt:
@@ -15,6 +15,6 @@ def words_of(fault: BaseException) -> str:
         return f"(its message cannot be read: __str__ raises {type(broken).__name__})"
 
 
-def named(fault: BaseException) -> str:
+def describe_exception(fault: BaseException) -> str:
     """Its class and its message."""
-    return f"{sound(type(fault).__name__)}: {words_of(fault)}"
+    return f"{sound(type(fault).__name__)}: {fault_message(fault)}"

@@ -36,7 +36,7 @@ def straighten(text: str) -> str:
     return text if text.isascii() else text.translate(_QUOTE_CHARS)
 
 
-def canonical(text: str) -> str:
+def canonical_text(text: str) -> str:
     """The form in which two texts count as the same: case, spaces, quote characters, final stop ignored."""
     plain = " ".join(straighten(text).split()).strip(_EDGES).rstrip(".!… ")
     return plain.casefold()
@@ -45,15 +45,16 @@ def canonical(text: str) -> str:
 def same_text(first: str, second: str) -> bool:
     """Whether two texts have the same canonical form; texts that begin differently are rejected early."""
     if min(len(first), len(second)) < _LOOK:
-        return canonical(first) == canonical(second)
+        return canonical_text(first) == canonical_text(second)
     openings = [
         straighten(text.lstrip(_OPENING)[:_LOOK]).casefold().split()[:_OPENING_WORDS] for text in (first, second)
     ]
-    return openings[0] == openings[1] and canonical(first) == canonical(second)
+    return openings[0] == openings[1] and canonical_text(first) == canonical_text(second)
 
 
 def locate(quote: str, text: str) -> tuple[int, int] | None:
-    """Where a quotation occurs in a text, ignoring white space, case and quote characters; whole words if possible."""
+    """Returns where a quotation occurs in a text, ignoring white space, case and quote characters; whole words if
+    possible."""
     wanted = quote.strip().strip(_EDGE_QUOTES).rstrip("….").strip()
     if not wanted:
         return None
@@ -134,6 +135,7 @@ def readable(text: str) -> str:
 
 
 def _join(found: re.Match[str]) -> str:
+    """Joins spaced letters to words, where that is what they are."""
     words = _WORD_GAP.split(found.group())
     if sum(map(str.isalpha, found.group())) < sum(map(str.isdecimal, found.group())):  # a row of numbers
         return found.group()

@@ -18,14 +18,14 @@ _AFTER_SEPARATOR = re.compile(rf"([;\t\r\n][;\s\"]*)('*{_SIGN})?")
 _AT_THE_START = re.compile(rf"'*(?:{_SIGN}|[\t\r\n])")
 
 
-def marked(text: str) -> str:
-    """No cell of a table begins with a sign that runs."""
+def escape_formula(text: str) -> str:
+    """Returns the text with apostrophes, so that no cell of a table runs as a formula."""
     shown = _AFTER_SEPARATOR.sub(lambda found: f"{found[1]}'{found[2]}" if found[2] else found[1], text)
     return f"'{shown}" if _AT_THE_START.match(shown) else shown
 
 
-def unmarked(text: str) -> str:
-    """What `marked` was given."""
+def unescape_formula(text: str) -> str:
+    """Returns the text that `escape_formula` was given."""
     if "'" not in text:
         return text
     own = text[1:] if text.startswith("'") and _AT_THE_START.match(text) else text

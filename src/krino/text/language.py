@@ -40,7 +40,8 @@ def language_name(code: str) -> str:
 
 @lru_cache(maxsize=2_048)
 def guess_language(text: str) -> str | None:
-    """The code of the language, or None where there is too little to tell; a short text is taken for a read one."""
+    """Returns the language code, or None if the text is too short to tell. A short text is assumed to be in one of
+    `READ_LANGUAGES`."""
     sample = text[:_SAMPLE]
     words = _WORD.findall(_MEASURE.sub(" ", sample.lower()))
     if not words:
@@ -99,7 +100,7 @@ def is_gibberish(text: str) -> bool:
 
 @cache
 def _function_words() -> tuple[tuple[str, frozenset[str], frozenset[str]], ...]:
-    """For each language its function words: those that no other language has, and those it shares."""
+    """Returns for each language its function words: those that no other language has, and those it shares."""
     own = {language: set(words.split()) for language, words in table("words")["stop"].items()}
     found = []
     for language, words in own.items():
@@ -123,7 +124,8 @@ def _by_function_words(words: list[str]) -> str | None:
 
 
 def _likeliest(sample: str, words: list[str], doubtful: bool) -> str | None:
-    """Of the read languages the one that the detector thinks possible; where it has no idea, by function words."""
+    """Returns the read language that the detector thinks possible, or if it has no idea, the one of the function
+    words."""
     shares = dict(_identifier().rank(sample))
     best = max(READ_LANGUAGES, key=lambda code: shares.get(code, 0.0))
     if shares.get(best, 0.0) >= _POSSIBLE:

@@ -60,6 +60,7 @@ class _Reader:
         self.at = 0
 
     def value(self, depth: int) -> Any:
+        """Reads one value."""
         if depth > _DEEPEST:
             raise ValueError("nested too deep")
         found = self._next()
@@ -87,6 +88,7 @@ class _Reader:
         return items
 
     def _object(self, depth: int) -> dict[str, Any]:
+        """Reads an object up to its closing brace."""
         fields: dict[str, Any] = {}
         while not self._takes("}"):
             name = self.value(depth + 1)
@@ -98,7 +100,7 @@ class _Reader:
         return fields
 
     def _call(self, depth: int) -> Any:
-        """`Document(page_content='...')` as its arguments; `array([...], dtype=object)` as its one value."""
+        """Reads `Document(page_content='...')` as its arguments, and `array([...], dtype=object)` as its one value."""
         fields: dict[str, Any] = {}
         values: list[Any] = []
         while not self._takes(")"):
@@ -118,6 +120,7 @@ class _Reader:
         return found.group().strip()
 
     def _next(self) -> re.Match[str]:
+        """Returns the next token and moves on."""
         found = _TOKEN.match(self._text, self.at)
         if found is None:
             raise ValueError(f"unexpected text at character {self.at + 1}")
@@ -129,6 +132,7 @@ class _Reader:
         return found[kind] if found is not None and found.lastgroup == kind else None
 
     def _takes(self, sign: str) -> bool:
+        """Moves past a sign if it is the next token."""
         if self._peek("sign") != sign:
             return False
         self._next()
@@ -142,10 +146,11 @@ def _whole(digits: str) -> int:
 
 
 def _unescape(text: str) -> str:
-    return _ESCAPE.sub(_escaped, text) if "\\" in text else text
+    return _ESCAPE.sub(_decode_escape, text) if "\\" in text else text
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _decode_escape(found: re.Match[str]) -> str:
+    """Returns the character of an escape."""
     code = found[1]
     if len(code) > 1:
         point = int(code[1:], 16)

@@ -30,7 +30,7 @@ def widened(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def find_whole(wanted: str, text: str) -> int:
-    """Where a quotation begins, the first place where it cuts nothing before all others; -1 where it is nowhere."""
+    """Returns where a quotation begins, preferably where it cuts no word or number; -1 if it does not occur."""
     first = place = text.find(wanted)
     for _ in range(_MOST_PLACES):
         if place < 0 or is_whole(text, place, place + len(wanted)):

@@ -15,6 +15,7 @@ from starlette.types import Scope
 from krino import __version__
 from krino.errors import UsageProblem
 from krino.web.api import runs as runs_api
+from krino.web.api.guard import guard_router
 from krino.web.api.judge import judge_router
 from krino.web.labels import api as labels_api
 from krino.web.labels import pages as label_pages
@@ -42,6 +43,7 @@ def create_app(settings: ServeSettings) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+        """Closes what the application opened when the server stops."""
         try:
             yield
         finally:
@@ -63,7 +65,9 @@ def create_app(settings: ServeSettings) -> FastAPI:
     add_guards(app, settings, opened.auth)
     app.add_middleware(RequestMetrics, metrics=opened.metrics)
     app.include_router(monitoring)
-    for router in (judge_router(opened.judging, settings.max_cases), *(module.router for module in ROUTED)):
+    judging = judge_router(opened.judging, settings.max_cases)
+    guard = guard_router(opened.judging, opened.metrics, settings.guards, settings.max_cases)
+    for router in (judging, guard, *(module.router for module in ROUTED)):
         app.include_router(router, dependencies=[Depends(refuse_unknown_parameters)])
     app.mount("/static", Static(directory=Path(__file__).parent / "static"), name="static")
     return app

@@ -24,6 +24,7 @@ class Limits:
         self._settings = settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes a request on, with limits on its size and on the time until the response starts."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -43,6 +44,7 @@ class Limits:
             raise self._too_slow(scope) from None
 
     def _too_slow(self, scope: Scope) -> Problem:
+        """Returns the problem for a response that takes too long."""
         return Problem(
             503,
             f"no response within {self._settings.timeout:g} seconds",
@@ -52,6 +54,7 @@ class Limits:
         )
 
     def _refuse_length(self, stated: str | None, most: int) -> None:
+        """Refuses a request whose stated length is no number or too large."""
         if stated is not None and not (stated.isascii() and stated.isdigit()):
             raise Problem(
                 400,
@@ -64,6 +67,7 @@ class Limits:
             raise self._too_long(most)
 
     def _too_long(self, most: int) -> Problem:
+        """Returns the problem for a request that is too large."""
         return Problem(
             413,
             f"the request is longer than {most:,} bytes",
@@ -73,11 +77,13 @@ class Limits:
         )
 
     def _limit(self, receive: Receive, most: int) -> Receive:
+        """Returns a receiver that stops at the size limit and the deadline."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._settings.body_seconds
         taken, complete = 0, False
 
         async def limited() -> Message:
+            """Receives the next piece of the body within size and time."""
             nonlocal taken, complete
             if complete:  # the next message is the client's disconnect, which may come at any time
                 return await receive()

@@ -30,6 +30,9 @@ class Metrics:
             "krino_request_seconds", "Duration of requests by route.", ("route",), registry=own, buckets=BUCKETS
         )
         self._cases = Counter("krino_cases", "Judged cases by judge and status.", ("judge", "status"), registry=own)
+        self._decisions = Counter(
+            "krino_decisions", "Cases that a guard let pass or blocked.", ("judge", "decision"), registry=own
+        )
         self._pending = Gauge("krino_cases_under_way", "Cases that are waiting or being judged.", registry=own)
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
@@ -38,6 +41,9 @@ class Metrics:
 
     def count_case(self, judge: str, status: str) -> None:
         self._cases.labels(judge, status).inc()
+
+    def count_decision(self, judge: str, decision: str) -> None:
+        self._decisions.labels(judge, decision).inc()
 
     def to_text(self, pending: int) -> str:
         """All metrics in Prometheus' text format. `pending`: cases that are waiting or being judged."""
@@ -53,12 +59,14 @@ class RequestMetrics:
         self._metrics = metrics
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes a request on, and counts it with its duration and status."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
         started, status = time.perf_counter(), 500
 
         async def send_and_note(message: Message) -> None:
+            """Notes the status, and sends the message on."""
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]

@@ -42,7 +42,7 @@ class Problem(HTTPException):
 
 
 def refuse_damaged(opened: OpenRun, where: str) -> None:
-    """Raise if the run is damaged. Statistics of a part would look like those of the whole run."""
+    """Raises if the run is damaged. Statistics of a part would look like those of the whole run."""
     if opened.state.problem:
         raise Problem(422, opened.state.problem, where=where, remedy="repair the run as the message says")
 
@@ -96,6 +96,7 @@ def add_handlers(app: FastAPI) -> None:
 
 
 def _problem_of(request: Request, fault: Exception) -> Problem:
+    """Returns the problem that describes a fault; details of the server stay in its log."""
     where = f"{request.method} {request.url.path}"
     if isinstance(fault, Problem):
         return fault
@@ -118,6 +119,7 @@ def _problem_of(request: Request, fault: Exception) -> Problem:
 
 
 def _validation_problem(problem: RequestValidationError) -> Problem:
+    """Returns the problem for a request that does not fit its schema."""
     faults = problem.errors()
     messages = [f"{_client_path(fault, problem.body)}: {fault['msg']}" for fault in faults[:5]]
     where = _client_path(faults[0], problem.body) if faults else "the request"

@@ -45,6 +45,7 @@ def _clean_text(value: Any) -> Any:
 
 @cache
 def template_environment() -> Environment:
+    """Returns the environment of all page templates."""
     made = Environment(
         loader=PackageLoader("krino.web", "templates"),
         autoescape=True,  # in every template, whatever its name ends with
@@ -60,7 +61,7 @@ def template_environment() -> Environment:
 def render_page(
     request: Request, name: str, *, status: int = 200, headers: Mapping[str, str] | None = None, **context: Any
 ) -> HTMLResponse:
-    """Render a template as a response.
+    """Renders a template as a response.
 
     Templates know `request`, `csrf_token` (every form that posts needs it as the hidden field `csrf`), `signed_in` and
     `version`.
@@ -93,14 +94,14 @@ def render_blocks(blocks: Iterable[Block], run: str) -> Markup:
 
 
 def trust_markup(text: markup.Markup) -> Markup:
-    """Mark HTML from our own renderer as safe for templates. Never call it with other text."""
+    """Marks HTML from our own renderer as safe for templates. Never call it with other text."""
     return Markup(text)  # noqa: S704 - escaped where it was render_blocks
 
 
 # --- verdicts --------------------------------------------------------------------------------------
 
 
-class Cell(NamedTuple):
+class PageCell(NamedTuple):
     """A value of a verdict as short text, with its grade_value on the scale as a colour."""
 
     name: str
@@ -132,7 +133,7 @@ def _on_demand(block: Block) -> Block:
     return block
 
 
-def list_cells(judgement: Mapping[str, Any], schema: Schema) -> Iterator[Cell]:
+def list_cells(judgement: Mapping[str, Any], schema: Schema) -> Iterator[PageCell]:
     """The numbers and codes of a verdict, which readers want first."""
     verdict, scales = own_fields(judgement) if judgement["status"] == "ok" else {}, declared_scales(schema)
     for name, value in verdict.items():
@@ -140,17 +141,19 @@ def list_cells(judgement: Mapping[str, Any], schema: Schema) -> Iterator[Cell]:
             yield make_cell(name, verdict, scales)
 
 
-def make_cell(name: str, verdict: Mapping[str, Any], scales: Scales, *, ok: bool = True, number: bool = False) -> Cell:
+def make_cell(
+    name: str, verdict: Mapping[str, Any], scales: Scales, *, ok: bool = True, number: bool = False
+) -> PageCell:
     """One value as a cell. `number`: the column is numeric, whatever this value is."""
     value, kind, shown = verdict.get(name), "figure" if number else "word", name.replace("_", " ")
     if value is None:
-        return Cell(shown, "null" if ok else "–", f"{kind} none", "")
+        return PageCell(shown, "null" if ok else "–", f"{kind} none", "")
     found = as_number(value)
     if found is not None:
         text = str(value) if isinstance(value, int) else format_number(found)
-        return Cell(shown, text, kind, grade_value(scales, name, found) or "")
+        return PageCell(shown, text, kind, grade_value(scales, name, found) or "")
     codes = as_codes(value)
-    return Cell(shown, clean_line(", ".join(codes) if codes else str(value), _LONGEST_VALUE), kind, "")
+    return PageCell(shown, clean_line(", ".join(codes) if codes else str(value), _LONGEST_VALUE), kind, "")
 
 
 # --- addresses -------------------------------------------------------------------------------------

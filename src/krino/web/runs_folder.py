@@ -29,7 +29,7 @@ from krino.runs.manifest import MANIFEST, Counts, Manifest
 from krino.runs.reading import StoredRun
 from krino.runs.roll import ROLL
 from krino.text.clean import clean_line
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 from krino.web.index.cases import Cases
 from krino.web.index.run_index import VERSION, RunIndex, State, stamp_file
 from krino.web.paths import inside_folder
@@ -106,7 +106,7 @@ class OpenRun:
         return self.cases.counts()
 
     def overall(self) -> RunOverall | None:
-        """None until the run was summarised once."""
+        """Returns the summary of the run; None until it was made once."""
         source_of, data = self.index.source_of(SUMMARY), self.index.result(SUMMARY)
         if data is None:
             return None
@@ -162,7 +162,7 @@ class RunsFolder:
         else:
             path = inside_folder(self.folder, name)
         if path is None or path.name != name or not (path / MANIFEST).is_file():
-            guess = guessed(name, (other.name for other in self._folders()))
+            guess = did_you_mean(name, (other.name for other in self._folders()))
             raise NoSuchRun(f"no run `{clean_line(name, 100)}` in this folder{guess}")
         return path
 
@@ -185,6 +185,7 @@ class RunsFolder:
                 yield path
 
     def _read_run(self, path: Path) -> ListedRun:
+        """Reads the manifest of a run, if its files have changed since it was read last."""
         stamp = _stamp_run(path)
         known = self._manifests.get(path.name)
         if known is not None and known[0] == stamp:
@@ -218,10 +219,11 @@ class RunsFolder:
             return None
 
     def _start_comparing(self, first: Path, second: Path) -> Future[Comparison]:
-        """Compare on a daemon thread, so that stopping the server does not wait for a comparison of large runs."""
+        """Compares on a daemon thread, so that stopping the server does not wait for a comparison of large runs."""
         found: Future[Comparison] = Future()
 
         def work() -> None:
+            """Compares the runs and sets the result."""
             try:
                 with self._comparing:
                     found.set_result(compare(first, second, shown=_SHOWN_FLIPS))
@@ -257,6 +259,7 @@ class RunsFolder:
             return self._jobs[name]
 
     def _update_index(self, name: str, run: StoredRun, index: RunIndex, stamp: Any) -> None:
+        """Brings the index of a run up to date, and notes what went wrong."""
         try:
             state = index.extend(run, self._raise_if_closing)
             self._done[name] = stamp
@@ -270,6 +273,7 @@ class RunsFolder:
             index.note_problem(f"the run could not be indexed ({type(fault).__name__}: {fault})")
 
     def _summary_is_due(self, name: str, run: StoredRun, index: RunIndex) -> bool:
+        """Is a new summary due? While a run is going on, summaries may take only a part of the time."""
         state = index.state()
         if state.problem or index.source_of(SUMMARY) == _source_key(run, state):
             return False
@@ -277,6 +281,7 @@ class RunsFolder:
         return run.manifest.state != "running" or time.monotonic() - at > _PAUSE * took
 
     def _summarise(self, name: str, run: StoredRun, index: RunIndex, state: State) -> None:
+        """Summarises a run and keeps the result in its index."""
         began = time.monotonic()
         own = RunOverview(our_judge(run.manifest.plan.judge["name"]))
         try:
@@ -316,8 +321,8 @@ class _Closing(Exception):
 
 
 def _default_cache(folder: Path) -> Path:
-    """Where indexes are kept; they can be deleted at any time. A run folder served alone is never written to: it may
-    come from anyone."""
+    """Returns the folder of the indexes, which can be deleted at any time. A run folder served alone is never written
+    to: it may come from anyone."""
     if not (folder / MANIFEST).is_file() and os.access(folder, os.W_OK):
         return folder / ".workbench"
     base = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")

@@ -50,7 +50,7 @@ _log = logging.getLogger("krino.web")
 
 
 def add_guards(app: FastAPI, settings: ServeSettings, auth: TokenAuth) -> None:
-    """Add all middleware to `app`."""
+    """Adds all middleware to `app`."""
     app.add_middleware(AccessCheck, auth=auth, port=settings.port)  # the last one added is the outermost
     app.add_middleware(Limits, settings=settings)
     app.add_middleware(HostCheck, settings=settings)
@@ -65,7 +65,10 @@ class SecurityHeaders:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Passes a request on, and adds the security headers to its response."""
+
         async def with_headers(message: Message) -> None:
+            """Adds the headers, and sends the message on."""
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
@@ -83,6 +86,7 @@ class ProblemResponses:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Turns exceptions into error responses, as long as no response has started."""
         begun = False
 
         async def send_and_note(message: Message) -> None:
@@ -99,6 +103,7 @@ class ProblemResponses:
 
 
 def _to_problem(scope: Scope, fault: Exception) -> Problem:
+    """Returns the problem for a fault; what is not known goes to the log only."""
     if isinstance(fault, Problem):
         return fault
     where = f"{scope['method']} {scope['path']}"
@@ -123,6 +128,7 @@ class HostCheck:
         self._any_address = not is_loopback(settings.host)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Refuses requests for another host name, which is how DNS rebinding reaches a local server."""
         if scope["type"] == "websocket":
             await send({"type": "websocket.close", "code": 1003})  # there are no websocket routes
             return
@@ -157,6 +163,7 @@ class AccessCheck:
         self._session, self._visit = cookie_names(port)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Checks the access token or session, and that forms come from our own pages."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -187,10 +194,10 @@ class AccessCheck:
         kind, _, token = given.partition(" ")
         if kind.lower() == "bearer" and self._auth.is_token(token.strip()):
             return True
-        raise _unauthorized("invalid token")
+        raise _make_unauthorized("invalid token")
 
     async def _check_same_site(self, scope: Scope, visit: str, headers: Headers, receive: Receive) -> Receive:
-        """Raise if a page of another site sent the request. Returns what the body is read from."""
+        """Raises if a page of another site sent the request. Returns what the body is read from."""
         foreign, is_form = _find_foreign_header(headers), scope["method"] == "POST" and not _is_json(headers)
         if foreign is None and not is_form:
             return receive
@@ -236,7 +243,8 @@ def _is_open(path: str) -> bool:
     return path in OPEN_PATHS or path.startswith("/static/")
 
 
-def _unauthorized(error: str) -> Problem:
+def _make_unauthorized(error: str) -> Problem:
+    """Returns the problem for a missing or wrong token."""
     return Problem(
         401,
         error,
@@ -247,10 +255,11 @@ def _unauthorized(error: str) -> Problem:
 
 
 def _refuse_entry(scope: Scope, headers: Headers) -> ASGIApp:
+    """Leads a browser to the login page, and refuses all others."""
     if scope["method"] == "GET" and wants_html(scope["path"], headers.get("accept", "")):
         query = f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else ""
         return RedirectResponse(f"/login?next={quote(quote(scope['path']) + query)}", 303)
-    raise _unauthorized("this server requires a token")
+    raise _make_unauthorized("this server requires a token")
 
 
 def _find_foreign_header(headers: Headers) -> str | None:
@@ -286,6 +295,7 @@ async def _read_body(receive: Receive) -> tuple[bytes, Receive]:
     given = False
 
     async def again() -> Message:
+        """Gives the body that was read already, and then whatever comes next."""
         nonlocal given
         if given:
             return await receive()
@@ -296,6 +306,7 @@ async def _read_body(receive: Receive) -> tuple[bytes, Receive]:
 
 
 def _read_form_field(body: bytes, headers: Headers, name: str) -> str:
+    """Returns a field of a URL-encoded form, or an empty text."""
     if _content_type(headers) != "application/x-www-form-urlencoded":
         return ""
     try:
@@ -305,9 +316,10 @@ def _read_form_field(body: bytes, headers: Headers, name: str) -> str:
 
 
 def _add_cookie(cookie: str, send: Send) -> Send:
-    """Set the cookie on HTML pages only: they hold the forms that are checked against it."""
+    """Sets the cookie on HTML pages only: they hold the forms that are checked against it."""
 
     async def with_cookie(message: Message) -> None:
+        """Adds the cookie to pages, and sends the message on."""
         if message["type"] == "http.response.start":
             headers = MutableHeaders(scope=message)
             if headers.get("content-type", "").startswith("text/html"):

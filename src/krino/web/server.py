@@ -36,6 +36,7 @@ class HeaderTimeoutProtocol(H11Protocol):
         self._expect()
 
     def data_received(self, data: bytes) -> None:
+        """Starts the time limit for headers at the first byte, and ends it when they are complete."""
         before = self.cycle
         if self.deadline is None and (before is None or before.response_complete):
             self._expect()
@@ -64,6 +65,7 @@ class AnnouncingServer(uvicorn.Server):
         self._listening = listening
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Starts serving, and announces the address once the port is open."""
         await super().startup(sockets)
         if self.started:
             gc.collect()
@@ -72,7 +74,7 @@ class AnnouncingServer(uvicorn.Server):
 
 
 def serve(settings: ServeSettings, listening: Callable[[], None]) -> None:
-    """Serve until SIGINT or SIGTERM. `listening` is called once requests are accepted."""
+    """Serves until SIGINT or SIGTERM. `listening` is called once requests are accepted."""
     sys.setswitchinterval(SWITCH_SECONDS)
     try:
         AnnouncingServer(make_config(settings), listening).run()

@@ -37,6 +37,7 @@ class TokenAuth:
         return f"{started}.{self._sign('session', started)}"
 
     def is_session(self, value: str) -> bool:
+        """Is this a session that was signed here, has not expired and was not ended?"""
         started, _, signature = value.rpartition(".")
         if not self._is_signed("session", started, signature) or value in self._ended:
             return False

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from krino.contract import Labeller
 from krino.errors import UsageProblem
+from krino.results.gates.rules import Rule
 
 PORT = 8321
 SHORTEST_TOKEN = 16
@@ -33,6 +34,8 @@ class ServeSettings:
     """Judges offered beside Krino's own: `module:Class` or `file.py:Class`."""
     labellers: Mapping[str, Labeller] = field(default_factory=dict, repr=False)
     """Labellers that a request may name, beside `local`."""
+    guards: Mapping[str, Sequence[Rule]] = field(default_factory=dict)
+    """By judge: the gate rules of `POST /v1/guard/JUDGE`."""
     max_body: int = 10_000_000
     """Most bytes per request."""
     max_cases: int = 1_000

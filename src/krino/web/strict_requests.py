@@ -12,7 +12,7 @@ from fastapi.routing import APIRoute
 
 from krino.cases.strict_json import DuplicateKey, check_keys, explain
 from krino.text.clean import clean_line
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 from krino.web.problems import Problem
 
 FILTERED_ROUTES = frozenset({"/runs/{run}", "/runs/{run}/cases/{case:path}", "/v1/runs/{run}/cases"})
@@ -21,7 +21,7 @@ FILTERED_ROUTES = frozenset({"/runs/{run}", "/runs/{run}/cases/{case:path}", "/v
 
 
 async def refuse_unknown_parameters(request: Request) -> None:
-    """Raise for unknown query parameters: ignoring one silently would look as if it was applied.
+    """Raises for unknown query parameters: ignoring one silently would look as if it was applied.
 
     Applies to all routes except monitoring, which probes may call with any parameter. It is a coroutine although it
     awaits nothing, because FastAPI would run a plain function in a thread for every request.
@@ -36,7 +36,7 @@ async def refuse_unknown_parameters(request: Request) -> None:
             accepted = f"the parameters are {', '.join(known)}" if known else "there are no parameters"
             raise Problem(
                 422,
-                f"unknown parameter `{shown}`{guessed(shown, known)}",
+                f"unknown parameter `{shown}`{did_you_mean(shown, known)}",
                 where=f"query.{shown}",
                 remedy=f"leave it out or correct its name: {accepted}",
             )
@@ -50,6 +50,7 @@ class StrictRequest(Request):
     """Parses JSON bodies as strictly as case files: no NaN, no lone surrogates, no duplicate keys."""
 
     async def json(self) -> Any:
+        """Parses the body as strictly as case files are parsed."""
         body = await self.body()
         try:
             value = orjson.loads(body)
@@ -69,6 +70,7 @@ class StrictRoute(APIRoute):
     """Route class for routers that take JSON: `APIRouter(route_class=StrictRoute)`."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """Returns a handler that receives a `StrictRequest`."""
         handle = super().get_route_handler()
 
         async def strict(request: Request) -> Response:

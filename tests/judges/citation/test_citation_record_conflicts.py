@@ -209,7 +209,7 @@ def test_matches_beside_an_empty_list_at_the_top_are_not_overlooked() -> None:
 def test_prose_around_an_example_is_no_match(name: str, around: str) -> None:
     record = {key: value for key, value in numbered().items() if key != "matches"}
     given = json.dumps([match(ONE, 0.97, REASON)])
-    with pytest.raises(CannotJudge, match="amid prose"):
+    with pytest.raises(CannotJudge, match="mixed with text"):
         JUDGE.read(record | {name: around.replace("{}", given)})
 
 

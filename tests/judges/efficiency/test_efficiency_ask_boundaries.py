@@ -9,7 +9,7 @@ import pytest
 
 from efficiency_making import SEARCH, study
 from krino import CannotJudge, Questions
-from krino.judges.efficiency.ask import ask, cut, find_referenced, fold, show, shown_ids, synopsis
+from krino.judges.efficiency.ask import ask, cut_windows, find_referenced, fold_middle, show, shown_ids, synopsis
 from krino.judges.efficiency.facts import EfficiencyFacts
 from krino.judges.efficiency.labels import EfficiencyLabels
 from krino.judges.efficiency.votes import join_windows
@@ -32,7 +32,7 @@ def room_of(facts: EfficiencyFacts, places: range, limit: int) -> int:
 
 
 def stretches(facts: EfficiencyFacts, room: int) -> list[tuple[int, int]]:
-    return [(window.places.start, window.places.stop) for window in cut(facts, room)]
+    return [(window.places.start, window.places.stop) for window in cut_windows(facts, room)]
 
 
 # --- cutting ---------------------------------------------------------------------------------------
@@ -63,7 +63,7 @@ def test_a_window_is_at_most_twice_as_long_as_the_one_before() -> None:
 def test_more_than_eight_steps_are_rather_fewer_than_folded_below_120_letters() -> None:
     for count, limit, wanted in ((9, 120, 9), (9, 60, 4), (8, 60, 8), (8, 30, 8)):
         facts = notes(count, 1_000)
-        assert cut(facts, room_of(facts, range(count), limit))[0].places == range(wanted), (count, limit)
+        assert cut_windows(facts, room_of(facts, range(count), limit))[0].places == range(wanted), (count, limit)
 
 
 def test_a_window_has_room_for_the_line_on_a_step_elsewhere() -> None:
@@ -72,7 +72,7 @@ def test_a_window_has_room_for_the_line_on_a_step_elsewhere() -> None:
     assert room < room_of(facts, range(3), 0)
     assert stretches(facts, room) == [(0, 2), (1, 3)]
     with pytest.raises(CannotJudge, match=r"the trace has 3 steps, .* \(number 2 and the next\)"):
-        cut(facts, room - 1)
+        cut_windows(facts, room - 1)
 
 
 # --- steps outside a window ------------------------------------------------------------------------
@@ -185,7 +185,7 @@ def test_the_request_counts_the_steps(count: int, request_text: str) -> None:
 
 def test_a_long_task_is_folded_to_a_fourth_of_the_window() -> None:
     facts = study(note(1), task="Please " * 1_000)
-    assert passage(ask(facts, 2_000), "task") == fold(facts.task, 1_500)
+    assert passage(ask(facts, 2_000), "task") == fold_middle(facts.task, 1_500)
 
 
 def test_each_window_says_which_steps_it_shows_and_names_others_only_where_facts_speak_of_them() -> None:

@@ -14,9 +14,9 @@ from krino.judges.file.cel import (
     DYN,
     INT,
     STRING,
-    Budget,
     ExpressionProblem,
     RuleFault,
+    StepBudget,
     compile_expression,
     list_of,
 )
@@ -101,7 +101,7 @@ def reference() -> Any:
 
 
 def ours(source: str) -> Any:
-    return compile_expression(source, NAMES).value(Budget(dict(VALUES)))
+    return compile_expression(source, NAMES).value(StepBudget(dict(VALUES)))
 
 
 def theirs(reference: Any, source: str) -> Any:

@@ -9,7 +9,16 @@ from typing import Any
 
 import pytest
 
-from krino.judges.file.cel import DYN, INT, STRING, Budget, ExpressionProblem, RuleFault, compile_expression, list_of
+from krino.judges.file.cel import (
+    DYN,
+    INT,
+    STRING,
+    ExpressionProblem,
+    RuleFault,
+    StepBudget,
+    compile_expression,
+    list_of,
+)
 from krino.judges.file.cel.functions import FUNCTIONS
 
 NAMES = {"text": STRING, "items": list_of(STRING), "n": INT, "data": DYN}
@@ -19,7 +28,7 @@ LONG = "x" * 500_000
 
 def value(source: str, **values: Any) -> Any:
     known = {"text": LONG, "items": ["a"] * 1_000, "n": 1, "data": {"a": [1, 2]}}
-    return compile_expression(source, NAMES).value(Budget(known | values))
+    return compile_expression(source, NAMES).value(StepBudget(known | values))
 
 
 @pytest.mark.parametrize(

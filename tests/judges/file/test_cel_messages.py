@@ -10,9 +10,9 @@ from krino.judges.file.cel import (
     DYN,
     INT,
     STRING,
-    Budget,
     ExpressionProblem,
     RuleFault,
+    StepBudget,
     compile_expression,
     list_of,
     one_of,
@@ -96,7 +96,7 @@ def test_a_mistake_is_reported_at_its_place(source: str, offset: int, told: str)
 def test_numbers_of_both_kinds_mix(source: str, value: object) -> None:
     policies = [{"label": "kept", "item": 1}, {"label": "broken", "item": 2}]
     known = {"n": 3, "score": 0.25, "policies": policies}
-    assert compile_expression(source, NAMES).value(Budget(known)) == value
+    assert compile_expression(source, NAMES).value(StepBudget(known)) == value
 
 
 @pytest.mark.parametrize(
@@ -119,11 +119,11 @@ def test_numbers_of_both_kinds_mix(source: str, value: object) -> None:
 )
 def test_what_has_no_value_is_a_fault(source: str, told: str) -> None:
     with pytest.raises(RuleFault, match=told):
-        compile_expression(source, NAMES).value(Budget({"score": None, "data": {"a": 3}}))
+        compile_expression(source, NAMES).value(StepBudget({"score": None, "data": {"a": 3}}))
 
 
 def test_a_name_inside_a_macro_hides_one_outside_and_ends_with_it() -> None:
-    budget = Budget({"n": 3})
+    budget = StepBudget({"n": 3})
     assert compile_expression("[1, 2].map(n, n + 1) == [2, 3] && n == 3", NAMES).value(budget) is True
     assert budget.values == {"n": 3}
 

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 import krino
-from krino.judges.file.cel import DYN, STRING, Budget, ExpressionProblem, RuleFault, compile_expression, list_of
+from krino.judges.file.cel import DYN, STRING, ExpressionProblem, RuleFault, StepBudget, compile_expression, list_of
 from krino.judges.file.judge import class_of_text
 
 NAMES = {"text": STRING, "items": list_of(STRING), "data": DYN}
 
 
 def value(source: str, text: str = "", **more: Any) -> Any:
-    return compile_expression(source, NAMES).value(Budget({"text": text, "items": [], "data": None, **more}))
+    return compile_expression(source, NAMES).value(StepBudget({"text": text, "items": [], "data": None, **more}))
 
 
 @pytest.mark.parametrize(

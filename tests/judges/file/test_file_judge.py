@@ -263,7 +263,7 @@ def test_what_decides_is_true_or_false_and_anything_else_gives_no_score(rule: st
     judgement = krino.judge(class_of_text(text, "mine", "mine.md"), case, labeller=labeller)
     if not is_fine:
         assert judgement.verdict is None
-        assert "true or false is wanted" in (judgement.reason or judgement.error or "")
+        assert "expected true or false" in (judgement.reason or judgement.error or "")
     elif "refuse" not in rule:
         assert judgement.verdict is not None
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from krino.errors import UsageProblem
-from krino.labellers.llm.endpoint import DIALECTS, clean_address, find_endpoint, is_loopback, masked, providers
+from krino.labellers.llm.endpoint import DIALECTS, clean_address, find_endpoint, is_loopback_url, masked, providers
 from krino.labellers.llm.labeller import LlmLabeller
 from krino.labellers.llm.sending.pace import Pace
-from krino.labellers.llm.sending.transport import Transport
+from krino.labellers.llm.sending.retrying import Transport
 from krino.labellers.settings import complete
 
 SECRET = "sk-very-secret"
@@ -186,7 +186,7 @@ def test_addresses_are_shown_without_secrets(url: str, clean: str, hidden: str) 
     ],
 )
 def test_what_stays_on_this_machine(url: str, local: bool) -> None:
-    assert is_loopback(url) == local
+    assert is_loopback_url(url) == local
 
 
 def test_only_the_providers_own_address_is_sure_to_know_the_newer_limit() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from krino.labellers.llm.reply import BadReply, read_answer, serialise_answer
+from krino.labellers.llm.reply import BadReply, parse_reply, serialise_answer
 from krino.labellers.llm.wire import TOOL_NAME, Channel, Reply, ToolCall
 
 TAG = "cafe0123"
@@ -21,7 +21,7 @@ TEXT_CHANNELS: tuple[Channel, ...] = ("json_schema", "json_object", "text")
 
 
 def read(text: str | None, channel: Channel = "json_object") -> dict[str, Any]:
-    answer = read_answer(Reply(text=text), channel, TAG)
+    answer = parse_reply(Reply(text=text), channel, TAG)
     assert serialise_answer(answer)  # what cannot be kept is refused like what cannot be read
     return answer
 
@@ -214,9 +214,9 @@ def called(*arguments: str, name: str = TOOL_NAME) -> Reply:
 
 
 def test_a_tool_answer_is_taken_from_its_call_alone() -> None:
-    assert read_answer(called(WHOLE), "tool", TAG) == ANSWER
+    assert parse_reply(called(WHOLE), "tool", TAG) == ANSWER
     reply = Reply(text=None, tool_calls=(ToolCall("other", "{}"), ToolCall(TOOL_NAME, WHOLE)))
-    assert read_answer(reply, "tool", TAG) == ANSWER
+    assert parse_reply(reply, "tool", TAG) == ANSWER
 
 
 @pytest.mark.parametrize(
@@ -234,12 +234,12 @@ def test_a_tool_answer_is_taken_from_its_call_alone() -> None:
 )
 def test_a_tool_answer_elsewhere_or_twice_is_none(reply: Reply, because: str) -> None:
     with pytest.raises(BadReply, match=because):
-        read_answer(reply, "tool", TAG)
+        parse_reply(reply, "tool", TAG)
 
 
 def test_a_call_does_not_answer_a_text_channel() -> None:
     with pytest.raises(BadReply, match="empty"):
-        read_answer(Reply(text=None, tool_calls=(ToolCall(TOOL_NAME, WHOLE),)), "json_schema", TAG)
+        parse_reply(Reply(text=None, tool_calls=(ToolCall(TOOL_NAME, WHOLE),)), "json_schema", TAG)
 
 
 @pytest.mark.parametrize("channel", ["tool", "json_schema", "json_object"])
@@ -248,14 +248,14 @@ def test_text_and_call_that_contradict_each_other_are_no_answer(channel: Channel
     one, other = '{"label": "good"}', '{"label": "bad"}'
     both = Reply(text=text.replace("{}", one), tool_calls=(ToolCall(TOOL_NAME, other),))
     with pytest.raises(BadReply, match="two answers that differ"):
-        read_answer(both, channel, TAG)
+        parse_reply(both, channel, TAG)
     same = Reply(text=text.replace("{}", one), tool_calls=(ToolCall(TOOL_NAME, one),))
-    assert read_answer(same, channel, TAG) == {"label": "good"}
+    assert parse_reply(same, channel, TAG) == {"label": "good"}
 
 
 def test_words_beside_a_call_are_no_other_answer() -> None:
     for text in ("I call the tool.", "{not an object", "", None, "```\n```"):
-        assert read_answer(Reply(text=text, tool_calls=(ToolCall(TOOL_NAME, '{"a": 1}'),)), "tool", TAG) == {"a": 1}
+        assert parse_reply(Reply(text=text, tool_calls=(ToolCall(TOOL_NAME, '{"a": 1}'),)), "tool", TAG) == {"a": 1}
 
 
 def test_markers_with_the_right_word_decide() -> None:
@@ -343,7 +343,7 @@ def test_only_one_object_after_all_reasoning_is_an_answer(text: str, channel: Ch
 def test_what_a_provider_calls_reasoning_is_never_an_answer() -> None:
     reply = Reply(text=None, finish="stop", reasoned=True)
     with pytest.raises(BadReply, match="holds reasoning and no answer"):
-        read_answer(reply, "json_schema", TAG)
+        parse_reply(reply, "json_schema", TAG)
 
 
 @pytest.mark.parametrize(
@@ -388,7 +388,7 @@ def test_one_word_beside_an_object_and_it_is_no_answer(before: str, after: str) 
     for channel in get_args(Channel):
         reply = Reply(text=before + WHOLE + after, tool_calls=(ToolCall(TOOL_NAME, before + WHOLE + after),))
         with pytest.raises(BadReply, match="nothing else"):
-            read_answer(reply, channel, TAG)
+            parse_reply(reply, channel, TAG)
 
 
 def test_one_sign_beside_an_object_is_told_too() -> None:
@@ -417,7 +417,7 @@ def test_what_says_nothing_about_the_channel_is_told_apart() -> None:
         read("no object")
     assert bad.value.shape
     with pytest.raises(BadReply) as bad:
-        read_answer(Reply(text=WHOLE, finish="length"), "text", TAG)
+        parse_reply(Reply(text=WHOLE, finish="length"), "text", TAG)
     assert not bad.value.shape
 
 
@@ -463,7 +463,7 @@ def test_arguments_of_a_tool_stand_in_no_fence() -> None:
     fenced = f"```json\n{WHOLE}\n```"
     assert read(fenced, "json_schema") == ANSWER
     with pytest.raises(BadReply, match="begins with '```json'"):
-        read_answer(called(fenced), "tool", TAG)
+        parse_reply(called(fenced), "tool", TAG)
 
 
 @pytest.mark.parametrize("number", ["1e999", "-1e999", "1" + "0" * 400 + ".0"])
@@ -478,7 +478,7 @@ def test_a_number_beyond_all_numbers_is_refused(number: str) -> None:
 def test_a_reply_that_did_not_end_normally_is_no_answer_and_says_how_it_ended(channel: Channel, finish: str) -> None:
     calls = (ToolCall(TOOL_NAME, WHOLE),)
     with pytest.raises(BadReply, match=finish) as bad:
-        read_answer(Reply(text=WHOLE, tool_calls=calls, finish=finish, stopped=finish), channel, TAG)
+        parse_reply(Reply(text=WHOLE, tool_calls=calls, finish=finish, stopped=finish), channel, TAG)
     assert not bad.value.shape
 
 
@@ -486,12 +486,12 @@ def test_a_reply_that_did_not_end_normally_is_no_answer_and_says_how_it_ended(ch
 def test_a_refusal_or_a_cut_reply_is_never_an_answer(channel: Channel) -> None:
     calls = (ToolCall(TOOL_NAME, WHOLE),)
     with pytest.raises(BadReply, match="declined"):
-        read_answer(Reply(text=WHOLE, tool_calls=calls, refusal="I may not"), channel, TAG)
+        parse_reply(Reply(text=WHOLE, tool_calls=calls, refusal="I may not"), channel, TAG)
     with pytest.raises(BadReply, match="no such body"):
-        read_answer(Reply(text=WHOLE, tool_calls=calls, broken="no such body"), channel, TAG)
+        parse_reply(Reply(text=WHOLE, tool_calls=calls, broken="no such body"), channel, TAG)
     for finish in ("length", "max_tokens", "MAX_TOKENS"):
         with pytest.raises(BadReply, match="cut off"):
-            read_answer(Reply(text=WHOLE, tool_calls=calls, finish=finish), channel, TAG)
+            parse_reply(Reply(text=WHOLE, tool_calls=calls, finish=finish), channel, TAG)
 
 
 # --- for any object --------------------------------------------------------------------------------
@@ -591,7 +591,7 @@ def test_two_objects_are_never_an_answer(
 def test_any_text_is_an_object_or_a_bad_reply(text: str) -> None:
     for channel in get_args(Channel):
         try:
-            found = read_answer(Reply(text=text, tool_calls=(ToolCall(TOOL_NAME, text),)), channel, TAG)
+            found = parse_reply(Reply(text=text, tool_calls=(ToolCall(TOOL_NAME, text),)), channel, TAG)
         except BadReply:
             continue
         assert isinstance(found, dict)

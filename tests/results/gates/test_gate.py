@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 import krino
 from krino.results.gates.gate import Gate, check_run
 from krino.results.gates.result import Check, GateResult
-from krino.results.gates.rules import Kind, Rule, parse_flags
+from krino.results.gates.rules import LimitKind, Rule, parse_flags
 from krino.runs.manifest import JudgeCard
 from krino.stats.confidence_intervals import wilson_interval
 from krino.stats.paired_tests import share_difference_interval
@@ -25,7 +25,7 @@ def rules(**given: str) -> list[Rule]:
     return [rule for kind in ("min", "max", "may_fall", "may_rise") for rule in _of(kind, given.get(kind, ""))]
 
 
-def _of(kind: Kind, text: str) -> list[Rule]:
+def _of(kind: LimitKind, text: str) -> list[Rule]:
     return parse_flags(kind, text.split())
 
 

@@ -194,7 +194,7 @@ def test_a_run_that_changes_under_the_gate_is_refused(tmp_path: Path, monkeypatc
 
         journal.write_bytes(whole)
         monkeypatch.setattr("krino.results.gates.gate.read_table", read_and_change)
-        with pytest.raises(krino.UsageProblem, match="was begun anew while it was read"):
+        with pytest.raises(krino.UsageProblem, match="was restarted while it was read"):
             broken(run, min="score=0.8")
 
 

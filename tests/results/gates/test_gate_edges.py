@@ -10,7 +10,7 @@ import pytest
 import krino
 from krino.results.gates.gate import Gate, check_run
 from krino.results.gates.result import Check, GateResult
-from krino.results.gates.rules import Kind, Rule, parse_flags
+from krino.results.gates.rules import LimitKind, Rule, parse_flags
 from made_runs import Row, failed_row, make_run, row, scores
 
 
@@ -107,7 +107,7 @@ def test_one_case_is_told_as_one(tmp_path: Path) -> None:
     ],
 )
 def test_a_sentence_says_how_the_value_stands_to_its_limit(
-    tmp_path: Path, kind: Kind, rule: str, point: bool, told: str
+    tmp_path: Path, kind: LimitKind, rule: str, point: bool, told: str
 ) -> None:
     rows = [row(f"c{n}", score=float(n % 2), kind="AB"[n % 2]) for n in range(100)]
     gate = Gate(parse_flags(kind, [rule]), point=point)
@@ -116,7 +116,7 @@ def test_a_sentence_says_how_the_value_stands_to_its_limit(
     assert message.startswith("mean score 0.500 of 100 cases (" if ":" not in rule else "share of kind:A 50.0 % of 100")
 
 
-def changed(tmp_path: Path, by: float, rule: str, kind: Kind = "may_fall", count: int = 40) -> Check:
+def changed(tmp_path: Path, by: float, rule: str, kind: LimitKind = "may_fall", count: int = 40) -> Check:
     base = make_run(tmp_path / "base", scores(*[0.5] * count))
     run = make_run(tmp_path / "run", scores(*[0.5 + by] * count))
     result = check_run(run, Gate(parse_flags(kind, [rule]), base=base))
@@ -148,7 +148,7 @@ def changed(tmp_path: Path, by: float, rule: str, kind: Kind = "may_fall", count
         ),
     ],
 )
-def test_a_change_is_told_by_its_direction(tmp_path: Path, by: float, kind: Kind, told: str) -> None:
+def test_a_change_is_told_by_its_direction(tmp_path: Path, by: float, kind: LimitKind, told: str) -> None:
     assert changed(tmp_path, by, "score=0.1", kind).message.startswith(f"mean score {told}")
 
 
@@ -221,7 +221,9 @@ def labelled(*labels: str | None) -> list[Row]:
     ("kind", "value", "n"),
     [("may_fall", -2 / 4, 4), ("may_rise", -1 / 3, 3)],
 )
-def test_a_null_counts_as_lost_and_never_as_no_longer_there(tmp_path: Path, kind: Kind, value: float, n: int) -> None:
+def test_a_null_counts_as_lost_and_never_as_no_longer_there(
+    tmp_path: Path, kind: LimitKind, value: float, n: int
+) -> None:
     base = make_run(tmp_path / "base", labelled("A", "A", "A", "B", None))
     run = make_run(tmp_path / "run", labelled("A", "B", None, "B", "A"))
     gate = Gate([*parse_flags(kind, ["kind:A=90%"]), *rules(max="kind:null=50%")], base=base, point=True)
@@ -277,7 +279,9 @@ def test_only_what_looks_like_a_score_is_doubted(tmp_path: Path, values: tuple[f
         ("min", "score=-1", True),
     ],
 )
-def test_a_limit_is_doubted_where_no_score_could_break_it(tmp_path: Path, kind: Kind, rule: str, doubted: bool) -> None:
+def test_a_limit_is_doubted_where_no_score_could_break_it(
+    tmp_path: Path, kind: LimitKind, rule: str, doubted: bool
+) -> None:
     run, base = (make_run(tmp_path / name, scores(0.2, 0.8)) for name in ("r", "b"))
     paired = kind.startswith("may")
     result = check_run(run, Gate(parse_flags(kind, [rule]), point=True, base=base if paired else None))
@@ -316,11 +320,11 @@ def test_names_of_fields_in_a_refusal_are_cut(tmp_path: Path) -> None:
         ("max", "score:null=0%"),
     ],
 )
-def test_the_ends_of_what_a_limit_may_be_are_allowed(kind: Kind, text: str) -> None:
+def test_the_ends_of_what_a_limit_may_be_are_allowed(kind: LimitKind, text: str) -> None:
     assert [str(rule) for rule in parse_flags(kind, [text])] == [f"{kind.replace('_', '-')} {text}"]
 
 
 @pytest.mark.parametrize(("kind", "text"), [("max", "pass=100.1%"), ("min", "pass=-1%"), ("max", "failed=1.5")])
-def test_beyond_them_it_is_refused(kind: Kind, text: str) -> None:
+def test_beyond_them_it_is_refused(kind: LimitKind, text: str) -> None:
     with pytest.raises(krino.UsageProblem):
         parse_flags(kind, [text])

@@ -7,26 +7,26 @@ from typing import Any
 import pytest
 
 import krino
-from krino.results.gates.rules import Kind, Limit, Rule, Target, merge_rules, parse_flags, parse_table
+from krino.results.gates.rules import LimitKind, Rule, RuleLimit, Target, merge_rules, parse_flags, parse_table
 
 
 @pytest.mark.parametrize(
     ("kind", "text", "target", "limit"),
     [
-        ("min", "faithfulness=0.8", Target("faithfulness"), Limit(0.8)),
-        ("min", "quality=-3", Target("quality"), Limit(-3.0)),
-        ("min", "pass=90%", Target("roll_up", "pass"), Limit(0.9, is_share=True)),
-        ("max", "fail=5%", Target("roll_up", "fail"), Limit(0.05, is_share=True)),
-        ("min", "match:exact=95%", Target("match", "exact"), Limit(0.95, is_share=True)),
-        ("min", "match:a=b:c=95%", Target("match", "a=b:c"), Limit(0.95, is_share=True)),
-        ("max", "failed=1%", Target(None), Limit(0.01, is_share=True)),
-        ("max", "failed=3", Target(None), Limit(3.0)),
-        ("max", "score:null=5%", Target("score", "null"), Limit(0.05, is_share=True)),
-        ("may_fall", "score=0.02", Target("score"), Limit(0.02)),
-        ("may_rise", "fail=2%", Target("roll_up", "fail"), Limit(0.02, is_share=True)),
+        ("min", "faithfulness=0.8", Target("faithfulness"), RuleLimit(0.8)),
+        ("min", "quality=-3", Target("quality"), RuleLimit(-3.0)),
+        ("min", "pass=90%", Target("roll_up", "pass"), RuleLimit(0.9, is_share=True)),
+        ("max", "fail=5%", Target("roll_up", "fail"), RuleLimit(0.05, is_share=True)),
+        ("min", "match:exact=95%", Target("match", "exact"), RuleLimit(0.95, is_share=True)),
+        ("min", "match:a=b:c=95%", Target("match", "a=b:c"), RuleLimit(0.95, is_share=True)),
+        ("max", "failed=1%", Target(None), RuleLimit(0.01, is_share=True)),
+        ("max", "failed=3", Target(None), RuleLimit(3.0)),
+        ("max", "score:null=5%", Target("score", "null"), RuleLimit(0.05, is_share=True)),
+        ("may_fall", "score=0.02", Target("score"), RuleLimit(0.02)),
+        ("may_rise", "fail=2%", Target("roll_up", "fail"), RuleLimit(0.02, is_share=True)),
     ],
 )
-def test_a_rule_says_what_is_limited_and_how(kind: Kind, text: str, target: Target, limit: Limit) -> None:
+def test_a_rule_says_what_is_limited_and_how(kind: LimitKind, text: str, target: Target, limit: RuleLimit) -> None:
     assert parse_flags(kind, [text]) == [Rule(kind, target, limit)]
 
 
@@ -34,7 +34,7 @@ def test_a_rule_says_what_is_limited_and_how(kind: Kind, text: str, target: Targ
     "text", ["faithfulness=0.8", "pass=90%", "match:exact=95%", "failed=1%", "failed=3", "a:null=2.5%"]
 )
 def test_a_rule_is_named_as_it_was_written(text: str) -> None:
-    kind: Kind = "max"
+    kind: LimitKind = "max"
     assert [str(rule) for rule in parse_flags(kind, [text])] == [f"max {text}"]
 
 
@@ -61,7 +61,7 @@ def test_a_rule_is_named_as_it_was_written(text: str) -> None:
         ("may_rise", "fail=100%", "nothing can break this limit"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_what_would(kind: Kind, text: str, words: str) -> None:
+def test_what_makes_no_sense_is_refused_with_what_would(kind: LimitKind, text: str, words: str) -> None:
     with pytest.raises(krino.UsageProblem, match=words):
         parse_flags(kind, [text])
 
@@ -95,7 +95,7 @@ def test_a_later_rule_about_the_same_thing_takes_the_place_of_the_earlier() -> N
         ("max", ["failed=1", "failed=50%"]),
     ],
 )
-def test_two_limits_on_the_same_thing_in_one_place_are_refused(kind: Kind, texts: list[str]) -> None:
+def test_two_limits_on_the_same_thing_in_one_place_are_refused(kind: LimitKind, texts: list[str]) -> None:
     """Whichever was dropped, nobody would see it."""
     with pytest.raises(krino.UsageProblem, match="limit the same thing: keep one"):
         merge_rules([], parse_flags(kind, texts))

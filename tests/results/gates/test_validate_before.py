@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 import krino
 from krino.judges.registry import load_judge
-from krino.results.gates.rules import Kind, parse_flags
+from krino.results.gates.rules import LimitKind, parse_flags
 from krino.results.gates.validate import refuse_for_judge
 from toy_judge import ToyJudge
 
@@ -58,7 +58,7 @@ class _Any(ToyJudge):
         ("min", "roll_up=0.5", "`roll_up` is not a number; name a label of it, as pass=90%"),
     ],
 )
-def test_what_no_verdict_could_answer_is_refused(kind: Kind, rule: str, words: str) -> None:
+def test_what_no_verdict_could_answer_is_refused(kind: LimitKind, rule: str, words: str) -> None:
     with pytest.raises(krino.UsageProblem, match=words):
         refuse_for_judge(_Rolling(), parse_flags(kind, [rule]))
 
@@ -77,7 +77,7 @@ def test_what_no_verdict_could_answer_is_refused(kind: Kind, rule: str, words: s
         ("max", "text:hello=5%"),
     ],
 )
-def test_what_a_verdict_may_answer_is_left_to_the_run(kind: Kind, rule: str) -> None:
+def test_what_a_verdict_may_answer_is_left_to_the_run(kind: LimitKind, rule: str) -> None:
     refuse_for_judge(_Rolling(), parse_flags(kind, [rule]))
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from krino.errors import UsageProblem
 from krino.labellers.local import LocalLabeller
-from krino.web.judging.pool import LONG, WorkerPool, choose_batch_size
+from krino.web.judging.pool import LONG, JudgingPool, choose_batch_size
 from krino.web.judging.service import JudgingService, make_safe_options_model
 from krino.web.judging.turns import FairSemaphore
 from krino.web.judging.workers import MOST_JUDGES
@@ -298,7 +298,7 @@ async def test_a_fault_in_one_case_is_told_to_its_client_alone(judging: WatchedS
 def test_a_closed_pool_takes_nothing() -> None:
     from krino.cases.item import CaseItem
 
-    pool = WorkerPool(1)
+    pool = JudgingPool(1)
     pool.close()
     assert pool.submit("client", ToyJudge(), CaseItem(0, "0", {"text": "late"})).cancelled()
 

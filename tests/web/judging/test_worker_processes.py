@@ -17,8 +17,8 @@ from krino.engine.case import Written
 from krino.examples import first_example
 from krino.judges.reference import JudgeReference
 from krino.judges.registry import OURS, load_judge
-from krino.web.judging.pool import WorkerPool
-from krino.web.judging.workers import Case, Outcome, ProcessWorker, ThreadWorker
+from krino.web.judging.pool import JudgingPool
+from krino.web.judging.workers import Case, CaseOutcome, ProcessWorker, ThreadWorker
 from waiting import children, is_alive, until
 from workbench_making import serving
 
@@ -44,7 +44,7 @@ def _judges(pid: int) -> bool:
         return False
 
 
-def timeless(outcome: Outcome) -> dict[str, Any]:
+def timeless(outcome: CaseOutcome) -> dict[str, Any]:
     assert isinstance(outcome, Written), outcome
     line: dict[str, Any] = orjson.loads(outcome.line)
     del line["usage"]["seconds"], line["time"]
@@ -90,7 +90,7 @@ def test_a_judge_that_cannot_be_built_in_the_process_spoils_no_case_of_another(m
 
 
 def test_a_closed_pool_gives_up_what_a_process_has_begun() -> None:
-    pool = WorkerPool(1, ProcessWorker)
+    pool = JudgingPool(1, ProcessWorker)
     slow = load_judge(DEADLY, {"seconds": 600})
     pending = pool.submit("client", slow, CaseItem(0, "0", {"text": "abc"}))
     until(lambda: at_work() and pending.running())

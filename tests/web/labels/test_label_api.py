@@ -16,7 +16,7 @@ from krino.people.database import write_transaction
 from krino.people.rows import load_rows
 from krino.people.store import CaseRef, Event, LabelStore, Subject
 from krino.results.agreement.labels import read_labels
-from krino.runs.reading import load_run
+from krino.runs.reading import load_stored_run
 from label_making import make_toy_run, rag_labels
 from made_runs import make_run, row
 from workbench_making import serving
@@ -147,7 +147,7 @@ def test_labels_belong_to_the_content_of_a_case_not_to_a_run(client: TestClient,
     give(client, answer={"score": 1})
     (found,) = client.get("/v1/labels", params={"run": "again"}).json()["labels"]
     assert found["run"] == "toy"
-    assert found["input_hash"] == next(load_run(runs / "again").roll()).input_hash
+    assert found["input_hash"] == next(load_stored_run(runs / "again").roll()).input_hash
 
 
 def test_runs_that_disagree_bring_the_case_first(runs: Path, tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ ODD = ("-1", "+2", "=3", "@4", "plain", "x;-y", "'-quoted", "＋wide", "-1; =2")
 
 def test_a_file_of_labels_says_to_krino_agree_what_the_database_says(database: str, tmp_path: Path) -> None:
     rows = [row(case, code=ODD[place % 2], tags=[case]) for place, case in enumerate(ODD)]
-    run = load_run(make_run(tmp_path / "runs" / "odd", rows))
+    run = load_stored_run(make_run(tmp_path / "runs" / "odd", rows))
     store = LabelStore(database)
     for place, entry in enumerate(run.roll()):
         where = CaseRef(Subject.of(run.manifest), entry.input_hash, entry.id, "odd")

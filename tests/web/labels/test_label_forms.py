@@ -17,7 +17,7 @@ from krino.web.labels.forms import (
     build_labels_form,
     build_verdict_form,
     check_fields,
-    read_answer,
+    read_form_answer,
     rebuild_form,
 )
 
@@ -74,7 +74,7 @@ def test_a_schema_that_makes_no_sense_asks_nothing(schema: dict[str, Any]) -> No
 
 
 def test_what_is_left_open_is_left_out() -> None:
-    assert read_answer(build_verdict_form(VERDICT), SubmittedForm([])) == {}
+    assert read_form_answer(build_verdict_form(VERDICT), SubmittedForm([])) == {}
 
 
 def test_a_filled_form_is_the_answer() -> None:
@@ -87,7 +87,7 @@ def test_a_filled_form_is_the_answer() -> None:
         ("f.errors", '"Y"'),
     ]
     sent[0] = ("f.score", "null")
-    assert read_answer(build_verdict_form(VERDICT), SubmittedForm(sent)) == {
+    assert read_form_answer(build_verdict_form(VERDICT), SubmittedForm(sent)) == {
         "score": None,
         "grade": 4,
         "kind": "B",
@@ -98,7 +98,7 @@ def test_a_filled_form_is_the_answer() -> None:
 
 @pytest.mark.parametrize(("text", "number"), [("0.33", 0.33), ("0,33", 0.33), (" 1 ", 1.0)])
 def test_the_box_takes_any_number_and_goes_before_the_steps(text: str, number: float) -> None:
-    assert read_answer(build_verdict_form(VERDICT), SubmittedForm([("f.score", "0.0"), ("f.score=", text)])) == {
+    assert read_form_answer(build_verdict_form(VERDICT), SubmittedForm([("f.score", "0.0"), ("f.score=", text)])) == {
         "score": number
     }
 
@@ -118,7 +118,7 @@ def test_the_box_takes_any_number_and_goes_before_the_steps(text: str, number: f
 )
 def test_what_the_form_does_not_offer_is_refused(name: str, value: str) -> None:
     with pytest.raises(UsageProblem):
-        read_answer(build_verdict_form(VERDICT), SubmittedForm([(name, value)]))
+        read_form_answer(build_verdict_form(VERDICT), SubmittedForm([(name, value)]))
 
 
 def test_what_was_said_before_stands_in_the_form() -> None:
@@ -213,7 +213,7 @@ def test_labels_are_read_from_the_form_with_as_many_rows_as_it_had() -> None:
             ("l.numbers", "3"),
         ]
     )
-    answer = read_answer(rebuild_form(LABELS, LOOSE, EXACT, sent), sent)
+    answer = read_form_answer(rebuild_form(LABELS, LOOSE, EXACT, sent), sent)
     assert answer == {
         "items": [{"name": "one", "of": 1, "label": "yes"}, {"name": "two", "of": None, "label": "no"}],
         "numbers": [1, 3],
@@ -225,14 +225,14 @@ def test_labels_are_read_from_the_form_with_as_many_rows_as_it_had() -> None:
 
 def test_a_row_can_be_left_out_and_one_added() -> None:
     sent = SubmittedForm([("l.items#", "2"), ("l.items.0!", "1"), ("l.items.1.name", "two"), ("more", "l.items")])
-    answer = add_row(read_answer(rebuild_form(LABELS, LOOSE, EXACT, sent), sent), sent)
+    answer = add_row(read_form_answer(rebuild_form(LABELS, LOOSE, EXACT, sent), sent), sent)
     assert answer["items"] == [{"name": "two", "of": None}, {}]
     assert len(build_labels_form(LABELS, LOOSE, EXACT, answer).children[0].children) == 2
 
 
 def test_a_part_that_may_be_missing_is_asked_for_by_a_box() -> None:
     sent = SubmittedForm([("l.maybe?", "1"), ("l.maybe.name", "x"), ("l.maybe.label", '"no"')])
-    assert read_answer(rebuild_form(LABELS, LOOSE, EXACT, sent), sent)["maybe"] == {
+    assert read_form_answer(rebuild_form(LABELS, LOOSE, EXACT, sent), sent)["maybe"] == {
         "name": "x",
         "of": None,
         "label": "no",
@@ -254,7 +254,7 @@ def test_a_made_up_button_does_no_harm(path: str) -> None:
 def test_a_text_without_end_is_refused() -> None:
     sent = SubmittedForm([("l.items#", "1"), ("l.items.0.name", "x" * 20_001)])
     with pytest.raises(UsageProblem, match="more than"):
-        read_answer(rebuild_form(LABELS, LOOSE, EXACT, sent), sent)
+        read_form_answer(rebuild_form(LABELS, LOOSE, EXACT, sent), sent)
 
 
 @pytest.mark.parametrize(

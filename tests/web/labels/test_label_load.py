@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from krino.people.store import LabelStore, Subject
-from krino.runs.reading import load_run
+from krino.runs.reading import load_stored_run
 from label_making import make_toy_run
 from served import Served, served
 
@@ -41,7 +41,7 @@ def address_of(database: str) -> str:
 def on_disk(database: str, runs: Path) -> dict[tuple[str, str], float]:
     """What counts, read by a process that has nothing to do with the server."""
     store = LabelStore(database, read_only=True)
-    found = store.current(Subject.of(load_run(runs / "toy").manifest))
+    found = store.current(Subject.of(load_stored_run(runs / "toy").manifest))
     store.close()
     return {(event.rater, event.place.case_id): event.fields["score"] for event in found}
 

@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 import krino
 from krino.people.store import LabelStore, Subject
-from krino.runs.reading import load_run
+from krino.runs.reading import load_stored_run
 from label_making import PAGE, SECRET, Person, Says, filled, key_of, make_rag_run, rag_cases, rag_labels
 from toy_judge import ToyJudge
 from workbench_making import TOKEN, csrf_of, log_in, serving
@@ -26,7 +26,7 @@ def store_of(client: TestClient) -> LabelStore:
 
 
 def cases_of(runs: Path, run: str) -> list[str]:
-    return [entry.input_hash for entry in load_run(runs / run).roll()]
+    return [entry.input_hash for entry in load_stored_run(runs / run).roll()]
 
 
 # --- the way of a label ----------------------------------------------------------------------------------
@@ -38,7 +38,7 @@ def test_a_person_says_a_name_gets_a_case_judges_it_and_gets_the_next(client: Te
     leads_to = anna.say(first, **{"f.score=": "0.5"}, note="half and half")
     assert first not in leads_to.partition("?")[0]
     assert "Saved." in anna.client.get(leads_to).text
-    (event,) = store_of(client).current(Subject.of(load_run(runs / "toy").manifest))
+    (event,) = store_of(client).current(Subject.of(load_stored_run(runs / "toy").manifest))
     assert (event.rater, event.answer, event.note, event.blind) == ("Anna", {"score": 0.5}, "half and half", True)
     assert "Anna" in anna.get("/label")
 
@@ -55,7 +55,7 @@ def test_labels_are_checked_and_settled_as_a_models_would_be(client: TestClient,
     anna = Person(client, "rag", "Anna")
     case = anna.next_case("labels")
     anna.say(case, "labels", **filled(rag_labels("unsupported")))
-    (event,) = store_of(client).current(Subject.of(load_run(runs / "rag").manifest))
+    (event,) = store_of(client).current(Subject.of(load_stored_run(runs / "rag").manifest))
     assert event.verdict is not None
     assert event.verdict["faithfulness"] == 0.0
     assert event.answer is not None
@@ -237,8 +237,10 @@ def api_paths(run: str) -> list[str]:
 
 def test_before_judging_no_byte_of_the_verdict_is_sent_on_any_route(client: TestClient, runs: Path) -> None:
     """The labeller's reasons, the explanations of the verdict and its evidence all stand in the judgement."""
-    explained = {str(record["verdict"]["faithfulness_explanation"]) for record in load_run(runs / "rag").records()}
-    assert any(SECRET in str(record) for record in load_run(runs / "rag").records())
+    explained = {
+        str(record["verdict"]["faithfulness_explanation"]) for record in load_stored_run(runs / "rag").records()
+    }
+    assert any(SECRET in str(record) for record in load_stored_run(runs / "rag").records())
     anna = Person(client, "rag", "Anna")
     for case in cases_of(runs, "rag"):
         sent = [anna.get(path) for path in get_paths(case)]
@@ -277,7 +279,7 @@ def test_a_label_after_the_verdict_was_shown_is_marked(client: TestClient, runs:
     client.get("/runs/toy/cases/case-1", headers=PAGE)  # the page of the case shows its verdict
     anna.say(second, **{"f.score=": "1"})
     anna.say(cases_of(runs, "toy")[2], **{"f.score=": "1"})
-    current = store_of(client).current(Subject.of(load_run(runs / "toy").manifest))
+    current = store_of(client).current(Subject.of(load_stored_run(runs / "toy").manifest))
     assert [event.blind for event in current] == [False, False, True]
 
 
@@ -431,7 +433,7 @@ def test_a_page_that_one_person_opened_saves_nothing_under_the_name_of_another(c
     answer = client.post(f"/runs/toy/label/{case}?depth=fields", data=data, headers=PAGE)
     assert answer.status_code == 409
     assert "opened by Anna" in answer.text
-    assert store_of(client).current(Subject.of(load_run(runs / "toy").manifest)) == []
+    assert store_of(client).current(Subject.of(load_stored_run(runs / "toy").manifest)) == []
 
 
 def test_an_answer_that_was_changed_and_saved_again_from_the_same_page_counts(client: TestClient, runs: Path) -> None:
@@ -440,17 +442,17 @@ def test_an_answer_that_was_changed_and_saved_again_from_the_same_page_counts(cl
     page = anna.get(f"/label/{case}?depth=fields")
     for score in ("0.5", "0.25", "0.25"):
         anna.post(f"/label/{case}?depth=fields", page, key=key_of(page), **{"f.score=": score})
-    (event,) = store_of(client).current(Subject.of(load_run(runs / "toy").manifest))
+    (event,) = store_of(client).current(Subject.of(load_stored_run(runs / "toy").manifest))
     assert event.answer == {"score": 0.25}
 
 
 def test_who_has_seen_a_case_side_by_side_is_not_blind_to_it(client: TestClient, runs: Path) -> None:
     anna = Person(client, "toy", "Anna")
-    entry = next(iter(load_run(runs / "toy").roll()))
+    entry = next(iter(load_stored_run(runs / "toy").roll()))
     shown = client.get("/compare/case", params={"a": "toy", "b": "toy", "id": entry.id}, headers=PAGE)
     assert shown.status_code == 200
     anna.say(entry.input_hash, **{"f.score=": "0.5"})
-    (event,) = store_of(client).current(Subject.of(load_run(runs / "toy").manifest))
+    (event,) = store_of(client).current(Subject.of(load_stored_run(runs / "toy").manifest))
     assert not event.blind
 
 
@@ -482,7 +484,7 @@ def test_who_was_shown_a_verdict_in_passing_is_not_blind_and_the_rest_stays_hidd
         assert SECRET not in page
         assert "What the judge says" not in page
         anna.say(case, **{"f.faithfulness": "1.0"})
-        events = store_of(client).current(Subject.of(load_run(tmp_path / "rag").manifest))
+        events = store_of(client).current(Subject.of(load_stored_run(tmp_path / "rag").manifest))
         assert {event.rater: event.blind for event in events} == {"Ben": True, "Anna": False}
         seen = [event for event in store_of(client).history() if event.action == "seen"]
         assert len({event.place.input_hash for event in seen}) == len(seen) == 1, "once is enough"
@@ -495,7 +497,7 @@ def test_what_the_agreement_shows_is_seen(client: TestClient, runs: Path, addres
     anna.say(wrong, **{"f.faithfulness": "1.0"})
     assert "case-1" in anna.get(address)
     anna.say(wrong, "labels", **filled(rag_labels("supported")))
-    events = store_of(client).current(Subject.of(load_run(runs / "rag").manifest))
+    events = store_of(client).current(Subject.of(load_stored_run(runs / "rag").manifest))
     assert {event.depth: event.blind for event in events} == {"fields": True, "labels": False}
 
 
@@ -505,7 +507,7 @@ def test_who_tries_a_case_has_seen_its_verdict(client: TestClient, runs: Path) -
     sent = client.post("/try", data={"csrf": csrf_of(page), "judge": "rag", "labeller": "local", "case": case})
     assert "Verdict" in sent.text
     anna.say(cases_of(runs, "rag")[0], **{"f.faithfulness": "1.0"})
-    (event,) = store_of(client).current(Subject.of(load_run(runs / "rag").manifest))
+    (event,) = store_of(client).current(Subject.of(load_stored_run(runs / "rag").manifest))
     assert not event.blind
 
 

@@ -12,7 +12,7 @@ from krino.web.labels.queue import (
     SHARE,
     CaseInterest,
     Queue,
-    Ranking,
+    QueueRanking,
     list_progress,
     measure_interest,
     verdict_distance,
@@ -59,7 +59,7 @@ def test_disagreement_comes_first_the_widest_before_the_others_then_doubt_then_t
         case(4, score=0.0),
         case(5, unsure=0.3),
     ]
-    ranking = Ranking(cases, [{digest(4): {"score": 0.8}}])
+    ranking = QueueRanking(cases, [{digest(4): {"score": 0.8}}])
     found = brought(Queue(ranking, [], "fields"), 10)
     useful = [(item[0], item[1]) for item in found if not item[2]]
     assert [why for _, why in useful] == ["runs", "seats", "unsure", "unsure"][: len(useful)]
@@ -68,7 +68,7 @@ def test_disagreement_comes_first_the_widest_before_the_others_then_doubt_then_t
 
 
 def test_raters_who_disagree_bring_the_case_to_a_third() -> None:
-    ranking = Ranking([case(number) for number in range(6)])
+    ranking = QueueRanking([case(number) for number in range(6)])
     events = [event(2, "ben", 1.0), event(2, "cleo", 0.0), event(3, "ben", 0.5), event(3, "cleo", 0.55)]
     turn = Queue(ranking, events, "fields").next("anna")
     assert turn is not None
@@ -76,13 +76,13 @@ def test_raters_who_disagree_bring_the_case_to_a_third() -> None:
 
 
 def test_one_in_five_is_drawn_at_random_whatever_waits() -> None:
-    ranking = Ranking([case(number, split=0.5) for number in range(40)])
+    ranking = QueueRanking([case(number, split=0.5) for number in range(40)])
     found = brought(Queue(ranking, [], "fields"), 20)
     assert [random for _, _, random in found] == [place % SHARE == SHARE - 1 for place in range(20)]
 
 
 def test_the_random_share_follows_one_order_for_everybody() -> None:
-    ranking = Ranking([case(number) for number in range(12)])
+    ranking = QueueRanking([case(number) for number in range(12)])
     for rater in ("anna", "ben"):
         found = brought(Queue(ranking, [], "fields"), 12, rater)
         assert [item[0] for item in found] == sorted(map(digest, range(12)), key=random_rank)
@@ -91,7 +91,7 @@ def test_the_random_share_follows_one_order_for_everybody() -> None:
 
 def test_the_random_sample_holds_the_disputed_cases_that_the_draw_would_have_brought() -> None:
     """Else the sample would be of what nobody disputes, and every estimate too good."""
-    ranking = Ranking([case(number, split=0.5 if number < 100 else 0.0) for number in range(400)])
+    ranking = QueueRanking([case(number, split=0.5 if number < 100 else 0.0) for number in range(400)])
     queue = Queue(ranking, [], "fields")
     events = [event(int(item, 16), why=why, random=random) for item, why, random in brought(queue, 200)]
     rows = build_rows(events, {digest(number): str(number) for number in range(400)}, "1")
@@ -103,7 +103,7 @@ def test_the_random_sample_holds_the_disputed_cases_that_the_draw_would_have_bro
 
 
 def test_a_case_that_was_labelled_or_skipped_is_not_brought_again_at_that_depth() -> None:
-    ranking = Ranking([case(0), case(1)])
+    ranking = QueueRanking([case(0), case(1)])
     events = [event(0), event(1, action="skip")]
     assert Queue(ranking, events, "fields").next("anna") is None
     assert Queue(ranking, events, "labels").next("anna") is not None
@@ -113,13 +113,13 @@ def test_a_case_that_was_labelled_or_skipped_is_not_brought_again_at_that_depth(
 
 
 def test_labels_of_cases_that_the_run_does_not_have_are_passed_over() -> None:
-    queue = Queue(Ranking([case(0)]), [event(7), event(7, "ben", 0.0)], "fields")
+    queue = Queue(QueueRanking([case(0)]), [event(7), event(7, "ben", 0.0)], "fields")
     assert queue.list_done("anna") == set()
     assert list_progress(queue) == []
 
 
 def test_the_server_says_why_a_case_is_labelled_and_a_second_label_keeps_the_first_reason() -> None:
-    ranking = Ranking([case(number) for number in range(5)])
+    ranking = QueueRanking([case(number) for number in range(5)])
     first = Queue(ranking, [], "fields").next("anna")
     assert first is not None
     assert Queue(ranking, [], "fields").explain_offer("anna", first.input_hash).random
@@ -131,7 +131,7 @@ def test_the_server_says_why_a_case_is_labelled_and_a_second_label_keeps_the_fir
 
 
 def test_progress_counts_each_rater() -> None:
-    ranking = Ranking([case(number) for number in range(5)])
+    ranking = QueueRanking([case(number) for number in range(5)])
     events = [event(0, random=True), event(1), event(2, action="skip"), event(0, "ben")]
     found = [
         (one.rater, one.labelled, one.skipped, one.random) for one in list_progress(Queue(ranking, events, "fields"))

@@ -50,21 +50,21 @@ def rows(
     text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
     try:
         lines = _Lines(text)
-        table = _reader(lines, shown, delimiter)
-        names = _header(table, shown)
+        table = _open_reader(lines, shown, delimiter)
+        names = _read_header(table, shown)
         readings: list[Callable[[str], Any]] = [
-            _text if name in texts else _list if name in lists else _value for name in names
+            _text if name in texts else _list if name in lists else _parse_cell for name in names
         ]
-        yield from _records(table, names, readings, lines, shown)
+        yield from _read_records(table, names, readings, lines, shown)
     finally:
         text.detach()  # the caller closes the stream
 
 
 def check_header(stream: io.BufferedReader, shown: str, delimiter: str | None = None) -> None:
-    """Raise `UsageProblem` unless the table begins with a usable header."""
+    """Raises `UsageProblem` unless the table begins with a usable header."""
     text = io.TextIOWrapper(stream, "utf-8-sig", errors="surrogateescape", newline="")
     try:
-        _header(_reader(_Lines(text), shown, delimiter), shown)
+        _read_header(_open_reader(_Lines(text), shown, delimiter), shown)
     finally:
         text.detach()
 
@@ -84,7 +84,8 @@ class _Lines:
         self.ended = True
 
 
-def _reader(lines: _Lines, shown: str, delimiter: str | None) -> Any:
+def _open_reader(lines: _Lines, shown: str, delimiter: str | None) -> Any:
+    """Returns a CSV reader with the delimiter that was given or that the first line suggests."""
     source = iter(lines)
     try:
         first = next(source, "")
@@ -100,7 +101,8 @@ def _sniff(header: str) -> str:
     return max(_DELIMITERS, key=bare.count)
 
 
-def _header(table: Any, shown: str) -> list[str]:
+def _read_header(table: Any, shown: str) -> list[str]:
+    """Reads the column names, or says what is wrong with the header."""
     try:
         names = [name.strip() for name in next((row for row in table if row), [])]
         "".join(names).encode()
@@ -125,9 +127,10 @@ def _header(table: Any, shown: str) -> list[str]:
     return names
 
 
-def _records(
+def _read_records(
     table: Any, names: list[str], readings: list[Callable[[str], Any]], lines: _Lines, shown: str
 ) -> Iterator[Row]:
+    """Yields one row a case; a row that cannot be read becomes a problem of its own."""
     width = len(names)
     start = table.line_num + 1
     try:
@@ -140,7 +143,7 @@ def _records(
                 continue
             problem = _row_problem(cells, names)
             if problem is None and len(cells) == width:
-                yield _record(cells, names, readings, shown, number)
+                yield _build_record(cells, names, readings, shown, number)
             else:
                 yield bad_row(number, f"{shown}:{number}: {problem}", _raw(cells))
     except (csv.Error, _TooLong, *READ_ERRORS) as error:
@@ -164,7 +167,10 @@ def _rows(table: Any, lines: _Lines) -> Iterator[list[str] | str]:
                 raise
 
 
-def _record(cells: list[str], names: list[str], readings: list[Callable[[str], Any]], shown: str, number: int) -> Row:
+def _build_record(
+    cells: list[str], names: list[str], readings: list[Callable[[str], Any]], shown: str, number: int
+) -> Row:
+    """Converts the cells of a row into a record."""
     record: dict[str, Any] = {}
     for name, read, cell in zip(names, readings, cells, strict=True):
         try:
@@ -176,6 +182,7 @@ def _record(cells: list[str], names: list[str], readings: list[Callable[[str], A
 
 
 def _row_problem(cells: list[str], names: list[str]) -> str | None:
+    """Returns what is wrong with a row, or None."""
     if len(cells) != len(names):
         columns = ", ".join(name[:_SHOWN_NAME] for name in names[:_SHOWN_COLUMNS])
         many = f"the row has {len(cells)} fields, the header names {len(names)} ({columns})"
@@ -191,7 +198,8 @@ def _text(cell: str) -> str | None:
     return cell or None
 
 
-def _value(cell: str) -> Any:
+def _parse_cell(cell: str) -> Any:
+    """Converts a cell: empty becomes None, a list or object is parsed, all else stays text."""
     if not cell:
         return None
     if cell[0] in "[{":
@@ -205,6 +213,7 @@ def _value(cell: str) -> Any:
 
 
 def _as_python(cell: str) -> Any:
+    """Parses a Python literal, as pandas writes lists; a cell that is none stays text."""
     try:
         return parse_python(cell)
     except ValueError:
@@ -213,7 +222,7 @@ def _as_python(cell: str) -> Any:
 
 def _list(cell: str) -> Any:
     """The cell as a list if it is texts joined with bars, as some tools write them: each bar follows a sentence end."""
-    value = _value(cell)
+    value = _parse_cell(cell)
     if not isinstance(value, str) or "|" not in value or value.count("|") != len(_BAR.findall(value)):
         return value
     return [part.strip() for part in _BAR.split(value)]

@@ -45,7 +45,7 @@ def rows(stream: io.BufferedReader, shown: str, judge: AnyJudge | None = None) -
 
 
 def check_start(first: bytes, shown: str) -> None:
-    """Raise `UsageProblem` unless the first byte opens a list or an object."""
+    """Raises `UsageProblem` unless the first byte opens a list or an object."""
     if not first:
         raise empty(shown)
     if first not in b"[{":
@@ -69,6 +69,7 @@ def _objects(stream: io.BufferedReader, shown: str, number: int, judge: AnyJudge
 
 
 def _object(line: bytes) -> dict[str, Any] | None:
+    """Returns the object that a line of JSON holds, or None."""
     try:
         found = orjson.loads(line)
     except orjson.JSONDecodeError:
@@ -77,6 +78,7 @@ def _object(line: bytes) -> dict[str, Any] | None:
 
 
 def _single(data: bytes, shown: str, judge: object) -> Iterator[Row]:
+    """Yields the only case of a file, or says why it is not one case."""
     if len(data) > MAX_CASE_BYTES:
         raise UsageProblem(
             f"{shown}: one object of more than {MAX_CASE_BYTES // _MEBIBYTE} MiB; "
@@ -98,6 +100,7 @@ def _single(data: bytes, shown: str, judge: object) -> Iterator[Row]:
 
 
 def _checked(number: int, text: bytes, record: dict[str, Any], where: str) -> Row:
+    """Returns an object as a row, or as a problem if a key occurs twice in it."""
     try:
         check_keys(text, record)
     except DuplicateKey as problem:
@@ -113,6 +116,7 @@ def _wraps_a_list(record: dict[str, Any]) -> bool:
 
 
 def _elements(stream: io.BufferedReader, shown: str, judge: AnyJudge | None) -> Iterator[Row]:
+    """Yields the elements of a list one by one, without reading the whole file into memory."""
     feed = _Feed(stream)
     number = 0
     whole: dict[str, Any] | None = None
@@ -202,6 +206,7 @@ class _Feed:
         self._fault: int | None = None
 
     def read(self, size: int = -1) -> bytes:
+        """Returns the next piece of the file for the parser, and refuses a case that is too large."""
         if size == 0:
             return b""
         if self._fault is not None:
@@ -231,6 +236,7 @@ class _Feed:
         return _plain_reason(reason), f"near line {line}, byte {self._before + offset + 1}", near
 
     def _offset(self, around: bytes) -> int:
+        """Returns the offset of a fault in the current piece, found through the text that the parser quotes."""
         if self._fault is not None:
             return self._fault
         caret = 40  # yajl pads the text so that the fault is in this column
@@ -257,6 +263,7 @@ def _lone_surrogate(chunk: bytes) -> int | None:
 
 
 def _plain_reason(reason: str) -> str:
+    """Returns the parser's message in plain words."""
     if "integer overflow" in reason:
         return "an integer of more than 64 bits (write it as a string)"
     if "premature EOF" in reason:

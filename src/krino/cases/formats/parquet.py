@@ -21,12 +21,12 @@ _PAGE_BUFFER_BYTES = 1 << 18
 
 def rows(path: Path, shown: str) -> Iterator[Row]:
     """One row for each row of the table, numbered from 1."""
-    arrow = _arrow()
+    arrow = _import_arrow()
     number = 0
     with _open(path, shown) as table:
         try:
             for batch in table.iter_batches(batch_size=_BATCH_ROWS):
-                for record, problem in _records(batch):
+                for record, problem in _read_records(batch):
                     number += 1
                     if problem is None:
                         yield number, record, None, None
@@ -39,7 +39,7 @@ def rows(path: Path, shown: str) -> Iterator[Row]:
 
 
 def check_table(path: Path, shown: str) -> None:
-    """Raise `UsageProblem` unless the file is a Parquet table with distinct column names."""
+    """Raises `UsageProblem` unless the file is a Parquet table with distinct column names."""
     with _open(path, shown) as table:
         names = table.schema_arrow.names
     if twice := [name for name, times in Counter(names).items() if times > 1]:
@@ -53,7 +53,8 @@ def row_count(path: Path, shown: str) -> int:
 
 
 def _open(path: Path, shown: str) -> Any:
-    arrow = _arrow()
+    """Opens a Parquet file, or says why it cannot be read."""
+    arrow = _import_arrow()
     try:
         # A page buffer makes iter_batches read pages as they are needed, not whole column chunks.
         return arrow.parquet.ParquetFile(path, buffer_size=_PAGE_BUFFER_BYTES, pre_buffer=False)
@@ -61,7 +62,8 @@ def _open(path: Path, shown: str) -> Any:
         raise UsageProblem(f"{shown}: this is no readable Parquet file: {_first_line(error)}") from None
 
 
-def _arrow() -> Any:
+def _import_arrow() -> Any:
+    """Imports pyarrow, or says how to install it."""
     try:
         import pyarrow
         import pyarrow.parquet
@@ -72,7 +74,8 @@ def _arrow() -> Any:
     return pyarrow
 
 
-def _records(batch: Any) -> Iterator[tuple[dict[str, Any] | None, str | None]]:
+def _read_records(batch: Any) -> Iterator[tuple[dict[str, Any] | None, str | None]]:
+    """Yields each row of a batch, or the problem with it."""
     try:
         records = batch.to_pylist()
     except (ValueError, OverflowError):
@@ -83,23 +86,25 @@ def _records(batch: Any) -> Iterator[tuple[dict[str, Any] | None, str | None]]:
             except (ValueError, OverflowError) as error:
                 yield None, f"a value that cannot be read ({_first_line(error)})"
             else:
-                yield _plain_record(records[0])
+                yield _convert_record(records[0])
         return
     for record in records:
-        yield _plain_record(record)
+        yield _convert_record(record)
 
 
-def _plain_record(record: dict[str, Any]) -> tuple[dict[str, Any] | None, str | None]:
+def _convert_record(record: dict[str, Any]) -> tuple[dict[str, Any] | None, str | None]:
+    """Converts all values of a row to JSON types; returns the problem if one cannot be converted."""
     for name, value in record.items():
         if value.__class__ is not str:
             try:
-                record[name] = _plain(value)
+                record[name] = _convert_value(value)
             except ValueError as error:
                 return None, f"field `{name}`: {error}"
     return record, None
 
 
-def _plain(value: Any) -> Any:
+def _convert_value(value: Any) -> Any:
+    """Converts a value to a JSON type."""
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float):
@@ -107,28 +112,30 @@ def _plain(value: Any) -> Any:
             raise ValueError("infinity is no JSON value")
         return None if math.isnan(value) else value
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): _convert_value(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         if value and all(isinstance(item, tuple) for item in value):  # how pyarrow represents a map
-            return _plain_map(value)
-        return [_plain(item) for item in value]
+            return _convert_map(value)
+        return [_convert_value(item) for item in value]
     if isinstance(value, datetime | date | time):
         return value.isoformat()
     if isinstance(value, bytes):
-        return _bytes_as_text(value)
+        return _decode_bytes(value)
     return str(value)
 
 
-def _plain_map(pairs: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
+def _convert_map(pairs: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
+    """Converts a Parquet map to an object, and refuses a repeated key."""
     found: dict[str, Any] = {}
     for key, item in pairs:
         if str(key) in found:
             raise DuplicateKey(str(key))
-        found[str(key)] = _plain(item)
+        found[str(key)] = _convert_value(item)
     return found
 
 
-def _bytes_as_text(value: bytes) -> str:
+def _decode_bytes(value: bytes) -> str:
+    """Returns bytes as UTF-8 text, or in base64 if they are not UTF-8."""
     try:
         return value.decode()
     except UnicodeDecodeError:

@@ -18,7 +18,7 @@ from typing import Any, BinaryIO, Literal, TypeVar
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from krino.cases.item import CaseItem, as_text
+from krino.cases.item import CaseItem, storable_text
 from krino.cases.open_files import MAX_CASE_BYTES, OpenFiles
 from krino.contract import Source, describe_validation
 from krino.errors import UsageProblem
@@ -46,7 +46,7 @@ class Whole(BaseModel):
     input_hash: str = Field(default="0" * HASH_DIGITS, pattern=f"^[0-9a-f]{{{HASH_DIGITS}}}$")
 
 
-class Head(BaseModel):
+class ShardHead(BaseModel):
     """The first line of a shard."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
@@ -83,7 +83,7 @@ class Cutter:
         self._folder = folder
 
     def write(self, cases: Iterable[tuple[CaseItem, str]], whole: Whole) -> list[Path]:
-        """Write the files for cases with their content hashes. The count and hash in `whole` are added at the end."""
+        """Writes the files for cases with their content hashes. The count and hash in `whole` are added at the end."""
         self._folder.mkdir(parents=True, exist_ok=True)
         self._refuse_others(whole)
         for left in self._folder.glob(f".*{SUFFIX}.*"):  # of a process that was killed
@@ -97,10 +97,11 @@ class Cutter:
                 count += 1
         counted = whole.model_copy(update={"cases": count, "input_hash": digests.hexdigest()})
         for number, path in enumerate(self._paths, 1):
-            self._finish(path, Head(number=number, of=len(self._paths), whole=counted))
+            self._finish(path, ShardHead(number=number, of=len(self._paths), whole=counted))
         return self._paths
 
-    def _finish(self, path: Path, head: Head) -> None:
+    def _finish(self, path: Path, head: ShardHead) -> None:
+        """Writes a shard: its head line, then the cases that were collected."""
         draft = _draft(path)
         with replacing(path, mode=ANYBODY) as shard, draft.open("rb") as body:
             shard.write(orjson.dumps(head.model_dump()) + b"\n")
@@ -124,8 +125,9 @@ def _draft(path: Path) -> Path:
 
 
 def _line_of(item: CaseItem) -> bytes:
-    source = item.source and Source(as_text(item.source.file), item.source.line)
-    line: dict[str, Any] = {"place": item.index, "id": as_text(item.id), "source": source and asdict(source)}
+    """Returns a case as a line of a shard."""
+    source = item.source and Source(storable_text(item.source.file), item.source.line)
+    line: dict[str, Any] = {"place": item.index, "id": storable_text(item.id), "source": source and asdict(source)}
     rest = {"record": item.record} if item.record is not None else {"problem": item.problem, "raw": item.raw}
     try:
         return orjson.dumps({**line, **rest}) + b"\n"
@@ -141,7 +143,7 @@ def is_shard(path: str | Path) -> bool:
     return Path(path).suffix == SUFFIX
 
 
-def heads_of(paths: Sequence[str], files: OpenFiles | None = None) -> list[Head]:
+def heads_of(paths: Sequence[str], files: OpenFiles | None = None) -> list[ShardHead]:
     """The heads of inputs that are shards of one whole; empty if none is a shard. Other mixtures are refused."""
     shards = [path for path in paths if is_shard(path)]
     if not shards:
@@ -154,7 +156,7 @@ def heads_of(paths: Sequence[str], files: OpenFiles | None = None) -> list[Head]
     return heads
 
 
-def read_head(path: Path, files: OpenFiles | None = None) -> Head:
+def read_head(path: Path, files: OpenFiles | None = None) -> ShardHead:
     with _open(path, files) as lines:
         return _head(lines, path)
 
@@ -166,23 +168,25 @@ def read_shards(paths: Sequence[Path], files: OpenFiles | None = None) -> Iterat
         with _open(path, files) as lines:
             _head(lines, path)
             for number, text in enumerate(iter(lambda lines=lines: lines.readline(LONGEST), b""), 2):  # type: ignore[misc]
-                line = _parsed(_Line, text, f"{path}:{number}")
+                line = _parse_line(_Line, text, f"{path}:{number}")
                 yield CaseItem(index, line.id, line.record, line.source, line.problem, line.raw, line.place)
                 index += 1
 
 
 def _open(path: Path, files: OpenFiles | None) -> BinaryIO:
+    """Opens a shard for reading."""
     try:
         return io.BufferedReader((files or OpenFiles()).open(path))
     except OSError as error:
         raise UsageProblem(f"{path}: the shard cannot be read: {error.strerror}") from None
 
 
-def _head(lines: BinaryIO, path: Path) -> Head:
-    return _parsed(Head, lines.readline(LONGEST), f"{path}:1")
+def _head(lines: BinaryIO, path: Path) -> ShardHead:
+    return _parse_line(ShardHead, lines.readline(LONGEST), f"{path}:1")
 
 
-def _parsed(model: type[ModelT], text: bytes, where: str) -> ModelT:
+def _parse_line(model: type[ModelT], text: bytes, where: str) -> ModelT:
+    """Parses a line of a shard, or says where it is wrong."""
     try:
         if not text.endswith(b"\n"):
             raise UsageProblem(f"{where}: the shard ends in the middle of a line; {ADVICE}")

@@ -116,6 +116,7 @@ def exit_code(found: Agreement) -> int:
 
 
 def _parse_pairs(given: Sequence[str]) -> dict[str, str]:
+    """Parses pairs of a confidence and the field it is about."""
     pairs = {}
     for pair in given:
         name, equals, about = (part.strip() for part in pair.partition("="))

@@ -64,6 +64,7 @@ def attack(
 
 
 def _records(file: str, most: int, judge: object, mapping: Mapping[str, str]) -> list[dict[str, object]]:
+    """Returns the first cases of a file."""
     from itertools import islice
 
     from krino.cases import read_cases
@@ -76,6 +77,7 @@ def _records(file: str, most: int, judge: object, mapping: Mapping[str, str]) ->
 
 
 def _blocks(found: Attacked) -> list[Block]:
+    """Returns what an attack found, as blocks."""
     from krino.blocks import BulletList, DataTable, Paragraph
 
     blocks: list[Block] = [

@@ -25,7 +25,7 @@ HELP = "\n\n".join(
 
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="Folder of the run to compare with.")],
-    b: Annotated[Path, typer.Argument(metavar="B", help="Folder of the other run; differences are B less A.")],
+    b: Annotated[Path, typer.Argument(metavar="B", help="Folder of the other run; differences are B minus A.")],
     flips: Annotated[int, options.flag("Ids named for each kind of change (5).", min=0)] = 5,
     cluster: Annotated[
         str | None, options.flag("Column of metadata whose cases belong together, such as those of one document.")

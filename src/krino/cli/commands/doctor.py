@@ -87,6 +87,7 @@ def doctor(
 
 
 def _check_installation() -> list[Check]:
+    """Checks version, settings, cache and optional packages."""
     from importlib.util import find_spec
 
     from krino import __version__
@@ -157,6 +158,7 @@ def _make_case(length: int = 0) -> dict[str, Any]:
 
 
 def _check_judgement(what: str, judgement: Judgement[Any]) -> Check:
+    """Returns the check that shows whether a test case was judged."""
     usage = judgement.usage
     took = f"{usage.input_tokens:,} + {usage.output_tokens:,} tokens in {usage.calls} calls, {usage.seconds:.1f} s"
     if judgement.status == "ok":
@@ -190,4 +192,4 @@ def _advise(judgement: Judgement[Any]) -> str:
         return "its replies are too long for their limit; raise --reply-tokens, or lower --effort"
     if "declined" in reason:
         return "the model declines to answer; take another"
-    return "the endpoint refuses the request as it stands; --channel, --extra-body and --base-url change it"
+    return "the endpoint refuses the request as it is; --channel, --extra-body and --base-url change it"

@@ -12,7 +12,7 @@ from krino.cli import options
 from krino.cli.printing import print_json
 from krino.contract import AnyJudge, Explainer
 from krino.errors import UsageProblem
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 What = Annotated[
     str,
@@ -47,6 +47,7 @@ def explain(
 
 
 def _find_explainer(what: str, name: str | None, given: list[str]) -> Explainer:
+    """Finds the judge that explains something."""
     from krino.judges.registry import OURS
 
     known: dict[str, Explainer] = {}
@@ -55,10 +56,11 @@ def _find_explainer(what: str, name: str | None, given: list[str]) -> Explainer:
         if what in known:
             return _load(candidate, given).explainers()[what]
     there = ", ".join(known) or "nothing that it explains"
-    raise UsageProblem(f"no judge explains `{what}`{guessed(what, known)}; there is {there}")
+    raise UsageProblem(f"no judge explains `{what}`{did_you_mean(what, known)}; there is {there}")
 
 
 def _load(name: str, given: list[str]) -> AnyJudge:
+    """Loads a judge with its options."""
     from krino.cli.commands.judge import judge_options
     from krino.judges.registry import load_judge
 
@@ -66,6 +68,7 @@ def _load(name: str, given: list[str]) -> AnyJudge:
 
 
 def _collect_texts(texts: list[str] | None, file: Path | None) -> list[str]:
+    """Returns the texts to explain, from arguments and file."""
     given = list(texts or ())
     if file is not None:
         given += _read_lines(file)
@@ -75,6 +78,7 @@ def _collect_texts(texts: list[str] | None, file: Path | None) -> list[str]:
 
 
 def _read_lines(file: Path) -> list[str]:
+    """Returns the lines of a file, or of stdin for `-`, without blank ones."""
     try:
         content = typer.get_text_stream("stdin").read() if str(file) == "-" else file.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -87,6 +91,7 @@ def _format(found: Mapping[str, Any]) -> str:
 
 
 def _format_fields(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yields the fields of an explanation as lines."""
     for name, value in found.items():
         if name == "input" or value in (None, []):
             continue

@@ -78,6 +78,7 @@ def export(
 
 
 def _send(run: Run, endpoint: str, inputs: list[str] | None) -> int:
+    """Sends the events of a run to an endpoint; returns the exit code."""
     import asyncio
 
     from krino.api.exporting import events_of_run

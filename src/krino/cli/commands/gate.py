@@ -203,6 +203,7 @@ def read_gate(
 
 
 def _merge_rules(flags: Mapping[str, RuleList], stored: Mapping[str, Any], where: str) -> list[Rule]:
+    """Merges the rules of flags with those of the settings file; a flag wins."""
     from krino.results.gates.rules import KINDS, merge_rules, parse_flags, parse_table, parse_warnings
 
     from_file = [rule for kind in KINDS for rule in parse_table(kind, stored.get(kind, {}), f"{where}.{kind}]")]

@@ -129,9 +129,9 @@ def _choose_engine(
     if address is not None and engine != "ray":
         raise UsageProblem("--ray-address is for --engine ray: add that, or leave it out")
     if engine == "ray":
-        from krino.engine.ray_cluster import RayEngine, imported_ray, refuse_unreachable
+        from krino.engine.ray_cluster import RayEngine, import_ray, refuse_unreachable
 
-        ray = imported_ray()
+        ray = import_ray()
         if address is not None and not dry_run:
             refuse_unreachable(ray, address)
         return lambda: RayEngine(workers, address)
@@ -185,6 +185,7 @@ def judge_options(name: str, given: list[str] | None) -> dict[str, Any]:
 
 
 def parse_options(given: list[str] | None) -> dict[str, str]:
+    """Parses `name=value` options of a judge."""
     values = {}
     for pair in given or []:
         key, equals, value = pair.partition("=")
@@ -195,6 +196,7 @@ def parse_options(given: list[str] | None) -> dict[str, str]:
 
 
 def read_prompt(path: Path | None) -> str | None:
+    """Reads a prompt from a file, and refuses an empty one."""
     if path is None:
         return None
     try:

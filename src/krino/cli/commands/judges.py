@@ -67,6 +67,7 @@ def _is_filled_by_the_judge(info: FieldInfo) -> bool:
 
 
 def _format_judge(entry: dict[str, Any]) -> str:
+    """Returns the description of a judge, as `krino judges` prints it."""
     widest = max(map(len, entry["inputs"]), default=0)
     lines = [f"{entry['name']} {entry['version']}: {entry['summary']}"]
     lines += [f"  in:  {field:<{widest}}  {_describe_need(info)}" for field, info in entry["inputs"].items()]
@@ -82,6 +83,7 @@ def _format_judge(entry: dict[str, Any]) -> str:
 
 
 def _describe_need(info: dict[str, Any]) -> str:
+    """Says whether an input is required, and under which other names it is read."""
     need = "required" if info["required"] else f"for {', '.join(info['for'])}" if info["for"] else "optional"
     also = f" (or {', '.join(info['also'])})" if info["also"] else ""
     about = f": {info['about']}" if info["about"] else ""

@@ -45,6 +45,7 @@ def map_fields(
 
 
 def _print_proposals(found: Mapped) -> None:
+    """Prints the proposed mapping with reasons."""
     typer.echo("\nProposed mapping")
     wide = max(len(f"{item.target}={item.source}") for item in found.proposals)
     for item in found.proposals:
@@ -52,6 +53,7 @@ def _print_proposals(found: Mapped) -> None:
 
 
 def _print_use(found: Mapped, files: list[str], write: Path | None) -> None:
+    """Prints how to use the mapping, or writes it into a settings file."""
     lines = toml_lines(found.pairs)
     if write is not None:
         write_settings(write, lines)
@@ -64,6 +66,7 @@ def _print_use(found: Mapped, files: list[str], write: Path | None) -> None:
 
 
 def _print_rest(found: Mapped) -> None:
+    """Prints an example case, notes, and the fields that are not read."""
     if found.shown is not None:
         name, fields = found.shown
         typer.echo(f"\nCase {name} as it will be read")

@@ -1,4 +1,4 @@
-"""`krino new`, `krino check` and `krino import`: judges in a file of one's own."""
+"""`krino new`, `krino check` and `krino import`: your own judges in files."""
 
 from __future__ import annotations
 
@@ -38,12 +38,15 @@ def new(
 
 
 def _read_ready_judge(source: str) -> str:
+    """Returns the text of a ready judge, or says which there are."""
     from krino.judges.registry import SHELF, shelf_names
-    from krino.text.guessing import guessed
+    from krino.text.guessing import did_you_mean
 
     if source not in shelf_names():
         known = shelf_names()
-        raise UsageProblem(f"there is no ready judge `{source}`{guessed(source, known)}; there are {', '.join(known)}")
+        raise UsageProblem(
+            f"there is no ready judge `{source}`{did_you_mean(source, known)}; there are {', '.join(known)}"
+        )
     return (SHELF / f"{source}.md").read_text("utf-8")
 
 
@@ -65,6 +68,7 @@ def check(
 
 
 def _print_findings(found: CheckedFiles, json: bool) -> None:
+    """Prints the mistakes and examples of judge files."""
     if json:
         for checked in found.files:
             print_json(
@@ -100,7 +104,8 @@ def import_prompt(
 
 
 def _write_new(file: Path, text: str) -> None:
-    from krino.writing import unwritten
+    """Writes a new file, and refuses to overwrite one."""
+    from krino.writing import write_failed
 
     try:
         with file.open("x", encoding="utf-8") as target:
@@ -108,4 +113,4 @@ def _write_new(file: Path, text: str) -> None:
     except FileExistsError:
         raise UsageProblem(f"{file} exists already; choose another name") from None
     except OSError as error:
-        raise unwritten(file, error) from None
+        raise write_failed(file, error) from None

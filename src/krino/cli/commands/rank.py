@@ -22,7 +22,7 @@ def rank(
     markdown: _MARKDOWN = None,
     json: options.AsJson = False,
 ) -> None:
-    """Rank systems by who won against whom: Bradley-Terry strengths with intervals, ties and biases said."""
+    """Rank systems by who won against whom: Bradley-Terry strengths with intervals, and with ties and biases."""
     from krino.api.ranking import rank_systems
     from krino.blocks import Block, DataTable, Paragraph
 

@@ -34,6 +34,10 @@ Database = Annotated[
 ]
 AllowHosts = Annotated[options.Texts, options.flag("Another host name of the server, such as that of a proxy.")]
 Judges = Annotated[options.Texts, options.flag("Another judge to offer, as file.py:Class; its code is run.")]
+Guards = Annotated[
+    options.Texts,
+    options.flag('A rule of POST /v1/guard/JUDGE, which answers pass or block, as "rag min faithfulness=0.8".'),
+]
 Model = Annotated[
     str | None,
     options.flag(
@@ -55,6 +59,7 @@ def serve(
     database: Database = None,
     allow_host: AllowHosts = None,
     judge: Judges = None,
+    guard: Guards = None,
     max_case_bytes: MaxCaseBytes = 250_000,
     labeller: Model = None,
     api_key_env: options.ApiKey = None,
@@ -64,6 +69,7 @@ def serve(
     """Look at runs, label and compare them in a browser; judge cases over HTTP (POST /v1/judge/JUDGE)."""
     try:
         from krino.people import FOLDER, find_runs_folder
+        from krino.results.gates.single_case import parse_case_rules
         from krino.web.server import serve as serve_until_ended
         from krino.web.settings import ServeSettings
     except ModuleNotFoundError as missing:
@@ -76,6 +82,7 @@ def serve(
         database=database,
         allow_hosts=tuple(allow_host or ()),
         judges=tuple(judge or ()),
+        guards=parse_case_rules(guard or (), "--guard"),
         max_case_bytes=max_case_bytes,
         in_processes=True,
         labellers={} if labeller is None else {labeller: _make_labeller(ctx, labeller, api_key_env, llm)},
@@ -83,6 +90,7 @@ def serve(
     address = f"http://{'localhost' if host in ('127.0.0.1', '::1') else host}:{port}/"
 
     def listening() -> None:
+        """Says where the workbench is, and opens a browser if asked to."""
         say(f"the workbench is at {address} (Ctrl-C ends it)")
         if database is None and find_runs_folder(runs) != runs:
             kept = f"labels are kept beside it, in {find_runs_folder(runs) / FOLDER}"

@@ -11,7 +11,7 @@ import typer
 from krino.cli import options
 from krino.cli.printing import print_blocks, print_json, say
 from krino.errors import UsageProblem
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 if TYPE_CHECKING:
     from krino.runs.reading import StoredRun
@@ -42,9 +42,9 @@ def show(
     json: options.AsJson = False,
 ) -> None:
     """Show a run, its worst cases, or one case. With --json: judgements, one a line, in the order of the input."""
-    from krino.runs.reading import load_run
+    from krino.runs.reading import load_stored_run
 
-    loaded = load_run(run)
+    loaded = load_stored_run(run)
     if worst is not None:
         if case_id is not None:
             raise UsageProblem("--worst lists cases, and an ID shows one: give only one")
@@ -62,11 +62,12 @@ def show(
         print_json(judgement) if json else _show_judgement(judgement, loaded, labels)
     if case_id is not None and not found:
         ways = f"`krino show {run} --worst 10` lists the worst by their ids, `krino show {run} --json` all of them"
-        guess = guessed(case_id, (case.entry.id for case in judged))
+        guess = did_you_mean(case_id, (case.entry.id for case in judged))
         raise UsageProblem(f"{run} has no judgement of a case `{case_id}`{guess}; {ways}")
 
 
 def _show_worst(run: StoredRun, most: int, by: str | None, json: bool) -> None:
+    """Shows the worst cases of a run."""
     from krino.render.case import worst_blocks
     from krino.results.verdict_schema import declared_scales
     from krino.results.worst_cases import rank_worst
@@ -81,6 +82,7 @@ def _show_worst(run: StoredRun, most: int, by: str | None, json: bool) -> None:
 
 
 def _show_slices(judgements: Iterable[dict[str, Any]], schema: Mapping[str, Any], by: str, json: bool) -> None:
+    """Shows a run by slices of metadata."""
     from krino.render.summary import slice_blocks
     from krino.results.slices import parse_columns, slice_by
 
@@ -89,6 +91,7 @@ def _show_slices(judgements: Iterable[dict[str, Any]], schema: Mapping[str, Any]
 
 
 def _show_summary(run: StoredRun) -> None:
+    """Shows the summary of a run."""
     from krino.render.summary import summary_blocks
     from krino.results.summary import summarise
 
@@ -97,6 +100,7 @@ def _show_summary(run: StoredRun) -> None:
 
 
 def _show_judgement(judgement: dict[str, Any], run: StoredRun, labels: bool) -> None:
+    """Shows one judgement in full."""
     from krino.contract import Judgement
     from krino.render.case import case_blocks
     from krino.render.terminal import can_be_shown

@@ -22,6 +22,7 @@ _LONGEST_FIELD = 200
 
 
 def ask(case: CitationCase, facts: CitationFacts) -> Questions:
+    """Returns everything that is asked about a case, as passages and one request."""
     snippet = case.citation_snippet if facts.shown else None
     passages = [Passage("citation", _write_citation(case))]
     if snippet is not None:
@@ -59,6 +60,7 @@ def _list_decisions(case: CitationCase, facts: CitationFacts) -> Iterator[str]:
 
 
 def _write_answer(facts: CitationFacts) -> Iterator[str]:
+    """Yields the matcher's answer, one line a match."""
     numbers = _number_shown(facts)
     for match in facts.answer.matches[:_MOST_MATCHES]:
         sure = "" if match.percent is None else f", confidence {match.percent:g} %"
@@ -94,6 +96,7 @@ def write_request(facts: CitationFacts, *, hints: bool = True) -> str:
 
 
 def _write_hint(facts: CitationFacts) -> str:
+    """Says whether the citation gives a case number, which the labels depend on."""
     if facts.cited.number is not None:
         return " The citation gives a case number."
     written = facts.case.cited_case_number is not None
@@ -107,6 +110,7 @@ _MOST_QUOTES, _LONGEST_QUOTE, _SHORTEST_QUOTE = 20, 300, 12
 
 
 def bounds_of(facts: CitationFacts, exact: bool) -> Bound:
+    """Returns what the labels may hold: candidates that are shown, and quotes that occur in them."""
     if not exact:
         return _bound_shape(len(facts.shown))
     kinds = [

@@ -90,6 +90,7 @@ class CitationCase(_Record):
     @model_validator(mode="before")
     @classmethod
     def _from_any_names(cls, record: Any) -> Any:
+        """Reads the fields of a record under any of their known names."""
         if not isinstance(record, Mapping):
             return record
         fields = read_record(record)

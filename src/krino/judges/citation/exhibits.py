@@ -18,6 +18,7 @@ _LONG_FIELDS = ("summaries", "teaching_texts", "reasoning")
 
 
 def exhibit_case(case: CitationCase, facts: CitationFacts) -> Exhibits:
+    """Shows citation, answer and candidates to a person who labels the case."""
     cited = ((name.removeprefix("cited_"), getattr(case, name) or "not given") for name in CITED)
     work = [Exhibit("Citation", _lines(cited))]
     if case.citation_snippet:
@@ -29,6 +30,7 @@ def exhibit_case(case: CitationCase, facts: CitationFacts) -> Exhibits:
 
 
 def _exhibit_answer(case: CitationCase) -> Iterator[Exhibit]:
+    """Yields the matcher's matches, or its reason for none."""
     if not case.matches:
         yield Exhibit("The matcher chose none", case.no_match_reason or "It gave no reason.")
     for place, match in enumerate(case.matches, 1):
@@ -68,6 +70,7 @@ def _with_spaces(name: str) -> str:
 
 
 def _as_text(value: object) -> str:
+    """Returns a value as text for people."""
     if isinstance(value, str):
         return value
     if isinstance(value, tuple | list) and all(isinstance(item, str) for item in value):

@@ -13,12 +13,12 @@ from krino.judges.citation.options import WhoReads
 from krino.judges.citation.reasoning.cues import Cues, read_reasoning
 from krino.judges.citation.reasoning.objections import Objections
 from krino.judges.citation.scoring.candidates import (
-    Answer,
     CandidateFacts,
     Cited,
+    MatcherAnswer,
     merge_duplicates,
-    read_answer,
     read_cited,
+    read_matcher_answer,
     study_candidates,
 )
 from krino.judges.citation.scoring.truth import (
@@ -90,6 +90,7 @@ def _find_citations(snippet: str, cited: Cited) -> list[_Mark]:
 
 
 def _find_marks(snippet: str, cited: Cited) -> list[_Mark]:
+    """Returns the places in a snippet that may name the cited decision: dates, ECLIs and case numbers."""
     dates = [_Mark(day.start, day.end, day.date == cited.date) for day in find_dates(snippet)]
     eclis = [_Mark(*match.span(), key_of(match[0].upper()) == cited.key) for match in ECLI_IN_TEXT.finditer(snippet)]
     numbers = []
@@ -104,6 +105,7 @@ def _separates_citations(between: str) -> bool:
 
 
 def _last_sentence(text: str) -> str:
+    """Returns the last sentence; a piece too short to be one is joined to the one before it."""
     pieces = _SENTENCE_END.split(text)
     while len(pieces) > 1 and _count_letters(pieces[-1]) < _FEWEST_LETTERS:
         pieces[-2:] = [f"{pieces[-2]} {pieces[-1]}"]
@@ -133,7 +135,7 @@ class CitationFacts(NamedTuple):
     candidates: tuple[CandidateFacts, ...]
     duplicates: tuple[str, ...]
     complete: bool
-    answer: Answer
+    answer: MatcherAnswer
     cues: Cues
     objections: Objections
     truth: Truth
@@ -150,9 +152,10 @@ class CitationFacts(NamedTuple):
 
 
 def study(case: CitationCase, who_reads: WhoReads = "open") -> CitationFacts:
+    """Computes every fact of a case that needs no opinion."""
     cited = read_cited(case)
     candidates, duplicates = merge_duplicates(study_candidates(case.candidates, cited))
-    answer = read_answer(case, cited, candidates)
+    answer = read_matcher_answer(case, cited, candidates)
     complete = case.candidate_count is None or case.candidate_count <= len(case.candidates)
     unlisted = {match.candidate.key: match.candidate for match in answer.matches if not match.candidate.listed}
     if unlisted:

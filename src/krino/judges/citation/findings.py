@@ -13,7 +13,11 @@ from krino.judges.citation.case import Named
 from krino.judges.citation.facts import LONGEST_SNIPPET, LONGEST_TEXT, MOST_SHOWN, CitationFacts, full_text
 from krino.judges.citation.reasoning.cues import LONGEST
 from krino.judges.citation.scoring.candidates import CandidateFacts, Cited, reasoning_beside_matches
-from krino.judges.citation.scoring.errors import citation_contradicts_itself, court_code_contradicts, year_contradicts
+from krino.judges.citation.scoring.ecli_conflicts import (
+    citation_contradicts_itself,
+    court_code_contradicts,
+    year_contradicts,
+)
 from krino.judges.citation.scoring.outcome import Outcome, ceiling
 
 _MOST = 8
@@ -37,6 +41,7 @@ def collect_findings(outcome: Outcome) -> tuple[Finding, ...]:
 
 
 def _check_citation(facts: CitationFacts) -> Iterator[Finding]:
+    """Yields findings about the citation: a court, number, date or ECLI that cannot be read or contradicts another."""
     case, cited = facts.case, facts.cited
     if isinstance(cited.court, Unknown):
         name = cited.court.text[:_LONGEST_NAME]
@@ -72,6 +77,7 @@ def _check_citation(facts: CitationFacts) -> Iterator[Finding]:
 
 
 def _check_identifiers(outcome: Outcome) -> Iterator[Finding]:
+    """Yields findings about identifiers that point to different decisions."""
     facts, truth = outcome.facts, outcome.truth
     cited_ecli = [item for item in facts.candidates if item.key == facts.cited.key]
     if facts.cited.ecli is not None and not cited_ecli:
@@ -96,6 +102,7 @@ def _check_identifiers(outcome: Outcome) -> Iterator[Finding]:
 
 
 def _check_candidates(facts: CitationFacts) -> Iterator[Finding]:
+    """Yields findings about the list of candidates."""
     if facts.duplicates:
         yield Finding("CIT-F9", f"listed more than once: {', '.join(facts.duplicates[:_MOST])}", "candidates")
     if other := [item for item in facts.candidates if item.other_date]:
@@ -137,7 +144,7 @@ def _check_contradictions(facts: CitationFacts) -> Iterator[Finding]:
 
 def _two_eclis(item: Named) -> Iterator[str]:
     if parse_ecli(item.decision_id) is not None:
-        yield from (f"goes by {item.decision_id} and by {other}" for other in item.other_ids if parse_ecli(other))
+        yield from (f"is listed as {item.decision_id} and as {other}" for other in item.other_ids if parse_ecli(other))
 
 
 def _texts_in(value: Any) -> Iterator[str]:
@@ -148,6 +155,7 @@ def _texts_in(value: Any) -> Iterator[str]:
 
 
 def _ecli_elsewhere(item: Named, cited: Cited) -> Iterator[str]:
+    """Yields remarks on the cited ECLI if it is in a field that is not read as the decision's."""
     if cited.key is None or cited.key in {key_of(name) for name in (item.decision_id, *item.other_ids) if name}:
         return
     for name, value in (item.model_extra or {}).items():
@@ -160,6 +168,7 @@ def _names_another_court(name: str, candidate: CandidateFacts) -> bool:
 
 
 def _check_list_length(facts: CitationFacts) -> Iterator[Finding]:
+    """Yields a finding if the stated number of candidates is not that of the list."""
     count, listed = facts.case.candidate_count, len(facts.case.candidates)
     if not facts.complete:
         yield Finding("CIT-F13", f"{count} candidates are counted, {listed} are listed: a fast path", "candidate_count")
@@ -168,6 +177,7 @@ def _check_list_length(facts: CitationFacts) -> Iterator[Finding]:
 
 
 def _check_matches(facts: CitationFacts) -> Iterator[Finding]:
+    """Yields findings about the matches: remarks, ceilings, number and order."""
     matches = facts.answer.matches
     for place, match in enumerate(matches[:_MOST]):
         for remark in match.remarks:
@@ -190,6 +200,8 @@ def _check_matches(facts: CitationFacts) -> Iterator[Finding]:
 
 
 def _check_top_match(outcome: Outcome) -> Iterator[Finding]:
+    """Yields findings about the first match: warnings on its ECLI, and a year or court that contradicts the
+    citation."""
     top = outcome.top
     if top is None:
         return
@@ -240,7 +252,7 @@ def _find_unread_reasoning(facts: CitationFacts) -> Iterator[Unread]:
 
 
 def _find_unread_context(facts: CitationFacts) -> Iterator[Unread]:
-    """If the context decides: the parts of snippet and candidates that no labeller is shown."""
+    """Yields the parts of snippet and candidates that no labeller is shown, if the context decides."""
     snippet = facts.case.citation_snippet or ""
     if facts.shown and len(snippet) > LONGEST_SNIPPET:
         left = snippet[LONGEST_SNIPPET:]

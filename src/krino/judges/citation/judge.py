@@ -100,6 +100,7 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels, CitationV
         return CitationOverview()
 
     def explainers(self) -> dict[str, Explainer]:
+        """Returns what `krino explain` can explain: courts, case numbers and ECLIs."""
         return {
             "court": lambda texts: [explain_court(text, self.options.aliases) for text in texts],
             "case-number": explain_case_numbers,

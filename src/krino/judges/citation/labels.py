@@ -76,6 +76,7 @@ def check_labels(facts: CitationFacts, labels: CitationLabels) -> list[str]:
 
 
 def _check_quote(quote: str, text: str) -> str | None:
+    """Returns what is wrong with a quote, or None."""
     wanted, given = _normalise(quote), _normalise(text)
     start = find_whole(wanted, given)
     if start < 0:

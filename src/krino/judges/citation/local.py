@@ -49,6 +49,7 @@ def choose_answers(facts: CitationFacts, labels: CitationLabels | None) -> Answe
 
 
 def answer_by_words(facts: CitationFacts) -> Answers:
+    """Answers the questions about the reasoning from its words."""
     cues = facts.cues
     return Answers(
         # Who mentions the jurisdiction mentions the court.
@@ -80,6 +81,7 @@ def reasoning_by_words(facts: CitationFacts) -> Reasoning:
 
 
 def _separates_missing_from_mismatch(facts: CitationFacts) -> bool:
+    """Does the reasoning treat a missing number differently from one that differs?"""
     cues = facts.cues
     if facts.cited.number is None:
         return facts.objections.number is None
@@ -91,6 +93,7 @@ def label_locally(batch: Sequence[CitationFacts]) -> list[CitationLabels]:
 
 
 def _find_subject(facts: CitationFacts) -> Subject:
+    """Returns the candidate whose subject the snippet shares, by its legal terms."""
     nowhere = Subject(candidate=None, strength="none", quote=None)
     about = find_text_about_citation(facts.case.citation_snippet, facts.cited)
     if about is None or not facts.shown:

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from krino.judges.citation import table
 from krino.judges.citation.belgium.courts import Unknown, resolve_court
-from krino.judges.citation.belgium.gazetteer import plain_words
+from krino.judges.citation.belgium.gazetteer import name_words
 from krino.judges.citation.case import CitationCase
 
 WhoReads = Literal["open", "always", "never"]
@@ -42,8 +42,9 @@ class CitationOptions(BaseModel):
     @field_validator("aliases")
     @classmethod
     def _lead_to_courts(cls, value: dict[str, str]) -> dict[str, str]:
+        """Refuses an alias whose meaning is no known court."""
         for name, meant in value.items():
-            if not plain_words(name):
+            if not name_words(name):
                 raise ValueError(f"the alias {name!r} holds no word")
             if isinstance(resolve_court(meant), Unknown):
                 raise ValueError(f"{meant!r}, given for the alias {name!r}, is no known court")  # noqa: TRY004
@@ -94,19 +95,20 @@ def _column_titles() -> frozenset[str]:
 
 def find_alias(aliases: Mapping[str, str], name: str) -> str | None:
     """The court that one of the user's aliases means, ignoring case and accents; None if it is no alias."""
-    wanted = plain_words(name)
-    return next((court for alias, court in aliases.items() if plain_words(alias) == wanted), None)
+    wanted = name_words(name)
+    return next((court for alias, court in aliases.items() if name_words(alias) == wanted), None)
 
 
 def apply_aliases(case: CitationCase, aliases: Mapping[str, str]) -> CitationCase:
     """The case with each alias replaced by the name of its court."""
     if not aliases:
         return case
-    known = {plain_words(alias): court for alias, court in aliases.items()}
+    known = {name_words(alias): court for alias, court in aliases.items()}
     used: list[str] = []
 
     def meant(name: str | None) -> str | None:
-        court = known.get(plain_words(name)) if name else None
+        """Returns the court that an alias stands for, and notes the alias; other names stay as they are."""
+        court = known.get(name_words(name)) if name else None
         if court is None:
             return name
         used.append(f"{name} → {court}")

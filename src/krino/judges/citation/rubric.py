@@ -75,6 +75,7 @@ FIELDS = tuple(CitationVerdict.model_fields)
 
 
 def _rule_on_truth(outcome: Outcome) -> dict[str, Ruling]:
+    """Rules on which decision is right and whether the answer is."""
     by_context = outcome.labelled and outcome.facts.truth.open and outcome.truth.signal not in ("only", "lone")
     evidence = _list_truth_evidence(outcome)
     return {
@@ -84,6 +85,7 @@ def _rule_on_truth(outcome: Outcome) -> dict[str, Ruling]:
 
 
 def _list_truth_evidence(outcome: Outcome) -> tuple[str, ...]:
+    """Returns the evidence for the right decision."""
     found = [f"decided by: {outcome.truth.signal}"]
     right = outcome.truth.candidate
     if right is not None:
@@ -95,6 +97,7 @@ def _list_truth_evidence(outcome: Outcome) -> tuple[str, ...]:
 
 
 def _rule_on_court(scored: _Scored) -> dict[str, Ruling]:
+    """Rules on how the court was handled, and on what the citation says of it."""
     outcome, handling = scored.outcome, scored.handling
     cited, top = outcome.facts.cited, outcome.top
     evidence = (f"top match: {top.candidate.alignment.lower()}",) if top is not None else ("no match",)
@@ -117,6 +120,7 @@ def _rule_on_court(scored: _Scored) -> dict[str, Ruling]:
 
 
 def _rule_on_confidence(scored: _Scored) -> dict[str, Ruling]:
+    """Rules on the confidence: its calibration, the expected range and the ceiling."""
     outcome, expected, ceiling = scored.outcome, scored.expected, scored.ceiling
     shown = f"confidence {outcome.percent:g} %" if outcome.top is not None else "no match"
     by_labels = outcome.labelled
@@ -132,6 +136,7 @@ def _rule_on_confidence(scored: _Scored) -> dict[str, Ruling]:
 
 
 def _rule_on_reasoning(scored: _Scored) -> dict[str, Ruling]:
+    """Rules on the reasoning: its quality, errors, notes and suggestions."""
     outcome = scored.outcome
     errors = find_errors(outcome, scored.faults, scored.calibration, scored.ceiling)
     quality, lacks = score_reasoning(outcome, errors, scored.ceiling)

@@ -70,6 +70,7 @@ class CitationVerdict(BaseModel):
 
     @model_validator(mode="after")
     def _check_rules(self) -> Self:
+        """Refuses a verdict whose fields contradict each other."""
         if "NONE" in self.errors and len(self.errors) > 1:
             raise ValueError("errors: NONE excludes all others")
         if len(set(self.errors)) != len(self.errors):

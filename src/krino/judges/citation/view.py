@@ -30,6 +30,7 @@ _CANDIDATE_COLUMNS = ("", "decision", "court", "date", "number")
 
 
 def show_judgement(case: CitationCase, facts: CitationFacts, judgement: Judgement) -> Sequence[Block]:
+    """Shows snippet, citation, candidates, answer and texts of one judgement."""
     right = (judgement.verdict or {}).get("correct_decision_id")
     chosen = facts.answer.top.candidate if facts.answer.top else None
     blocks: list[Block] = []
@@ -46,6 +47,7 @@ def _show_roll_up(judgement: Judgement) -> Iterator[Fields]:
 
 
 def _show_citation(case: CitationCase, facts: CitationFacts) -> DataTable:
+    """Returns the citation as written, and as it was read."""
     cited = facts.cited
     court = f"{describe_court(cited.court)}, {cited.classification.lower()}"
     if cited.court_from not in ("name", "nothing"):
@@ -62,6 +64,7 @@ def _show_citation(case: CitationCase, facts: CitationFacts) -> DataTable:
 
 
 def _show_candidates(facts: CitationFacts, chosen: CandidateFacts | None, right: str | None) -> DataTable:
+    """Returns the table of candidates, the chosen and the right one first."""
     known = list(facts.candidates)
     if chosen is not None and chosen not in known:
         known.insert(0, chosen)
@@ -76,6 +79,7 @@ def _show_candidates(facts: CitationFacts, chosen: CandidateFacts | None, right:
 
 
 def _candidate_row(item: CandidateFacts, chosen: CandidateFacts | None, right: str | None) -> tuple[Value, ...]:
+    """Returns one candidate as a row."""
     marks = [mark for mark, holds in (("chosen", item == chosen), ("correct", _is_decision(item, right))) if holds]
     marks += [] if item.listed else ["not in the list"]
     court = item.court_names[0] if item.court_names else describe_court(item.court)
@@ -163,6 +167,7 @@ def _show_texts(
 
 
 def _mark_quotation(text: str, quote: str | None) -> Iterator[Segment]:
+    """Yields a text with the labeller's quotation marked in it."""
     start = text.casefold().find(quote.casefold()) if quote else -1
     if quote is None or start < 0:
         yield Segment(text)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from random import Random
 
 from krino.contract import Joined, Reordered
-from krino.contract.joining import canonical, leaders, spell
+from krino.contract.joining import canonical_labels, leaders, spell
 from krino.errors import CannotJudge
 from krino.judges.citation.belgium.topics import Strength
 from krino.judges.citation.case import CitationCase
@@ -30,6 +30,7 @@ def reorder(
         return None
 
     def restore(labels: CitationLabels) -> CitationLabels:
+        """Returns labels with the candidate's number in the original order."""
         if labels.subject.candidate is None:
             return labels
         subject = labels.subject.model_copy(update={"candidate": order[labels.subject.candidate - 1]})
@@ -89,7 +90,7 @@ def _join_subjects(votes: Sequence[Subject], ties: list[str]) -> Subject:
     strength = min(strongest, key=_WEAKEST_FIRST.index)
     if len(strongest) > 1:
         ties.append(f"subject.strength: {spell(strengths)}; taken as {strength}")
-    return min((vote for vote in chosen if vote.strength == strength), key=canonical)
+    return min((vote for vote in chosen if vote.strength == strength), key=canonical_labels)
 
 
 def _join_answers(name: str, votes: Sequence[YesNo], by_words: YesNo, ties: list[str]) -> YesNo:
@@ -99,4 +100,4 @@ def _join_answers(name: str, votes: Sequence[YesNo], by_words: YesNo, ties: list
     if len(best) > 1:
         ties.append(f"reasoning.{name}: {spell(answers)}; read by its words as {str(by_words.yes).lower()}")
         return by_words
-    return min((vote for vote in votes if vote.yes == best[0]), key=canonical)
+    return min((vote for vote in votes if vote.yes == best[0]), key=canonical_labels)

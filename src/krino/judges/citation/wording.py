@@ -10,7 +10,7 @@ from krino.judges.citation import table
 from krino.judges.citation.belgium import table as belgian_table
 from krino.judges.citation.belgium.courts import Court, CourtRef, Other, Unknown
 from krino.judges.citation.scoring.candidates import Cited
-from krino.judges.citation.scoring.errors import court_code_contradicts
+from krino.judges.citation.scoring.ecli_conflicts import court_code_contradicts
 from krino.judges.citation.scoring.outcome import Ceiling, Expected, Outcome
 from krino.judges.citation.scoring.quality import Deduction
 from krino.judges.citation.scoring.truth import Signal
@@ -57,6 +57,7 @@ def describe_court(court: CourtRef) -> str:
 
 
 def describe_truth(outcome: Outcome) -> str:
+    """Says what decided which decision is meant."""
     truth = outcome.truth
     if truth.undecided and len(truth.contenders) == 1:
         name = truth.contenders[0].id or "one candidate"
@@ -97,6 +98,7 @@ def describe_classification(cited: Cited) -> str:
 
 
 def _explain_class(cited: Cited) -> str:
+    """Says why the cited court is of its class."""
     if isinstance(cited.court, Unknown):
         return "a name that is not understood names no jurisdiction"
     return {
@@ -140,7 +142,7 @@ def _describe_answer(outcome: Outcome) -> list[str]:
     if found.other_date and found.date is not None and cited.date is not None:
         words.append(f"It is of {found.date.isoformat()}, the citation of {cited.date.isoformat()}.")
     if court_code_contradicts(found, cited):
-        words.append(f"The code in its ECLI stands for another court: {describe_court(found.coded)}.")
+        words.append(f"The code in its ECLI is that of another court: {describe_court(found.coded)}.")
     return words
 
 

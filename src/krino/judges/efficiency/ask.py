@@ -33,14 +33,14 @@ def ask(facts: EfficiencyFacts, window: int) -> Questions:
     whole = fit(facts, range(len(facts.steps)), room)
     if whole is not None:
         return _build_questions(facts, task, whole, [write_count(len(facts.steps), "trace")])
-    return Questions((), "", parts=tuple(_ask_in_windows(facts, task, cut(facts, room))))
+    return Questions((), "", parts=tuple(_ask_in_windows(facts, task, cut_windows(facts, room))))
 
 
 def list_stretches(facts: EfficiencyFacts, window: int) -> tuple[str, list[Stretch], list[Media]]:
     """What `ask` shows: the task, the steps in one piece or in windows, and the media that did not fit any prompt."""
     task, room = _find_room(facts, window)
     whole = fit(facts, range(len(facts.steps)), room)
-    stretches = [whole] if whole is not None else cut(facts, room)
+    stretches = [whole] if whole is not None else cut_windows(facts, room)
     shown = {medium for stretch in stretches for medium in _list_media(facts, stretch.places)}
     held = dict.fromkeys((*facts.trace.media, *(medium for step in facts.steps for medium in step.media)))
     return task, stretches, [medium for medium in held if medium not in shown]
@@ -48,7 +48,7 @@ def list_stretches(facts: EfficiencyFacts, window: int) -> tuple[str, list[Stret
 
 def _find_room(facts: EfficiencyFacts, window: int) -> tuple[str, int]:
     """The task as it is shown, and how many characters are left for the steps."""
-    task = fold(facts.task, task_limit(window))
+    task = fold_middle(facts.task, task_limit(window))
     return task, window * _LETTERS_A_TOKEN - len(task)
 
 
@@ -58,6 +58,7 @@ def task_limit(window: int) -> int:
 
 
 def _ask_in_windows(facts: EfficiencyFacts, task: str, windows: Sequence[Stretch]) -> Iterator[Questions]:
+    """Yields the questions of every window of a long trace."""
     steps = facts.steps
     for number, window in enumerate(windows, 1):
         places = window.places
@@ -84,6 +85,7 @@ def _build_questions(
     elsewhere: str = "",
     covers: tuple[str, ...] = (),
 ) -> Questions:
+    """Builds the questions of a trace, or of a window of it."""
     passages = [Passage("task", task), Passage("trace", shown.text)]
     if elsewhere:
         passages.append(Passage("elsewhere", elsewhere))
@@ -106,7 +108,7 @@ def write_count(steps: int, of: str) -> str:
 # --- windows ----------------------------------------------------------------------------------------
 
 
-def cut(facts: EfficiencyFacts, room: int) -> list[Stretch]:
+def cut_windows(facts: EfficiencyFacts, room: int) -> list[Stretch]:
     """Overlapping windows of at most `room` characters that together show every step."""
     windows: list[Stretch] = []
     start, count = 0, len(facts.steps)
@@ -119,6 +121,7 @@ def cut(facts: EfficiencyFacts, room: int) -> list[Stretch]:
 
 
 def _find_widest(facts: EfficiencyFacts, start: int, room: int, most: int) -> Stretch:
+    """Returns the widest window that fits the room, with texts folded as little as possible."""
     count = len(facts.steps)
     size = min(most, count - start)
     while size >= 2:
@@ -191,7 +194,7 @@ def fit(facts: EfficiencyFacts, places: range, room: int, folds: Sequence[int] =
     return None
 
 
-def fold(text: str, limit: int) -> str:
+def fold_middle(text: str, limit: int) -> str:
     """The text, or its two ends with a note of how much is hidden between them."""
     middle = find_folded(text, limit)
     if not middle:
@@ -202,7 +205,7 @@ def fold(text: str, limit: int) -> str:
 
 
 def find_folded(text: str, limit: int) -> str:
-    """What `fold` hides of the text."""
+    """What `fold_middle` hides of the text."""
     half = limit // 2
     return text[half : len(text) - half] if len(text) > limit + 40 else ""
 
@@ -215,23 +218,23 @@ def show(facts: EfficiencyFacts, limit: int, places: range) -> tuple[str, tuple[
         shown.lines.append(_heading(step))
         if described := describe_place(facts, place):
             shown.lines.append(f"facts: {described}")
-        shown.field("said", step.said, step.id)
-        shown.field("input", new_messages(step.input, shown.messages), step.id)
-        shown.field("output", step.output, step.id)
-        shown.field("came back", step.observed, step.id)
-        shown.field("error", step.error, step.id)
+        shown.add_field("said", step.said, step.id)
+        shown.add_field("input", new_messages(step.input, shown.messages), step.id)
+        shown.add_field("output", step.output, step.id)
+        shown.add_field("came back", step.observed, step.id)
+        shown.add_field("error", step.error, step.id)
     return "\n".join(shown.lines), tuple(shown.cuts)
 
 
 def synopsis(step: Step) -> str:
     """The step on one line, for windows that do not show it in full."""
-    given = fold(" ".join(dump(step.input).split()), _SYNOPSIS)
+    given = fold_middle(" ".join(dump(step.input).split()), _SYNOPSIS)
     return f"{_heading(step)}: {given}" if given else _heading(step)
 
 
 def _heading(step: Step) -> str:
     """On one line: a name with a line break must not pass for a line of facts."""
-    return f"step {step.id} [{step.kind}] {fold(one_line(step.name), _LONGEST_NAME)}"
+    return f"step {step.id} [{step.kind}] {fold_middle(one_line(step.name), _LONGEST_NAME)}"
 
 
 class _Shown:
@@ -244,7 +247,8 @@ class _Shown:
         self.messages: set[str] = set()
         self._texts: dict[str, str] = {}
 
-    def field(self, name: str, value: Any, step: str) -> None:
+    def add_field(self, name: str, value: Any, step: str) -> None:
+        """Appends one field of a step; a long text that was shown before becomes a reference."""
         text = dump(value)
         if not text:
             return
@@ -255,7 +259,7 @@ class _Shown:
                 return
         if middle := find_folded(text, self.limit):
             self.cuts.append((step, name, middle))
-        self.lines.append(f"| {name}: " + fold(text, self.limit).replace("\n", "\n|   "))
+        self.lines.append(f"| {name}: " + fold_middle(text, self.limit).replace("\n", "\n|   "))
 
 
 def new_messages(value: Any, seen: set[str]) -> Any:

@@ -16,17 +16,19 @@ _NOT_REDUNDANT = tuple(name for name in get_args(StepLabelName) if name != "redu
 
 @lru_cache(maxsize=1_024)
 def limit_labels(wanted: tuple[str, ...], known: tuple[str, ...], exact: bool) -> Bound:
-    """`wanted` are the steps to label, in order; `known` those that are shown, in the order of the trace."""
+    """Returns what the labels of these steps may hold. `wanted` are the steps to label, in order; `known` those that
+    are shown, in the order of the trace."""
     if exact:
         return Bound.holding(
-            shortest=_SHORT, steps=Bound.each(_step(step, known[: known.index(step)]) for step in wanted)
+            shortest=_SHORT, steps=Bound.each(_bound_step(step, known[: known.index(step)]) for step in wanted)
         )
     because = Bound.one_of((*known, None))
     step = Bound.holding(step=Bound.one_of(wanted), why=_WHY, because_of=because)
     return Bound.holding(shortest=_SEQUENCE, steps=Bound.many(step, least=len(wanted), most=len(wanted)))
 
 
-def _step(step: str, earlier: Sequence[str]) -> Bound:
+def _bound_step(step: str, earlier: Sequence[str]) -> Bound:
+    """Returns the labels one step may have; redundant only because of an earlier step."""
     plain = Bound.holding(step=Bound.only(step), label=Bound.one_of(_NOT_REDUNDANT), why=_SHORT, because_of=NULL)
     if not earlier:
         return plain

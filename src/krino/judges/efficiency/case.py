@@ -34,6 +34,7 @@ class EfficiencyCase(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _from_any_names(cls, record: Any) -> Any:
+        """Reads task, trace and answer under any of their known names."""
         if not isinstance(record, Mapping):
             return record
         named = next((name for name in TRACE_NAMES if record.get(name) is not None), None)

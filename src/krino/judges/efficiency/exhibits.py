@@ -15,14 +15,16 @@ _LONGEST_NAME = 80
 
 
 def build_exhibits(case: EfficiencyCase, facts: EfficiencyFacts) -> Exhibits:
+    """Shows task and steps to a person who labels the trace."""
     work = [Exhibit("Task", facts.task)]
     if answer := case.answer or facts.trace.answer:
         work.append(Exhibit("What the agent answered", answer))
-    steps = tuple(_steps(facts))
+    steps = tuple(_exhibit_steps(facts))
     return Exhibits(tuple(work), steps, write_count(len(steps), "trace"))
 
 
-def _steps(facts: EfficiencyFacts) -> Iterator[Exhibit]:
+def _exhibit_steps(facts: EfficiencyFacts) -> Iterator[Exhibit]:
+    """Yields the steps with their texts."""
     seen: set[str] = set()
     for place, step in enumerate(facts.steps, 1):
         name = one_line(step.name)
@@ -32,7 +34,7 @@ def _steps(facts: EfficiencyFacts) -> Iterator[Exhibit]:
 
 
 def _texts(step: Step, seen: set[str]) -> Iterator[str]:
-    """`seen`: messages of earlier steps, which a history repeats."""
+    """Yields the texts of a step. `seen`: messages of earlier steps, which a history repeats."""
     said = (
         ("said", step.said),
         ("given", dump(new_messages(step.input, seen))),

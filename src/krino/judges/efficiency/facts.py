@@ -1,4 +1,4 @@
-"""The facts of a trace that need no opinion: what every labeller, the questions and the rubric go by."""
+"""The facts of a trace that need no opinion: the basis of every labeller, the questions and the rubric."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class EfficiencyFacts:
 
 
 def study(case: EfficiencyCase, wanted: Format, usual_task: str = "") -> EfficiencyFacts:
-    """`usual_task` is the task of traces that state none, in cases that name none."""
+    """Computes the facts of a trace. `usual_task` is the task of traces that state none, in cases that name none."""
     trace = case.read_as(wanted)
     task = case.task.strip() or (trace.task or "").strip() or usual_task.strip()
     if not task:
@@ -153,6 +153,7 @@ def _gather(
     search: RepeatSearch,
     unknown: frozenset[int],
 ) -> EfficiencyFacts:
+    """Gathers the facts of a trace in the order in which they depend on each other."""
     steps, user_turns = trace.steps, _find_user_turns(trace)
     useful_errors = _find_useful_errors(steps, calls, search)
     aside = {place for place, repeat in search.repeats.items() if repeat.waste} | unknown

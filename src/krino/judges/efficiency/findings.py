@@ -26,7 +26,8 @@ _UNITS = {"tokens": "tokens", "seconds": "seconds", "cost": "of the cost"}
 def gather_findings(
     facts: EfficiencyFacts, settled: Sequence[StepLabel], wasted: Sequence[StepLabel], by_facts: bool
 ) -> Iterator[Finding]:
-    """`by_facts`: the embedded labeller found nothing, which is weak evidence: it knows few kinds of waste."""
+    """Returns all findings of a trace. `by_facts`: the embedded labeller found nothing, which is weak evidence: it
+    knows few kinds of waste."""
     trace = facts.trace
     if by_facts:
         yield Finding("EFF-N9", _NOT_LOOKED_FOR, "score")
@@ -47,19 +48,21 @@ def gather_findings(
             yield Finding(_LABEL_RULES[item.label], f"{item.label}{of}{why}", item.step)
         elif item.label == "failed":
             yield Finding("EFF-F1", item.why or "a passing fault", item.step)
-    yield _minimal(facts, settled, unnecessary)
-    yield from _costs(facts, unnecessary)
-    yield from _patterns(facts)
+    yield _describe_minimal(facts, settled, unnecessary)
+    yield from _find_costs(facts, unnecessary)
+    yield from _find_patterns(facts)
 
 
-def _minimal(facts: EfficiencyFacts, settled: Sequence[StepLabel], unnecessary: set[str]) -> Finding:
+def _describe_minimal(facts: EfficiencyFacts, settled: Sequence[StepLabel], unnecessary: set[str]) -> Finding:
+    """Lists the necessary steps."""
     necessary = (item for item in settled if item.step not in unnecessary and item.label == "necessary")
     kept = [facts.display_id(item.step) for item in necessary]
     listed = ", ".join(kept) if kept else "none"
     return Finding("EFF-N2", f"minimal sequence, {len(kept)} of {len(settled)} steps: {listed}")
 
 
-def _costs(facts: EfficiencyFacts, unnecessary: set[str]) -> Iterator[Finding]:
+def _find_costs(facts: EfficiencyFacts, unnecessary: set[str]) -> Iterator[Finding]:
+    """Yields the share of tokens, time and money that unnecessary steps took."""
     places = [facts.places[step] for step in unnecessary]
     for share in sum_resources(facts.steps, places):
         percent = 100 * share.wasted / share.total
@@ -67,7 +70,8 @@ def _costs(facts: EfficiencyFacts, unnecessary: set[str]) -> Iterator[Finding]:
         yield Finding("EFF-N3", f"{percent:.0f}% ({amounts}) went into unnecessary steps")
 
 
-def _patterns(facts: EfficiencyFacts) -> Iterator[Finding]:
+def _find_patterns(facts: EfficiencyFacts) -> Iterator[Finding]:
+    """Yields the patterns that were found: cycles, fan-outs and restarts."""
     steps = facts.steps
     for cycle in facts.cycles:
         last = facts.display_id(steps[cycle.start + cycle.length - 1].id)

@@ -91,6 +91,7 @@ class EfficiencyJudge(
         return True
 
     def bounds(self, case: EfficiencyCase, facts: EfficiencyFacts, asked: Questions, exact: bool) -> Bound:
+        """Limits the labels of a window to its steps, and references to steps that were shown."""
         if not asked.covers:
             return limit_labels(tuple(facts.places), tuple(facts.places), exact)
         shown = shown_ids(facts, asked.covers)
@@ -110,9 +111,11 @@ class EfficiencyJudge(
         facts: EfficiencyFacts,
         labelled: Sequence[tuple[Questions, EfficiencyLabels]],
     ) -> tuple[EfficiencyLabels, tuple[Finding, ...]]:
+        """Joins the labels of overlapping windows."""
         return join_windows(facts, [(part.covers, labels) for part, labels in labelled])
 
     def settle(self, case: EfficiencyCase, facts: EfficiencyFacts, labels: EfficiencyLabels | None) -> Settlement:
+        """Scores the trace, and lists the text that no labeller saw."""
         settlement = settle(facts, labels, self.options.mode)
         if labels is None:
             return settlement

@@ -78,6 +78,7 @@ def check_labels(
 
 
 def _check_reference(facts: EfficiencyFacts, item: StepLabel, known: Collection[str]) -> str | None:
+    """Returns what is wrong with the step that a label refers to, or None."""
     if item.because_of is None:
         return (
             f"step {item.step}: redundant, but because_of names no earlier step" if item.label == "redundant" else None

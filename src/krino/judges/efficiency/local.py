@@ -42,13 +42,15 @@ def label_locally(batch: Sequence[EfficiencyFacts]) -> list[EfficiencyLabels]:
 
 
 def _label_trace(facts: EfficiencyFacts) -> EfficiencyLabels:
+    """Labels every step from the facts."""
     opinions = _form_opinions(facts)
     return EfficiencyLabels(
-        shortest=BY_FACTS, steps=[_label(facts, opinions, place) for place in range(len(facts.steps))]
+        shortest=BY_FACTS, steps=[_label_step(facts, opinions, place) for place in range(len(facts.steps))]
     )
 
 
 def _form_opinions(facts: EfficiencyFacts) -> Opinions:
+    """Collects what only this labeller computes: thinking aloud, rewriting and recomputing."""
     if facts.trace.format == "multi_agent":  # every step is a message there, and agents repeat each other on purpose
         return Opinions(frozenset(), {}, {}, facts.unneeded)
     thinking = frozenset(find_thinking(facts.steps, facts.task, facts.set_aside))
@@ -65,7 +67,8 @@ def _form_opinions(facts: EfficiencyFacts) -> Opinions:
     return Opinions(thinking, rewritten, recomputed, unneeded)
 
 
-def _label(facts: EfficiencyFacts, opinions: Opinions, place: int) -> StepLabel:
+def _label_step(facts: EfficiencyFacts, opinions: Opinions, place: int) -> StepLabel:
+    """Labels one step."""
     label, why, of = _decide(facts, opinions, place)
     return StepLabel(
         step=facts.steps[place].id,
@@ -76,6 +79,7 @@ def _label(facts: EfficiencyFacts, opinions: Opinions, place: int) -> StepLabel:
 
 
 def _decide(facts: EfficiencyFacts, opinions: Opinions, place: int) -> Decision:
+    """Returns the label of a step, why, and the step it refers to."""
     step = facts.steps[place]
     repeat = facts.repeats.get(place)
     if place in facts.unknown:
@@ -102,6 +106,7 @@ def _decide(facts: EfficiencyFacts, opinions: Opinions, place: int) -> Decision:
 
 
 def _decide_unneeded(unneeded: Unneeded) -> Decision:
+    """Returns the label of a reading that was not needed."""
     if unneeded.how == "known" and unneeded.of is not None:
         return "redundant", "all that is used of its result was known", unneeded.of
     if unneeded.how == "beyond":
@@ -111,6 +116,7 @@ def _decide_unneeded(unneeded: Unneeded) -> Decision:
 
 
 def _decide_failed(facts: EfficiencyFacts, place: int) -> Decision:
+    """Returns the label of a failed step."""
     if (retry := facts.recovered.get(place)) is not None:
         again = facts.display_id(facts.steps[retry].id)
         return "failed", f"a passing fault: step {again} made the call again with success", None
@@ -120,6 +126,7 @@ def _decide_failed(facts: EfficiencyFacts, place: int) -> Decision:
 
 
 def _explain_repeat(facts: EfficiencyFacts, repeat: Repeat) -> str:
+    """Says how a call repeats another."""
     why = _REPEATED[repeat.level]
     if facts.repeats_empty_search(repeat.place):
         return f"{why}, after nothing was found"
@@ -159,6 +166,7 @@ def describe_place(facts: EfficiencyFacts, place: int) -> str:
 
 
 def _describe_repeat(facts: EfficiencyFacts, repeat: Repeat) -> str:
+    """Says which call a step repeats, and what became of it."""
     of = facts.steps[repeat.of].id
     if repeat.retry:
         return f"makes the failed call of step {of} again" + (

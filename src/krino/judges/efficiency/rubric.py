@@ -29,15 +29,16 @@ class Tally:
 
 
 def settle(facts: EfficiencyFacts, labels: EfficiencyLabels | None, mode: Mode) -> Settlement:
+    """Scores the labels, after those that facts refute are overruled."""
     if labels is None:
-        raise CannotJudge("there are no labels: which steps were necessary is for a labeller to say")
+        raise CannotJudge("there are no labels: the steps must be labelled first")
     steps, again = merge_copies(labels)
     by_place = sorted(steps, key=lambda item: facts.places[item.step])
     given = [item for item in by_place if facts.places[item.step] not in facts.unknown]
     settled, overruled = _overrule(facts, given)
     wasted = [item for item in settled if _is_wasted(facts, item)]
-    score, rule = look_up_score(_tally(facts, settled, wasted), mode)
-    evidence = tuple(_evidence(facts, item) for item in wasted)
+    score, rule = look_up_score(_count_steps(facts, settled, wasted), mode)
+    evidence = tuple(_describe_evidence(facts, item) for item in wasted)
     rulings = {
         "score": Ruling(score, rule, (f"mode: {mode}", *evidence), from_labels=True),
         "reason": Ruling(write_reason(facts, wasted, score), "EFF-R1", evidence, from_labels=True),
@@ -52,12 +53,13 @@ def settle(facts: EfficiencyFacts, labels: EfficiencyLabels | None, mode: Mode) 
 def look_up_score(tally: Tally, mode: Mode) -> tuple[float, str]:
     """Score and rule of the first row of the table that applies."""
     for row in table("score")[mode]:
-        if _holds(row, tally):
+        if _row_applies(row, tally):
             return row["score"], row["rule"]
     raise AssertionError("the last row of the table holds always")
 
 
-def _holds(row: Mapping[str, Any], tally: Tally) -> bool:
+def _row_applies(row: Mapping[str, Any], tally: Tally) -> bool:
+    """Does a row of the score table apply?"""
     if "most_wasted" in row and tally.wasted > row["most_wasted"]:
         return False
     if "most_share" in row and tally.wasted > Fraction(row["most_share"]) * tally.counted:
@@ -67,7 +69,8 @@ def _holds(row: Mapping[str, Any], tally: Tally) -> bool:
     return not (row.get("no_enrichment") and tally.enrichment)
 
 
-def _tally(facts: EfficiencyFacts, settled: list[StepLabel], wasted: list[StepLabel]) -> Tally:
+def _count_steps(facts: EfficiencyFacts, settled: list[StepLabel], wasted: list[StepLabel]) -> Tally:
+    """Counts the steps that the score depends on."""
     excused = sum(1 for item in settled if item.label == "failed" and not _is_wasted(facts, item))
     return Tally(
         counted=len(settled) - excused,
@@ -111,7 +114,7 @@ def _overrule(facts: EfficiencyFacts, given: list[StepLabel]) -> tuple[list[Step
     return settled, findings
 
 
-def _evidence(facts: EfficiencyFacts, item: StepLabel) -> str:
+def _describe_evidence(facts: EfficiencyFacts, item: StepLabel) -> str:
     """Adds the trace's own id where steps are numbered, so that the step can be found in the trace."""
     own = f" ({item.step})" if facts.display_id(item.step) != item.step else ""
     because = f" because of step {facts.display_id(item.because_of)}" if item.because_of else ""

@@ -41,7 +41,8 @@ def list_unread(
 
 
 def _list_skipped(case: EfficiencyCase, facts: EfficiencyFacts, beside: bool) -> Iterator[Unread]:
-    """`beside`: whether the labeller saw what the model said beside its calls."""
+    """Yields the text of the record that the reader of its format skipped. `beside`: whether the labeller saw what the
+    model said beside its calls."""
     shown = [text for text in _list_read_texts(facts, beside) if text]
     whole = {text.strip() for text in shown}
     missing = [(where, text) for where, text in _list_texts(from_json(case.trace)) if text.strip() not in whole]
@@ -60,6 +61,7 @@ def _list_skipped(case: EfficiencyCase, facts: EfficiencyFacts, beside: bool) ->
 
 
 def _list_read_texts(facts: EfficiencyFacts, beside: bool) -> Iterator[str]:
+    """Yields every text that the labeller was shown."""
     yield from (facts.task, facts.trace.task or "", facts.trace.opening, facts.trace.answer or "")
     for step in facts.steps:
         yield from (step.name, step.observed, step.error or "", step.said if beside else "")
@@ -122,6 +124,7 @@ def _list_folded(facts: EfficiencyFacts, window: int) -> Iterator[Unread]:
 
 
 def _list_unseen_by_embedded(facts: EfficiencyFacts) -> Iterator[Unread]:
+    """Yields what the embedded labeller does not read: ends of very long texts, and media."""
     if len(facts.task) > MAX_TEXT:
         yield Unread("task", facts.task[MAX_TEXT:], _first_words("it"))
     for step in facts.steps:

@@ -41,9 +41,9 @@ def build_blocks(facts: EfficiencyFacts, judgement: Judgement) -> Sequence[Block
     heads = ("step", "kind", "what", "label", "because of", "why", "result")
     return [
         MarkedText("Task", [Segment(facts.task)]),
-        MarkedText(title, list(_timeline(named, labels)), _TONES),
+        MarkedText(title, list(_draw_timeline(named, labels)), _TONES),
         *_shortest(read.shortest, named, labels),
-        DataTable("Steps", heads, [_row(*pair, labels, called) for pair in named], tones=_tones(named, labels)),
+        DataTable("Steps", heads, [_make_row(*pair, labels, called) for pair in named], tones=_tones(named, labels)),
     ]
 
 
@@ -52,7 +52,7 @@ def _shortest(thought: str, named: Sequence[tuple[str, Step]], labels: Mapping[s
     if thought not in ("", BY_FACTS):
         yield MarkedText("Shortest way, as the labeller thinks of it", [Segment(thought)])
     needed = [
-        f"{called}  {_what(step)}"
+        f"{called}  {_describe_step(step)}"
         for called, step in named
         if (label := labels.get(step.id)) is not None and label.label == "necessary"
     ]
@@ -65,24 +65,28 @@ def _tones(named: Sequence[tuple[str, Step]], labels: Mapping[str, StepLabel]) -
     return [None if mark == "necessary" else _TONES.get(mark) for mark in marks]
 
 
-def _timeline(named: Sequence[tuple[str, Step]], labels: Mapping[str, StepLabel]) -> Iterator[Segment]:
+def _draw_timeline(named: Sequence[tuple[str, Step]], labels: Mapping[str, StepLabel]) -> Iterator[Segment]:
+    """Yields the steps as segments, coloured by label."""
     for called, step in named:
         label = labels.get(step.id)
         back = f"step-{label.because_of}" if label is not None and label.because_of else None
         details = label.why if label is not None and label.why else None
-        yield Segment(f"{called}  {_what(step)}", label.label if label else None, details, back, key=f"step-{step.id}")
+        yield Segment(
+            f"{called}  {_describe_step(step)}", label.label if label else None, details, back, key=f"step-{step.id}"
+        )
         yield Segment("\n")
 
 
-def _row(name: str, step: Step, labels: Mapping[str, StepLabel], called: Mapping[str, str]) -> tuple[str, ...]:
+def _make_row(name: str, step: Step, labels: Mapping[str, StepLabel], called: Mapping[str, str]) -> tuple[str, ...]:
+    """Returns one step as a row of the table."""
     label = labels.get(step.id)
     details = ("", "", "")
     if label is not None:
         details = (label.label, called.get(label.because_of, "") if label.because_of else "", label.why)
-    return (name, step.kind, _what(step, _LONGEST_CALL), *details, _result(step))
+    return (name, step.kind, _describe_step(step, _LONGEST_CALL), *details, _format_result(step))
 
 
-def _result(step: Step) -> str:
+def _format_result(step: Step) -> str:
     """The result, error and reply of a step; a message has none, it is shown as the call."""
     output = "" if _speaks(step) else _flat(step.output)
     error = step.error if step.error and step.error not in output else ""
@@ -95,7 +99,7 @@ def _speaks(step: Step) -> bool:
     return step.talks and step.input in (None, "", {}, [])
 
 
-def _what(step: Step, longest: int = _LONGEST) -> str:
+def _describe_step(step: Step, longest: int = _LONGEST) -> str:
     """The call, or the text of a message, on one line, shortened to `longest`."""
     if _speaks(step):
         said = _flat(step.output)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from krino.contract import Finding, Joined
-from krino.contract.joining import canonical, leaders, spell
+from krino.contract.joining import canonical_labels, leaders, spell
 from krino.judges.efficiency.ask import find_places
 from krino.judges.efficiency.facts import EfficiencyFacts
 from krino.judges.efficiency.labels import (
@@ -37,11 +37,12 @@ def join_votes(facts: EfficiencyFacts, ballots: Sequence[EfficiencyLabels]) -> J
 
 def _step(votes: Sequence[StepLabel], ties: list[str]) -> StepLabel:
     """A tie means unnecessary, because the rubric says that in doubt a step is."""
-    label = _label([vote.label for vote in votes], votes[0].step, ties)
-    return min((vote for vote in votes if vote.label == label), key=canonical)
+    label = _join_step_labels([vote.label for vote in votes], votes[0].step, ties)
+    return min((vote for vote in votes if vote.label == label), key=canonical_labels)
 
 
-def _label(labels: Sequence[StepLabelName], step: str, ties: list[str]) -> StepLabelName:
+def _join_step_labels(labels: Sequence[StepLabelName], step: str, ties: list[str]) -> StepLabelName:
+    """Joins the labels that several seats gave one step; in a tie the costlier kind of waste counts."""
     needed = sum(label == "necessary" for label in labels)
     if 2 * needed > len(labels):
         return "necessary"
@@ -77,7 +78,7 @@ def join_windows(
         if len({item.label for _, item in given}) > 1:
             split[step] = ranked[0], given
     shortest = " ".join(labels.shortest for _, labels in labelled)[:2000]
-    return EfficiencyLabels(shortest=shortest, steps=decided), (*_findings(windows, votes, split), *copies)
+    return EfficiencyLabels(shortest=shortest, steps=decided), (*_describe_windows(windows, votes, split), *copies)
 
 
 def _weight(facts: EfficiencyFacts, window: range, item: StepLabel) -> tuple[int, bool]:
@@ -86,9 +87,10 @@ def _weight(facts: EfficiencyFacts, window: range, item: StepLabel) -> tuple[int
     return min(place - window.start, window.stop - 1 - place), item.label != "necessary"
 
 
-def _findings(
+def _describe_windows(
     windows: Sequence[range], votes: Mapping[str, Sequence[Vote]], split: Mapping[str, tuple[Vote, list[Vote]]]
 ) -> Iterator[Finding]:
+    """Yields findings on how the trace was cut into windows, and where they differ."""
     seen_twice = sum(1 for given in votes.values() if len(given) > 1)
     stretches = ", ".join(f"{window.start + 1} to {window.stop}" for window in windows[:_MOST_TOLD])
     more = ", …" if len(windows) > _MOST_TOLD else ""

@@ -55,6 +55,7 @@ def _choose_phrase(facts: EfficiencyFacts, item: StepLabel) -> str:
 
 
 def _choose_redundant_phrase(facts: EfficiencyFacts, place: int, of: int | None) -> str:
+    """Chooses the phrase for a redundant step: repeated, known, or asked alike."""
     repeat = facts.repeats.get(place)
     if of is None or repeat is None or repeat.of != of:
         same = of is not None and facts.calls[place].normal == facts.calls[of].normal
@@ -105,28 +106,29 @@ def write_reason(facts: EfficiencyFacts, wasted: Sequence[StepLabel], score: flo
     ids = [facts.display_id(item.step) for item in wasted]
     tools = {_tool(facts.steps[facts.places[item.step]].name) for item in wasted}
     for excerpts in (True, False):
-        reason = " ".join(_sentences(facts, wasted, excerpts))
+        reason = " ".join(_write_sentences(facts, wasted, excerpts))
         if not check_reason(reason, score, ids, tools):
             return reason
     return f"Unnecessary: {_count(len(wasted), 'step')} of {len(facts.steps)}, step {_clean_id(ids[0])} first."
 
 
-def _sentences(facts: EfficiencyFacts, wasted: Sequence[StepLabel], excerpts: bool) -> list[str]:
+def _write_sentences(facts: EfficiencyFacts, wasted: Sequence[StepLabel], excerpts: bool) -> list[str]:
     """One sentence per kind of waste, most frequent first; the last one counts the rest."""
     groups: dict[str, list[StepLabel]] = {}
     for item in wasted:
         groups.setdefault(_choose_phrase(facts, item), []).append(item)
     ranked = sorted(groups.items(), key=lambda group: -len(group[1]))
     shown_groups = ranked[:_MOST_SENTENCES] if len(ranked) <= _MOST_SENTENCES else ranked[: _MOST_SENTENCES - 1]
-    sentences = [_sentence(facts, what, group, excerpts) for what, group in shown_groups]
+    sentences = [_write_sentence(facts, what, group, excerpts) for what, group in shown_groups]
     rest = [item for _, group in ranked[len(shown_groups) :] for item in group]
     if rest:
-        named = _steps([facts.display_id(item.step) for item in rest])
+        named = _name_steps([facts.display_id(item.step) for item in rest])
         sentences.append(f"{named} {'was' if len(rest) == 1 else 'were'} unnecessary too.")
     return sentences
 
 
-def _sentence(facts: EfficiencyFacts, what: str, group: Sequence[StepLabel], excerpts: bool) -> str:
+def _write_sentence(facts: EfficiencyFacts, what: str, group: Sequence[StepLabel], excerpts: bool) -> str:
+    """Writes one sentence about steps that are unnecessary for the same reason."""
     one, many = _PHRASES[what]
     if len(group) == 1:
         item = group[0]
@@ -135,12 +137,12 @@ def _sentence(facts: EfficiencyFacts, what: str, group: Sequence[StepLabel], exc
         return f"Step {_clean_id(facts.display_id(item.step))} {one}{of}{shown}."
     if what not in _WITH_SOURCE:
         shown = f", first {_excerpt(facts, group[0])}" if excerpts else ""
-        return f"{_steps([facts.display_id(item.step) for item in group])} {many}{shown}."
+        return f"{_name_steps([facts.display_id(item.step) for item in group])} {many}{shown}."
     sources: dict[str, list[str]] = {}
     for item in group:
         sources.setdefault(facts.display_id(item.because_of or ""), []).append(facts.display_id(item.step))
     parts = [
-        f"{_steps(ids, upper=False)} {one if len(ids) == 1 else many} step {_clean_id(of)}"
+        f"{_name_steps(ids, upper=False)} {one if len(ids) == 1 else many} step {_clean_id(of)}"
         for of, ids in sources.items()
     ]
     shown = f": {_excerpt(facts, group[0])}" if excerpts and len(parts) == 1 else ""
@@ -154,7 +156,8 @@ def _sentence(facts: EfficiencyFacts, what: str, group: Sequence[StepLabel], exc
     return f"{joined[0].upper()}{joined[1:]}{shown}{more}."
 
 
-def _steps(ids: Sequence[str], upper: bool = True) -> str:
+def _name_steps(ids: Sequence[str], upper: bool = True) -> str:
+    """Names steps, and counts those beyond the first few."""
     word = ("Step" if upper else "step") if len(ids) == 1 else ("Steps" if upper else "steps")
     named = ", ".join(_clean_id(step) for step in ids[:_MOST_NAMED])
     more = f" and {len(ids) - _MOST_NAMED} more" if len(ids) > _MOST_NAMED else ""

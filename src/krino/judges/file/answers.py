@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from krino.judges.file.cel import Budget, RuleFault
+from krino.judges.file.cel import RuleFault, StepBudget
 from krino.judges.file.cel.operators import truth
 from krino.judges.file.definition import TIE, Definition, Label
 from krino.judges.file.facts import Fact, FileFacts, as_text, count_items
@@ -21,7 +21,7 @@ _SHOWN = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class LabelAnswer:
     """One label. `fact`: a rule gave it, and nobody was asked."""
 
     value: Any
@@ -33,7 +33,7 @@ class Answer:
     """Of a comparison: whether the other order got another label; None where one order was asked."""
 
 
-Answers = Mapping[str, Answer | Sequence[Answer]]
+Answers = Mapping[str, LabelAnswer | Sequence[LabelAnswer]]
 
 
 def read_answers(definition: Definition, facts: FileFacts, labels: BaseModel | None) -> dict[str, Any]:
@@ -42,30 +42,31 @@ def read_answers(definition: Definition, facts: FileFacts, labels: BaseModel | N
     for label in definition.labels:
         if label.name in facts.sets:
             fact = facts.sets[label.name]
-            found[label.name] = Answer(fact.value, fact.message, fact=fact)
+            found[label.name] = LabelAnswer(fact.value, fact.message, fact=fact)
         elif labels is not None:
             given = labels if definition.has_one_label else getattr(labels, label.name)
             found[label.name] = _compared(given) if definition.compare else _read(label, given)
     return found
 
 
-def _compared(given: Any) -> Answer:
+def _compared(given: Any) -> LabelAnswer:
     """A label that turned with the order is a tie."""
     other = given.other_order
     turned = None if other is None else other != given.label
-    return Answer(TIE if turned else given.label, given.reason, given.quote, has_turned=turned)
+    return LabelAnswer(TIE if turned else given.label, given.reason, given.quote, has_turned=turned)
 
 
-def _read(label: Label, given: Any) -> Answer | list[Answer]:
+def _read(label: Label, given: Any) -> LabelAnswer | list[LabelAnswer]:
+    """Returns the answer that a label holds, or the list of answers if it is given for each item."""
     if label.kind == "text":
-        return Answer(getattr(given, label.name) if isinstance(given, BaseModel) else given)
+        return LabelAnswer(getattr(given, label.name) if isinstance(given, BaseModel) else given)
     if label.each is not None:
         return sorted((_one(item) for item in given), key=lambda answer: answer.item)
     return _one(given)
 
 
-def _one(given: Any) -> Answer:
-    return Answer(given.label, given.reason, getattr(given, "quote", ""), getattr(given, "item", 0))
+def _one(given: Any) -> LabelAnswer:
+    return LabelAnswer(given.label, given.reason, getattr(given, "quote", ""), getattr(given, "item", 0))
 
 
 def values_of(definition: Definition, answers: Answers) -> dict[str, Any]:
@@ -76,7 +77,7 @@ def values_of(definition: Definition, answers: Answers) -> dict[str, Any]:
         answer = answers.get(label.name)
         if answer is None:
             continue
-        if isinstance(answer, Answer):
+        if isinstance(answer, LabelAnswer):
             values[label.name] = answer.value
             quotes[label.name], reasons[label.name] = answer.quote, answer.reason
             scores[label.name] = label.score_of(answer.value)
@@ -111,7 +112,7 @@ def check(definition: Definition, facts: FileFacts, labels: BaseModel) -> list[s
         if label.kind == "text":
             if not label.is_nullable and is_blank(answer.value):
                 problems.append(f"{label.name} is empty")
-        elif isinstance(answer, Answer):
+        elif isinstance(answer, LabelAnswer):
             problems += _parts(definition, label, answer, facts, where) if answer.fact is None else ()
         else:
             problems += _cover(label, answer, facts)
@@ -120,7 +121,8 @@ def check(definition: Definition, facts: FileFacts, labels: BaseModel) -> list[s
     return problems or _rules(definition, facts, answers)
 
 
-def _parts(definition: Definition, label: Label, answer: Answer, facts: FileFacts, where: str) -> Iterator[str]:
+def _parts(definition: Definition, label: Label, answer: LabelAnswer, facts: FileFacts, where: str) -> Iterator[str]:
+    """Yields what is wrong with reason, value and quote of one answer."""
     if is_blank(answer.reason):
         yield f"{where}reason is empty"
     if not label.quote_from:
@@ -153,7 +155,7 @@ def texts_of(value: Any) -> list[str]:
     return [item["text"] for item in value] if is_conversation else [as_text(value)]
 
 
-def _cover(label: Label, answers: Sequence[Answer], facts: FileFacts) -> Iterator[str]:
+def _cover(label: Label, answers: Sequence[LabelAnswer], facts: FileFacts) -> Iterator[str]:
     """Every item of the list has one label."""
     count = count_items(facts.values[label.each or ""])
     given = Counter(answer.item for answer in answers)
@@ -166,8 +168,9 @@ def _cover(label: Label, answers: Sequence[Answer], facts: FileFacts) -> Iterato
 
 
 def _rules(definition: Definition, facts: FileFacts, answers: Answers) -> list[str]:
+    """Returns the messages of the `check` rules that these labels break."""
     problems = []
-    budget = Budget({**facts.values, **values_of(definition, answers)})
+    budget = StepBudget({**facts.values, **values_of(definition, answers)})
     for rule in definition.rules_of("check"):
         try:
             if rule.when is not None and not truth(rule.when.value(budget)):

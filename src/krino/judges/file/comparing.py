@@ -25,6 +25,7 @@ class ComparingJudge(FileJudge, AsksInParts[BaseModel, FileFacts, BaseModel]):
     """`first` and `second` are places in the order that is shown; joined labels speak of the order of the case."""
 
     def ask(self, case: BaseModel, facts: FileFacts) -> Questions | None:
+        """Returns the questions in both orders of the two answers."""
         whole = super().ask(case, facts)
         if whole is None:
             return None
@@ -50,6 +51,7 @@ class ComparingJudge(FileJudge, AsksInParts[BaseModel, FileFacts, BaseModel]):
     def join_parts(
         self, case: BaseModel, facts: FileFacts, labelled: Sequence[tuple[Questions, BaseModel]]
     ) -> tuple[BaseModel, tuple[Finding, ...]]:
+        """Joins the labels of both orders; a finding says so if they differ."""
         said = {part.covers[0]: labels.model_dump() for part, labels in labelled}
         given, other = said[GIVEN], said[OTHER]
         turned = _TURNED.get(other["label"], other["label"])

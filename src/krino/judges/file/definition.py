@@ -33,6 +33,7 @@ class Input:
 
     @property
     def type(self) -> Type:
+        """Returns the type of the input in expressions."""
         kinds: dict[InputKind, Type] = {
             "text": STRING,
             "list": list_of(STRING),
@@ -76,6 +77,7 @@ class Label:
 
     @property
     def value_type(self) -> Type:
+        """Returns the type of the label's value in expressions."""
         if self.kind == "choice":
             known = one_of(tuple(choice.value for choice in self.choices))
             known = list_of(known) if self.has_several else known
@@ -112,6 +114,7 @@ class Output:
 
     @property
     def type(self) -> Type:
+        """Returns the type of the output in expressions."""
         kinds: dict[OutputKind, Type] = {
             "choice": one_of(self.choices),
             "number": DOUBLE,
@@ -123,7 +126,7 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class FileRule:
     """`of`: the output that a score or a cap is about. `sets`: what a fact says of labels and outputs."""
 
     id: str
@@ -161,7 +164,7 @@ class Definition:
     inputs: tuple[Input, ...]
     labels: tuple[Label, ...]
     outputs: tuple[Output, ...]
-    rules: tuple[Rule, ...]
+    rules: tuple[FileRule, ...]
     examples: tuple[Example, ...]
     prompt: str
     text: str
@@ -178,7 +181,7 @@ class Definition:
     def has_one_label(self) -> bool:
         return len(self.labels) == 1 and self.labels[0].name == ONLY_LABEL and self.labels[0].each is None
 
-    def rules_of(self, kind: RuleKind) -> tuple[Rule, ...]:
+    def rules_of(self, kind: RuleKind) -> tuple[FileRule, ...]:
         return tuple(rule for rule in self.rules if rule.kind == kind)
 
     def input(self, name: str) -> Input:

@@ -80,7 +80,7 @@ def _without_output(body: str) -> tuple[str, list[tuple[str, str]]]:
 
 
 def _objects(body: str) -> Iterator[tuple[int, int]]:
-    """Where braces hold something that looks like JSON, outermost first."""
+    """Yields start and end of the braces that hold something like JSON, outermost first."""
     place = 0
     while (start := body.find("{", place)) >= 0:
         depth, end = 0, start
@@ -96,7 +96,7 @@ def _objects(body: str) -> Iterator[tuple[int, int]]:
 
 
 def _cut_out(body: str, start: int, end: int) -> str:
-    """Without the object, and without the fence around it."""
+    """Returns the prompt without the JSON example and the fence around it."""
     before, after = body[:start].rstrip("\n").split("\n"), body[end:].lstrip("\n").split("\n")
     if before and after and _FENCE.match(before[-1]) and _FENCE.match(after[0]):
         before, after = before[:-1], after[1:]
@@ -104,6 +104,7 @@ def _cut_out(body: str, start: int, end: int) -> str:
 
 
 def _labels(fields: list[tuple[str, str]], notes: list[str]) -> Iterator[str]:
+    """Yields a draft of each label that a prompt asks for."""
     seen: set[str] = set()
     for name, value in fields:
         if name in seen or not NAME.fullmatch(name) or name.lower() in _NO_LABEL:
@@ -115,6 +116,7 @@ def _labels(fields: list[tuple[str, str]], notes: list[str]) -> Iterator[str]:
 
 
 def _label(name: str, value: str, notes: list[str]) -> str:
+    """Returns the draft of one label, guessed from how the prompt describes its value."""
     inside = value.strip("\"' ")
     words = [word.strip(" \"'") for word in re.split(r"\||\bor\b|/", inside)]
     is_nullable = "null" in inside.lower()

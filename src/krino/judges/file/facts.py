@@ -9,9 +9,9 @@ import orjson
 from pydantic import BaseModel
 
 from krino.errors import CannotJudge
-from krino.judges.file.cel import Budget, RuleFault
+from krino.judges.file.cel import RuleFault, StepBudget
 from krino.judges.file.cel.operators import truth
-from krino.judges.file.definition import Definition, Input, Rule
+from krino.judges.file.definition import Definition, FileRule, Input
 from krino.judges.file.read_outputs import QUOTE, REASON
 from krino.judges.messages import read_messages
 from krino.text.clean import cut
@@ -37,8 +37,9 @@ class FileFacts:
 
 
 def study(definition: Definition, case: BaseModel) -> FileFacts:
+    """Returns the values of a case and what facts decide, or raises `CannotJudge` if a rule refuses it."""
     values = {item.name: _value(item, getattr(case, item.name)) for item in definition.inputs}
-    budget = Budget(dict(values))
+    budget = StepBudget(dict(values))
     sets: dict[str, Fact] = {}
     for rule in definition.rules:
         if rule.kind == "refuse" and evaluate(rule, budget):
@@ -54,8 +55,8 @@ def study(definition: Definition, case: BaseModel) -> FileFacts:
     return FileFacts(values, sets)
 
 
-def evaluate(rule: Rule, budget: Budget) -> Any:
-    """The value of a rule's expression; a case for which it has none cannot be judged.
+def evaluate(rule: FileRule, budget: StepBudget) -> Any:
+    """Returns the value of a rule's expression; a case for which it has none cannot be judged.
 
     What decides must be true or false: a text or number of the case in its place is neither, and a cap that took it for
     false would let a score through.
@@ -67,7 +68,7 @@ def evaluate(rule: Rule, budget: Budget) -> Any:
         raise CannotJudge(f"the rule {rule.id} has no value for this case: {cut(str(fault), 300)}") from None
 
 
-def applies(rule: Rule, budget: Budget) -> bool:
+def applies(rule: FileRule, budget: StepBudget) -> bool:
     """Whether its `when` holds."""
     if rule.when is None:
         return True
@@ -97,6 +98,7 @@ def _refuse_blank(definition: Definition, values: dict[str, Any]) -> None:
 
 
 def _value(item: Input, value: Any) -> Any:
+    """Returns an input as rules see it."""
     if value is None or item.kind in ("text", "boolean"):
         return value
     if item.kind == "number":

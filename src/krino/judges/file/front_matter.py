@@ -35,11 +35,11 @@ class Value:
     data: Any
     place: Place
     keys: dict[str, Place] = field(default_factory=dict)
-    """Where each key of a mapping stands."""
+    """The place of each key of a mapping."""
     raw: str = ""
-    """Of a scalar, as it is written."""
+    """A scalar as it is written in the file."""
     exact: bool = True
-    """Whether a character of the text stands as far behind `place` in the file as in the text."""
+    """Whether offsets in the text are also offsets from `place` in the file."""
 
     @property
     def is_mapping(self) -> bool:
@@ -136,6 +136,7 @@ class _Reader:
         self._nodes = 0
 
     def read(self, node: yaml.Node, depth: int) -> Value:
+        """Reads a node of the YAML tree, and notes mistakes with their place."""
         self._nodes += 1
         if self._nodes > _MOST_NODES:
             raise ValueError(f"the front matter has more than {_MOST_NODES:,} values")
@@ -157,6 +158,7 @@ class _Reader:
         return made
 
     def _pairs(self, node: Any) -> Iterator[tuple[yaml.ScalarNode, yaml.Node]]:
+        """Yields keys with their values; a key that is no word is a mistake."""
         for key, inner in node.value:
             if isinstance(key, yaml.ScalarNode):
                 yield key, inner
@@ -167,6 +169,7 @@ class _Reader:
         return Place(self._first + node.start_mark.line, node.start_mark.column + 1)
 
     def _scalar(self, node: yaml.ScalarNode, place: Place) -> Value:
+        """Reads a single value, and where its text begins."""
         raw = sound(node.value)
         if raw != node.value:
             self._problems.append(Problem(place, "half a character (a lone surrogate) is no text"))
@@ -189,6 +192,7 @@ class _Reader:
 
 
 def _plain(raw: str) -> Any:
+    """Converts a plain word: null, true, false, a number or text."""
     if raw in _WORDS:
         return _WORDS[raw]
     if _INT.fullmatch(raw):

@@ -12,11 +12,11 @@ from krino.contract.json_schema import compiled
 from krino.judges.file.cel.faults import ExpressionProblem, RuleFault
 from krino.judges.file.cel.functions import Function
 from krino.judges.file.cel.parse import Node
-from krino.judges.file.cel.scope import Budget
+from krino.judges.file.cel.scope import StepBudget
 from krino.judges.file.cel.types import BOOL, DYN, STRING
 from krino.judges.file.front_matter import Value
 from krino.judges.file.values import Reader
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 _KNOWN = frozenset(
     {
@@ -49,16 +49,17 @@ def schema_function(reader: Reader, values: Value) -> dict[str, Function]:
         return {}
     names = tuple(values.data["schemas"].data) if values.data["schemas"].is_mapping else ()
 
-    def fits(budget: Budget, value: Any, name: str) -> bool:
+    def fits(budget: StepBudget, value: Any, name: str) -> bool:
         if name not in found:
             raise RuleFault(f"there is no schema `{name}`")
         return _fits(budget, found[name], value)
 
     def check(node: Node) -> None:
+        """Checks when the file is read that `fits` names one of its schemas."""
         wanted = node.parts[1]
         if wanted.kind != "literal" or wanted.value not in names:
             raise ExpressionProblem(
-                f"fits() names a schema of this file{guessed(str(wanted.value), names)}: {', '.join(names)}",
+                f"fits() names a schema of this file{did_you_mean(str(wanted.value), names)}: {', '.join(names)}",
                 wanted.offset,
             )
 
@@ -68,8 +69,8 @@ def schema_function(reader: Reader, values: Value) -> dict[str, Function]:
     }
 
 
-def _fits(budget: Budget, schema: SchemaValidator, value: Any) -> bool:
-    """Of a text, whether the JSON in it fits."""
+def _fits(budget: StepBudget, schema: SchemaValidator, value: Any) -> bool:
+    """Does a value, or the JSON in a text, fit the schema?"""
     if isinstance(value, str):
         budget.spend(1 + len(value) // 8)
         if len(value) > _LONGEST:

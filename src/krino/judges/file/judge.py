@@ -61,6 +61,7 @@ class FileJudge(Judge[BaseModel, FileFacts, BaseModel, BaseModel]):
         return Questions(tuple(self._passages(facts)), self._request(facts))
 
     def _passages(self, facts: FileFacts) -> Iterator[Passage]:
+        """Yields the inputs that are shown, numbered where there are several pieces."""
         for item in self.definition.inputs:
             value = facts.values[item.name]
             if value is None or not item.is_shown:
@@ -73,6 +74,7 @@ class FileJudge(Judge[BaseModel, FileFacts, BaseModel, BaseModel]):
                 yield Passage(self.definition.shown_name(item.name), as_text(value))
 
     def _request(self, facts: FileFacts) -> str:
+        """Returns the request that ends the prompt: what is missing, how many pieces there are, what to answer."""
         absent = [f"`{item.name}`" for item in self.definition.inputs if item.is_shown and not facts.values[item.name]]
         missing = f"Not given in this case: {', '.join(absent)}. " if absent else ""
         lists = {label.each: count_items(facts.values[label.each]) for label in self.definition.labels if label.each}
@@ -180,7 +182,7 @@ def class_of_text(text: str, name: str, address: str) -> type[FileJudge]:
 
 
 def class_of_file(path: Path) -> type[FileJudge]:
-    """Read anew each time: an edited file is another judge. One that was not edited keeps its class."""
+    """Reads the file each time: an edited file is another judge. One that was not edited keeps its class."""
     definition = read_file(path)
     return class_of_text(definition.text, definition.name, str(path))
 

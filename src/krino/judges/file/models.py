@@ -38,6 +38,7 @@ def _any_name() -> Iterator[None]:
 
 
 def make_case_model(definition: Definition) -> type[BaseModel]:
+    """Makes the model of a case."""
     fields: dict[str, Any] = {item.name: (_case_type(item), _case_field(item)) for item in definition.inputs}
     config = ConfigDict(populate_by_name=True, coerce_numbers_to_str=True, protected_namespaces=())
     with _any_name():
@@ -57,6 +58,7 @@ _NULL_IS_EMPTY = BeforeValidator(lambda value: "" if value is None else value)
 
 
 def _case_type(item: Input) -> Any:
+    """Returns the type of an input in the model of a case."""
     kinds: dict[str, Any] = {
         "text": Annotated[str, _NULL_IS_EMPTY] if item.required else str,
         "list": Annotated[_LIST, _NULL_IS_EMPTY] if item.required else _LIST,
@@ -76,7 +78,7 @@ def _case_field(item: Input) -> Any:
 
 
 def make_labels_model(definition: Definition) -> type[BaseModel]:
-    """Of one label its parts; of several an object with the parts of each."""
+    """Makes the model of the labels: the parts of a single label, or an object with the parts of each."""
     with _any_name():
         if definition.has_one_label:
             (label,) = definition.labels
@@ -102,6 +104,7 @@ def _text_alone(label: Label) -> type[BaseModel]:
 
 
 def _label_type(label: Label) -> Any:
+    """Returns the type of a label in the model of labels."""
     if label.kind == "text":
         return _text_type(label)
     name = "".join(word.capitalize() for word in label.name.split("_"))
@@ -115,6 +118,7 @@ def _text_type(label: Label) -> Any:
 
 
 def _parts(label: Label, name: str) -> type[BaseModel]:
+    """Makes the model of a label's parts: reason, quote, value."""
     fields: dict[str, Any] = {"item": (Annotated[int, Field(ge=1)], ...)} if label.each is not None else {}
     fields["reason"] = (Annotated[str, Field(max_length=LONGEST_TEXT)], ...)
     if label.quote_from:
@@ -126,6 +130,7 @@ def _parts(label: Label, name: str) -> type[BaseModel]:
 
 
 def _value_type(label: Label) -> Any:
+    """Returns the type of a label's value."""
     if label.kind == "choice":
         known: Any = Literal[tuple(choice.value for choice in label.choices)]
         known = list[known] if label.has_several else known
@@ -148,6 +153,7 @@ def make_verdict_model(definition: Definition) -> type[BaseModel]:
 
 
 def _output_type(output: Output) -> Any:
+    """Returns the type of an output in the model of the verdict."""
     if output.kind == "choice":
         return Literal[output.choices]
     if output.kind == "list":

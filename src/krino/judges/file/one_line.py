@@ -108,6 +108,7 @@ def split_labels(rubric: str) -> tuple[str, dict[str, float | None]]:
 
 
 def _as_mapping(labels: Mapping[str, float | None] | Iterable[str]) -> dict[str, float | None]:
+    """Returns labels with their scores, or without scores if only words were given."""
     if isinstance(labels, Mapping):
         return {sound(str(name)): None if value is None else float(value) for name, value in labels.items()}
     if isinstance(labels, str):

@@ -28,6 +28,7 @@ class Placeholder(NamedTuple):
 
 
 def find_placeholders(text: str) -> list[Placeholder]:
+    """Returns all placeholders of a text in order."""
     found = []
     for match in _FOUND.finditer(text):
         kind = match.lastgroup

@@ -10,7 +10,7 @@ _NAMES = "A name in backquotes stands for the piece of data with that name in th
 
 
 def write_prompt(definition: Definition) -> str:
-    """The same for every case: it comes first, so that prompt caches hit."""
+    """Writes the prompt. It is the same for every case and comes first, so that prompt caches hit."""
     if not definition.labels:
         return definition.prompt or "Nothing is asked: rules decide."
     parts = [definition.prompt, "# What you are given", "\n".join(_given(definition)), "# What you answer"]
@@ -22,6 +22,7 @@ def write_prompt(definition: Definition) -> str:
 
 
 def _given(definition: Definition) -> Iterator[str]:
+    """Yields the list of inputs for the prompt."""
     yield _NAMES
     for item in definition.inputs:
         if item.is_shown:
@@ -31,6 +32,7 @@ def _given(definition: Definition) -> Iterator[str]:
 
 
 def _label(definition: Definition, label: Label) -> Iterator[str]:
+    """Yields how to give one label."""
     if label.about:
         yield label.about
     if label.kind == "text":
@@ -55,6 +57,7 @@ def _label(definition: Definition, label: Label) -> Iterator[str]:
 
 
 def _without_quote(label: Label) -> str:
+    """Says for which values the quote may be empty, or returns nothing."""
     free = [f"`{choice.value}`" for choice in label.choices if not choice.needs_quote]
     free += ["[]"] if label.has_several else []
     free += ["null"] if label.is_nullable else []
@@ -62,6 +65,7 @@ def _without_quote(label: Label) -> str:
 
 
 def _values(label: Label) -> Iterator[str]:
+    """Yields which values a label may have."""
     unknown = " Give null if it cannot be told." if label.is_nullable else ""
     if label.kind == "number":
         kind = "a whole number" if label.is_whole else "a number"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from krino.judges.file.definition import ONLY_LABEL, PLACES, TIE, Choice, Input, Label
 from krino.judges.file.front_matter import Value
 from krino.judges.file.values import Reader
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 _CHOICES = (
     Choice(PLACES[0], 1.0, f"`{PLACES[0]}` is better"),
@@ -28,8 +28,8 @@ def read_compare(reader: Reader, values: Value, inputs: tuple[Input, ...]) -> tu
         if name not in known:
             reader.problem(
                 stated.place,
-                f"`compare` names `{name}`{guessed(name, known)}, which is no required text of the prompt; there are "
-                f"{', '.join(known) or 'none'}",
+                f"`compare` names `{name}`{did_you_mean(name, known)}, which is no required text of the prompt; "
+                f"there are {', '.join(known) or 'none'}",
             )
             return ()
     if "labels" in values.data:

@@ -8,7 +8,7 @@ from krino.judges.file.definition import Example, Input, Label, Output
 from krino.judges.file.front_matter import Value
 from krino.judges.file.problems import Place
 from krino.judges.file.values import Reader, is_scalar
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 _KEYS = ("case", "labels", "expect")
 _EXAMPLE = "- {case: {text: Thank you}, labels: {label: polite}, expect: {score: 1}}"
@@ -19,6 +19,7 @@ _PARTS = frozenset({"label", "reason", "quote", "other_order"})
 def read_examples(
     reader: Reader, values: Value, inputs: tuple[Input, ...], labels: tuple[Label, ...], outputs: tuple[Output, ...]
 ) -> tuple[Example, ...]:
+    """Reads all examples."""
     stated = values.data.get("examples")
     if stated is None or stated.data is None:
         return ()
@@ -34,6 +35,7 @@ def read_examples(
 def _example(
     reader: Reader, value: Value, inputs: tuple[Input, ...], labels: tuple[Label, ...], outputs: tuple[Output, ...]
 ) -> Example | None:
+    """Reads one example: case, labels and what is expected."""
     if not value.is_mapping:
         reader.problem(value.place, f"an example must be a mapping; write `{_EXAMPLE}`")
         return None
@@ -43,7 +45,9 @@ def _example(
     for name in case:
         if name not in known:
             place = value.data["case"].keys[name]
-            reader.problem(place, f"there is no input `{name}`{guessed(name, known)}; there are {', '.join(known)}")
+            reader.problem(
+                place, f"there is no input `{name}`{did_you_mean(name, known)}; there are {', '.join(known)}"
+            )
     if not case:
         reader.problem(value.place, "an example needs a `case`; write `case: {text: Thank you}`")
     return Example(
@@ -55,6 +59,7 @@ def _example(
 
 
 def _labels(reader: Reader, value: Value, labels: tuple[Label, ...]) -> dict[str, Any] | None:
+    """Reads the labels of an example, or returns None if it states none."""
     if "labels" not in value.data:
         return None
     given = reader.mapping(value, "labels", "labels: {label: polite}")
@@ -63,13 +68,16 @@ def _labels(reader: Reader, value: Value, labels: tuple[Label, ...]) -> dict[str
     for name in given:
         if name not in known:
             place: Place = value.data["labels"].keys[name]
-            reader.problem(place, f"there is no label `{name}`{guessed(name, known)}; there are {', '.join(known)}")
+            reader.problem(
+                place, f"there is no label `{name}`{did_you_mean(name, known)}; there are {', '.join(known)}"
+            )
     return {name: inner.plain() for name, inner in given.items()}
 
 
 def _expected(
     reader: Reader, value: Value, outputs: tuple[Output, ...]
 ) -> dict[str, Any] | Literal["failed", "refused"]:
+    """Reads what an example expects: fields of the verdict, `failed` or `refused`."""
     stated = value.data.get("expect")
     if stated is None:
         reader.problem(
@@ -88,5 +96,7 @@ def _expected(
     for name in found:
         if name not in known:
             place = stated.keys[name]
-            reader.problem(place, f"there is no output `{name}`{guessed(name, known)}; there are {', '.join(known)}")
+            reader.problem(
+                place, f"there is no output `{name}`{did_you_mean(name, known)}; there are {', '.join(known)}"
+            )
     return {name: inner.plain() for name, inner in found.items()}

@@ -9,13 +9,13 @@ from krino.judges.file.definition import Input, InputKind
 from krino.judges.file.front_matter import Value
 from krino.judges.file.values import Reader, is_scalar
 from krino.text.clean import cut
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 KINDS: tuple[InputKind, ...] = get_args(InputKind)
 _KEYS = ("type", "required", "aliases", "about", "shown")
 _OPTIONAL = "optional"
 TAKEN = frozenset({"id", "metadata"})
-"""Fields of every record that are no content."""
+"""Fields of every record that are not content."""
 
 
 def read_inputs(reader: Reader, values: Value, placeholders: Sequence[str]) -> tuple[Input, ...]:
@@ -34,14 +34,16 @@ def read_inputs(reader: Reader, values: Value, placeholders: Sequence[str]) -> t
 
 
 def _is_free(reader: Reader, name: str, stated: Value) -> bool:
+    """Is a name free for an input? If not, that is noted as a mistake."""
     place = stated.keys.get(name, stated.place)
     if name in TAKEN:
-        reader.problem(place, f"no input can be called `{name}`: every record may have one, and it is no content")
+        reader.problem(place, f"no input can be called `{name}`: every record may have one, and it is not content")
         return False
     return reader.is_name(name, place, "an input")
 
 
 def _input(reader: Reader, name: str, value: Value) -> Input:
+    """Reads one input, in its short or its long form."""
     if value.data is None:
         return Input(name)
     if is_scalar(value):
@@ -72,8 +74,9 @@ def _input(reader: Reader, name: str, value: Value) -> Input:
 
 
 def _kind(reader: Reader, word: str, value: Value) -> InputKind:
+    """Returns the type that a word names; an unknown one is a mistake."""
     for kind in KINDS:
         if kind == word:
             return kind
-    reader.problem(value.place, f"there is no type `{word}`{guessed(word, KINDS)}; there are {', '.join(KINDS)}")
+    reader.problem(value.place, f"there is no type `{word}`{did_you_mean(word, KINDS)}; there are {', '.join(KINDS)}")
     return "text"

@@ -6,7 +6,7 @@ from krino.judges.file.definition import ONLY_LABEL, Choice, Input, Label
 from krino.judges.file.front_matter import Value
 from krino.judges.file.problems import Place
 from krino.judges.file.values import Reader, is_scalar
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 _KEYS = ("values", "range", "type", "nullable", "several", "quote_from", "each", "about")
 _MARKS = frozenset({"values", "range", "type", "each", "quote_from", "nullable", "several"})
@@ -21,6 +21,7 @@ RESERVED = frozenset({"quotes", "reasons", "scores", "item", "reason", "quote", 
 
 
 def read_labels(reader: Reader, values: Value, inputs: tuple[Input, ...]) -> tuple[Label, ...]:
+    """Reads all labels."""
     stated = values.data.get("labels")
     if stated is None or stated.data is None:
         return ()
@@ -55,6 +56,7 @@ def _is_one_label(stated: Value) -> bool:
 
 
 def _label(reader: Reader, name: str, value: Value, place: Place, inputs: tuple[Input, ...]) -> Label:
+    """Reads one label: a choice, a number or free text."""
     reader.is_name(name, place, "a label")
     if is_scalar(value):
         if value.data != "text":
@@ -92,6 +94,7 @@ def _label(reader: Reader, name: str, value: Value, place: Place, inputs: tuple[
 
 
 def _choices(reader: Reader, value: Value, name: str) -> tuple[Choice, ...]:
+    """Reads the values of a choice."""
     found: list[Choice] = []
     if is_scalar(value):
         reader.problem(value.place, f"`values` of `{name}` must be a list or a mapping; write `[good, bad]`")
@@ -116,6 +119,7 @@ def _choices(reader: Reader, value: Value, name: str) -> tuple[Choice, ...]:
 
 
 def _choice(reader: Reader, word: str, value: Value) -> Choice:
+    """Reads one value of a choice: its score and its description."""
     if value.data is None:
         return Choice(word)
     if value.is_number:
@@ -142,6 +146,7 @@ def _all_texts(inputs: tuple[Input, ...]) -> tuple[str, ...]:
 
 
 def _each(reader: Reader, value: Value, inputs: tuple[Input, ...]) -> str | None:
+    """Returns the list for each of whose items the label is given, or None."""
     stated = value.data.get("each")
     if stated is None:
         return None
@@ -151,13 +156,16 @@ def _each(reader: Reader, value: Value, inputs: tuple[Input, ...]) -> str | None
         return conversations[0]
     if stated.raw not in lists:
         there = f"there are {', '.join(lists)}" if lists else "none is; write `inputs: {steps: list}`"
-        reader.problem(stated.place, f"`each` must name an input that is a list{guessed(stated.raw, lists)}; {there}")
+        reader.problem(
+            stated.place, f"`each` must name an input that is a list{did_you_mean(stated.raw, lists)}; {there}"
+        )
         return None
     return str(stated.raw)
 
 
 def _quote_from(reader: Reader, value: Value, inputs: tuple[Input, ...], each: str | None) -> tuple[str, ...]:
-    """By default any input that is shown, and of labels for each item the item itself first."""
+    """Returns the inputs that a quote may come from. By default any input that is shown, and of labels for each item
+    the item itself first."""
     stated = value.data.get("quote_from")
     if stated is None:
         return _all_texts(inputs)
@@ -168,7 +176,7 @@ def _quote_from(reader: Reader, value: Value, inputs: tuple[Input, ...], each: s
     for name in names:
         if name not in known:
             there = ", ".join((*known, NO_QUOTE))
-            reader.problem(stated.place, f"`quote_from` names `{name}`{guessed(name, known)}; there are {there}")
+            reader.problem(stated.place, f"`quote_from` names `{name}`{did_you_mean(name, known)}; there are {there}")
     return tuple(name for name in names if name in known)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from krino.judges.file.definition import ONLY_LABEL, TIE, Label, Output, OutputKind
 from krino.judges.file.front_matter import Value
 from krino.judges.file.values import Reader, is_scalar
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 _KEYS = ("type", "range", "values", "about")
 _KINDS: tuple[OutputKind, ...] = ("number", "text", "boolean", "list")
@@ -19,6 +19,7 @@ WINNER, POSITION, LONGER = "winner", "position_bias", "longer_won"
 def read_outputs(
     reader: Reader, values: Value, labels: tuple[Label, ...], compare: tuple[str, ...] = ()
 ) -> tuple[Output, ...]:
+    """Reads the outputs, or takes those that follow from the labels."""
     usual = outputs_of_comparison(compare) if compare else usual_outputs(labels)
     stated = values.data.get("outputs")
     if stated is None or stated.data is None:
@@ -64,6 +65,7 @@ def usual_outputs(labels: tuple[Label, ...]) -> dict[str, Output]:
 
 
 def _of_label(name: str, label: Label) -> Output:
+    """Returns the output that shows a label."""
     if label.kind == "choice":
         one = Output(name, "choice", choices=tuple(choice.value for choice in label.choices), about=label.about)
         one = Output(name, "list", item=one, about=label.about) if label.has_several else one
@@ -75,6 +77,7 @@ def _of_label(name: str, label: Label) -> Output:
 
 
 def _output(reader: Reader, name: str, value: Value, usual: dict[str, Output]) -> Output:
+    """Reads one output; what is not stated is as usual for its name."""
     known = usual.get(name) or (Output(name, "text") if name in (REASON, QUOTE) else Output(name, "number"))
     if value.data is None:
         return known
@@ -95,10 +98,11 @@ def _output(reader: Reader, name: str, value: Value, usual: dict[str, Output]) -
 
 
 def _kind(reader: Reader, value: Value) -> OutputKind:
+    """Returns the type that a word names; an unknown one is a mistake."""
     for kind in _KINDS:
         if kind == value.raw:
             return kind
     reader.problem(
-        value.place, f"there is no type `{value.raw}`{guessed(value.raw, _KINDS)}; there are {', '.join(_KINDS)}"
+        value.place, f"there is no type `{value.raw}`{did_you_mean(value.raw, _KINDS)}; there are {', '.join(_KINDS)}"
     )
     return "number"

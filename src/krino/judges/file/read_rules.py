@@ -9,13 +9,13 @@ from krino.judges.file.cel import BOOL, DOUBLE, ExpressionProblem, Type, compile
 from krino.judges.file.cel import Expression as Compiled
 from krino.judges.file.cel.functions import FUNCTIONS, Function
 from krino.judges.file.cel.types import fits as is_of_type
-from krino.judges.file.definition import ONLY_LABEL, Input, Label, Output, Rule, RuleKind, label_names
+from krino.judges.file.definition import ONLY_LABEL, FileRule, Input, Label, Output, RuleKind, label_names
 from krino.judges.file.front_matter import Value
 from krino.judges.file.json_schemas import schema_function
 from krino.judges.file.problems import Place
 from krino.judges.file.read_outputs import LONGER, POSITION, QUOTE, REASON, SCORE, WINNER
 from krino.judges.file.values import NAME, Reader, is_scalar
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 KINDS: tuple[RuleKind, ...] = get_args(RuleKind)
 OURS = {
@@ -41,7 +41,8 @@ _EXAMPLE = 'rules: {EMPTY: {fact: "is_blank(text)", set: {label: rude}, message:
 
 def read_rules(
     reader: Reader, values: Value, inputs: tuple[Input, ...], labels: tuple[Label, ...], outputs: tuple[Output, ...]
-) -> tuple[Rule, ...]:
+) -> tuple[FileRule, ...]:
+    """Reads all rules, and checks that every output gets a value."""
     functions = {**FUNCTIONS, **schema_function(reader, values)}
     stated = values.data.get("rules")
     if stated is None or stated.data is None:
@@ -77,14 +78,15 @@ class _RuleReader:
         self._labelled = label_names(labels, one) | self._before
         self._scored = {known.name: known.type for known in outputs} | self._labelled
 
-    def read(self, name: str, value: Value, place: Place) -> Rule | None:
+    def read(self, name: str, value: Value, place: Place) -> FileRule | None:
+        """Reads one rule: its kind, expression, message and effect."""
         reader = self._reader
         if not value.is_mapping:
             reader.problem(value.place, f"the rule `{name}` must say what it does; write `{_EXAMPLE}`")
             return None
         kinds = [kind for kind in KINDS if kind in value.data]
         if len(kinds) != 1:
-            near = next((guessed(word, KINDS) for word in value.data if guessed(word, KINDS)), "")
+            near = next((did_you_mean(word, KINDS) for word in value.data if did_you_mean(word, KINDS)), "")
             reader.problem(place, f"the rule `{name}` must have one of {', '.join(KINDS)}{near}")
             return None
         kind = kinds[0]
@@ -103,9 +105,10 @@ class _RuleReader:
         to = self._limit(value, place) if kind == "cap" else 0.0
         if expression is None:
             return None
-        return Rule(name, kind, expression, message, when, of.name if of else SCORE, to, sets)
+        return FileRule(name, kind, expression, message, when, of.name if of else SCORE, to, sets)
 
     def _expression(self, value: Value, names: Mapping[str, Type], wanted: Type, what: str) -> Compiled | None:
+        """Compiles an expression that must have the wanted type; returns None if it is wrong."""
         if not is_scalar(value) or value.data is None:
             self._reader.problem(value.place, f"{what} must be an expression; put it between quotation marks")
             return None
@@ -119,6 +122,7 @@ class _RuleReader:
         return made
 
     def _message(self, name: str, value: Value, place: Place, kind: RuleKind) -> str:
+        """Returns the rule's message; refusing and checking rules must have one."""
         message = self._reader.text_of(value, "message", "")
         if not message and "message" not in value.data and kind in ("refuse", "check"):
             self._reader.problem(
@@ -127,6 +131,7 @@ class _RuleReader:
         return message or f"{kind}: {value.data[kind].raw.strip()[:300]}"
 
     def _output_of(self, value: Value, kind: RuleKind) -> Output | None:
+        """Returns the output that a rule computes or caps."""
         if kind not in ("score", "cap"):
             return None
         stated = value.data.get("of")
@@ -138,10 +143,13 @@ class _RuleReader:
                 if kind == "cap" and output.kind != "number":
                     self._reader.problem(place, f"`{name}` is no number, so nothing caps it")
                 return output
-        self._reader.problem(place, f"there is no output `{name}`{guessed(name, known)}; there are {', '.join(known)}")
+        self._reader.problem(
+            place, f"there is no output `{name}`{did_you_mean(name, known)}; there are {', '.join(known)}"
+        )
         return None
 
     def _limit(self, value: Value, place: Place) -> float:
+        """Returns the limit of a cap."""
         to = value.data.get("to")
         if to is None or not to.is_number:
             self._reader.problem(place if to is None else to.place, "a cap needs `to: NUMBER`")
@@ -149,6 +157,7 @@ class _RuleReader:
         return float(to.data)
 
     def _sets(self, value: Value, place: Place) -> dict[str, Any]:
+        """Returns the labels and outputs that a fact sets."""
         found: dict[str, Any] = {}
         for name, given in self._reader.mapping(value, "set", "set: {score: 0}").items():
             label = next((label for label in self._labels if label.name == name and label.each is None), None)
@@ -160,7 +169,7 @@ class _RuleReader:
             elif output is None and label is None:
                 self._reader.problem(
                     value.data["set"].keys[name],
-                    f"there is no label or output `{name}`{guessed(name, known)}; there are {', '.join(known)}",
+                    f"there is no label or output `{name}`{did_you_mean(name, known)}; there are {', '.join(known)}",
                 )
             else:
                 found[name] = self._set_value(name, given, output, label)
@@ -169,6 +178,7 @@ class _RuleReader:
         return found
 
     def _set_value(self, name: str, given: Value, output: Output | None, label: Label | None) -> Any:
+        """Returns the value that a fact sets, if it fits the label or output."""
         if given.data is None:
             return None
         kind = output.kind if output is not None else "number" if label and label.kind == "number" else "text"
@@ -190,12 +200,13 @@ class _RuleReader:
         return given.plain()
 
     def _must_be_one_of(self, given: Value, choices: tuple[str, ...]) -> None:
+        """Notes a mistake unless a value is one of the choices."""
         if given.data is None:
             return
         if not is_scalar(given) or given.raw not in choices:
             shown = given.raw if is_scalar(given) else "a list"
             self._reader.problem(
-                given.place, f"`{shown}` is none of the values{guessed(shown, choices)}: {', '.join(choices)}"
+                given.place, f"`{shown}` is none of the values{did_you_mean(shown, choices)}: {', '.join(choices)}"
             )
 
 
@@ -204,7 +215,7 @@ def _is_inside(number: float, output: Output) -> bool:
 
 
 def _check_sources(
-    reader: Reader, values: Value, labels: tuple[Label, ...], outputs: tuple[Output, ...], rules: tuple[Rule, ...]
+    reader: Reader, values: Value, labels: tuple[Label, ...], outputs: tuple[Output, ...], rules: tuple[FileRule, ...]
 ) -> None:
     """An output that nothing sets would be null in every verdict."""
     scored = any(label.has_scores for label in labels)

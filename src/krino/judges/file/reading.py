@@ -35,6 +35,7 @@ def read_file(path: Path) -> Definition:
 
 
 def read_judge_text(path: Path) -> str:
+    """Reads a judge's file as UTF-8 text with plain line ends."""
     try:
         with path.open("rb") as file:
             written = file.read(LONGEST_FILE + 1)
@@ -138,6 +139,7 @@ def _with_fragments(body: str, line: int, text: str, folder: Path | None, proble
     length = len(body)
 
     def included(item: Placeholder) -> str:
+        """Returns a fragment in place of its placeholder, each file being read once."""
         nonlocal length
         if item.kind != "fragment":
             return body[item.start : item.end]
@@ -159,6 +161,7 @@ def _with_fragments(body: str, line: int, text: str, folder: Path | None, proble
 
 
 def _fragment(name: str, folder: Path | None, place: Place, problems: list[Problem]) -> str:
+    """Reads a fragment; one outside its folder is refused."""
     if folder is None:
         problems.append(Problem(place, f"there is no folder `{FRAGMENTS}` to take `{name}` from"))
         return ""
@@ -184,7 +187,8 @@ def _fragment(name: str, folder: Path | None, place: Place, problems: list[Probl
 def _check_placeholders(
     inputs: tuple[Input, ...], found: list[Placeholder], body: str, line: int, problems: list[Problem]
 ) -> None:
-    from krino.text.guessing import guessed
+    """Notes placeholders that name no input, or one that is hidden from the labeller."""
+    from krino.text.guessing import did_you_mean
 
     known = {item.name for item in inputs}
     hidden = {item.name for item in inputs if not item.is_shown}
@@ -201,7 +205,7 @@ def _check_placeholders(
             problems.append(
                 Problem(
                     place,
-                    f"there is no input `{item.name}`{guessed(item.name, known)}; add it to `inputs`, or write "
+                    f"there is no input `{item.name}`{did_you_mean(item.name, known)}; add it to `inputs`, or write "
                     f"\\{body[item.start : item.end]} for the braces themselves",
                 )
             )
@@ -224,6 +228,7 @@ def _first_line(body: str) -> str:
 
 
 def _name(reader: Reader, values: Value, fallback: str) -> str:
+    """Returns the judge's name: the stated one, or one made from the file's name."""
     if "name" in values.data:
         name = reader.text_of(values, "name", "")
         if not _NAME.fullmatch(name) or name.endswith("."):

@@ -1,4 +1,5 @@
-"""Settles a case: facts first, then what labels say, then the rules that compute, then those that cap."""
+"""Computes the verdict of a judge in a file from facts, labels and rules: facts win, then labels, then `score` rules,
+and `cap` rules last."""
 
 from __future__ import annotations
 
@@ -9,9 +10,9 @@ from pydantic import BaseModel
 
 from krino.contract import Ruling, Settlement
 from krino.errors import CannotJudge
-from krino.judges.file.answers import Answer, read_answers, values_of
-from krino.judges.file.cel import Budget
-from krino.judges.file.definition import ONLY_LABEL, PLACES, TIE, Definition, Label, Output, Rule
+from krino.judges.file.answers import LabelAnswer, read_answers, values_of
+from krino.judges.file.cel import StepBudget
+from krino.judges.file.definition import ONLY_LABEL, PLACES, TIE, Definition, FileRule, Label, Output
 from krino.judges.file.facts import FileFacts, applies, evaluate
 from krino.judges.file.read_outputs import LONGER, POSITION, QUOTE, REASON, SCORE, WINNER
 from krino.text.clean import cut
@@ -21,11 +22,12 @@ _NOTHING = Ruling(None, "NO-VALUE", (), False)
 
 
 def settle(definition: Definition, facts: FileFacts, labels: BaseModel | None) -> Settlement:
+    """Returns the rulings on all outputs, in the order facts, labels, computing rules, caps."""
     answers = read_answers(definition, facts, labels)
     known = {**facts.values, **values_of(definition, answers)}
     of_labels = frozenset(known) - facts.values.keys() if labels is not None else frozenset[str]()
     rulings = {output.name: _first_ruling(definition, output, answers, facts) for output in definition.outputs}
-    budget = Budget(known | {name: ruling.value for name, ruling in rulings.items() if name not in known})
+    budget = StepBudget(known | {name: ruling.value for name, ruling in rulings.items() if name not in known})
     of_labels |= {name for name, ruling in rulings.items() if ruling.from_labels}
     outputs = {output.name: output for output in definition.outputs}
     absent = _absent(definition, answers)
@@ -77,7 +79,8 @@ def _first_ruling(definition: Definition, output: Output, answers: dict[str, Any
     return _NOTHING
 
 
-def _of_comparison(definition: Definition, name: str, answer: Answer | None, facts: FileFacts) -> Ruling:
+def _of_comparison(definition: Definition, name: str, answer: LabelAnswer | None, facts: FileFacts) -> Ruling:
+    """Rules on one output of a comparison: winner, order, length or score."""
     if answer is None:
         return _NOTHING
     rule = answer.fact.rule if answer.fact else "TURNED" if answer.has_turned else "LABEL"
@@ -94,6 +97,7 @@ def _of_comparison(definition: Definition, name: str, answer: Answer | None, fac
 
 
 def _longer_won(definition: Definition, won: str | None, facts: FileFacts) -> bool | None:
+    """Did the longer of the two texts win? None if neither did or both are as long."""
     if won not in definition.compare:
         return None
     (lost,) = (name for name in definition.compare if name != won)
@@ -108,9 +112,10 @@ def _label_of(definition: Definition, name: str) -> Label | None:
 
 
 def _of_label(label: Label, answer: Any) -> Ruling:
+    """Rules on the output that shows a label."""
     if answer is None:
         return _NOTHING
-    if not isinstance(answer, Answer):
+    if not isinstance(answer, LabelAnswer):
         evidence = tuple(f"item {one.item}: {line}" for one in answer for line in _evidence(one))
         return Ruling([one.value for one in answer], "LABEL", evidence, True)
     if answer.fact is not None:
@@ -118,13 +123,14 @@ def _of_label(label: Label, answer: Any) -> Ruling:
     return Ruling(answer.value, "FREE-TEXT" if label.kind == "text" else "LABEL", _evidence(answer), True)
 
 
-def _evidence(answer: Answer) -> tuple[str, ...]:
+def _evidence(answer: LabelAnswer) -> tuple[str, ...]:
     """The quotation, which was found in the text, and then the reason, which nothing checks."""
     lines = (f"“{answer.quote}”" if answer.quote else "", f"reason given: {answer.reason}" if answer.reason else "")
     return tuple(cut(line, _LONGEST_EVIDENCE) for line in lines if line)
 
 
 def _of_table(definition: Definition, answers: dict[str, Any]) -> Ruling:
+    """Rules on the score by the table of the labels' values: the mean over all of them."""
     scores: list[float | None] = []
     evidence: list[str] = []
     facts = []
@@ -134,7 +140,7 @@ def _of_table(definition: Definition, answers: dict[str, Any]) -> Ruling:
             continue
         if given is None:
             return _NOTHING
-        for one in [given] if isinstance(given, Answer) else given:
+        for one in [given] if isinstance(given, LabelAnswer) else given:
             score = label.score_of(one.value)
             scores.append(score)
             facts.append(one.fact)
@@ -147,7 +153,8 @@ def _of_table(definition: Definition, answers: dict[str, Any]) -> Ruling:
     return Ruling(value, "TABLE", tuple(evidence), True)
 
 
-def _written(name: str, answer: Answer | None) -> Ruling:
+def _written(name: str, answer: LabelAnswer | None) -> Ruling:
+    """Rules on the output that shows a reason or a quote."""
     if answer is None:
         return _NOTHING
     text = answer.reason if name == REASON else answer.quote
@@ -156,7 +163,7 @@ def _written(name: str, answer: Answer | None) -> Ruling:
     return Ruling(text, "FREE-TEXT" if name == REASON else "LABEL", (), True)
 
 
-def _fitting(rule: Rule, output: Output, value: Any) -> Any:
+def _fitting(rule: FileRule, output: Output, value: Any) -> Any:
     """What a rule computed, if the output may have it: a number outside its range is no verdict."""
     if value is None or output.kind != "number":
         known = output.choices or (output.item.choices if output.item is not None else ())

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from krino.judges.file.front_matter import Value
 from krino.judges.file.problems import Place, Problem
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _LONGEST_TEXT = 4_000
@@ -29,13 +29,14 @@ class Reader:
         self.problems.append(Problem(place, text, fatal=False))
 
     def refuse_unknown(self, value: Value, known: Collection[str], where: str) -> None:
+        """Notes keys that are not known, with a guess at what was meant."""
         for name, place in value.keys.items():
             if name in known:
                 continue
             if " " in name and value.data[name].data is None:
                 self.problem(place, f"`{name}` stands alone: put a text with a comma between quotation marks")
             else:
-                self.problem(place, f"{where} has no `{name}`{guessed(name, known)}; it has {', '.join(known)}")
+                self.problem(place, f"{where} has no `{name}`{did_you_mean(name, known)}; it has {', '.join(known)}")
 
     def mapping(self, value: Value, name: str, example: str) -> dict[str, Value]:
         """The values below a key; empty where the key is missing."""
@@ -62,6 +63,7 @@ class Reader:
         return str(inner.raw).strip()
 
     def yes_or_no(self, value: Value, name: str, default: bool) -> bool:
+        """Returns a truth value, or the default if there is none."""
         inner = value.data.get(name)
         if inner is None:
             return default
@@ -85,7 +87,7 @@ class Reader:
         return tuple(found)
 
     def range_of(self, value: Value) -> tuple[float, float, bool] | None:
-        """Both ends of a range, and whether they are written as whole numbers."""
+        """Reads both ends of a range, and whether they are written as whole numbers."""
         ends = value.data if value.is_list else ()
         if len(ends) != 2 or not all(end.is_number for end in ends):
             self.problem(value.place, "`range` must be two numbers; write `range: [1, 5]`")
@@ -97,6 +99,7 @@ class Reader:
         return float(low), float(high), type(low) is int and type(high) is int
 
     def is_name(self, name: str, place: Place, what: str) -> bool:
+        """Is a text fit as a name? If not, that is noted as a mistake."""
         if name.startswith("model_") and hasattr(BaseModel, name):
             self.problem(place, f"{what} cannot be called `{name}`: the libraries below use that name")
             return False

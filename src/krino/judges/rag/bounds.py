@@ -46,6 +46,7 @@ def _shape(
     similarity: bool,
     exact: bool,
 ) -> Bound:
+    """Returns the bound for cases of this shape, which many cases share."""
     shown = tuple(passage for passage, _ in passages)
     uses = [_use(passage, count) for passage, count in passages]
     return Bound.holding(

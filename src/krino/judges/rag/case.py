@@ -86,6 +86,7 @@ class RagCase(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _from_any_names(cls, record: Any) -> Any:
+        """Reads question, context, answer, reference and goal under any of their known names."""
         if not isinstance(record, Mapping):
             return record
         found = {
@@ -157,6 +158,7 @@ def _listed_if_text(value: Any) -> Any:
 
 
 def _passages(value: Any) -> Any:
+    """Returns the passages of a context: a list, a list as text, or paragraphs."""
     if value is None:
         return ()
     value = _listed_if_text(value)
@@ -186,6 +188,7 @@ def _listed(text: str) -> Any:
 
 
 def _passage(item: Any) -> Any:
+    """Returns one passage with its text, id, title and score."""
     if item is None:
         return {"text": ""}
     if isinstance(item, str):

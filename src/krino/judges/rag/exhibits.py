@@ -10,6 +10,7 @@ from krino.judges.rag.facts import NumberedPassage, RagFacts
 
 
 def rag_exhibits(facts: RagFacts) -> Exhibits:
+    """Shows question, answer and passages to a person who labels the case."""
     case = facts.case
     before = [Exhibit("Said before the question", case.history)] if case.history else []
     work = [*before, Exhibit("Question", case.question), Exhibit("Answer", case.answer)]
@@ -21,6 +22,7 @@ def rag_exhibits(facts: RagFacts) -> Exhibits:
 
 
 def _passage(item: NumberedPassage) -> Exhibit:
+    """Returns a passage cut into its sentences."""
     text, starts = item.passage.text, [sentence.start for sentence in item.sentences]
     pieces = (text[start:end].strip() for start, end in zip(starts, [*starts[1:], len(text)], strict=True))
     title = f"{item.label[0].upper()}{item.label[1:]}"

@@ -23,7 +23,7 @@ from krino.judges.rag.reading.words import Reading, may_deny, read_sentence
 from krino.judges.rag.tables import table
 from krino.judges.rag.values.finding import find_values, plainly_no_values
 from krino.judges.rag.values.value import Value, offered, stated
-from krino.text.forms import canonical, is_blank, locate, plain_letters, readable, same_text
+from krino.text.forms import canonical_text, is_blank, locate, plain_letters, readable, same_text
 from krino.text.language import READ_LANGUAGES, foreign_language, guess_language, is_gibberish
 from krino.text.quoting import says_too_little
 from krino.text.words import word_set
@@ -164,7 +164,7 @@ class RagFacts:
         return number < len(self.sentences) and opens_with_yes_or_no(self.sentences[number].text)
 
     def may_state(self, number: int) -> bool:
-        """Whether a sentence is none of those that ask or look like no claim."""
+        """Can a sentence state something? Questions and sentences in `no_claims` cannot."""
         return number not in self.no_claims and not self.sentences[number - 1].text.endswith("?")
 
     def states_number(self, number: int) -> bool:
@@ -183,6 +183,7 @@ class RagFacts:
         )
 
     def _is_statement(self, number: int) -> bool:
+        """Does a sentence of the answer state something that passages could support or contradict?"""
         reading = self.readings[number - 1]
         if not self.may_state(number):
             return False
@@ -223,6 +224,7 @@ class RagFacts:
 
     @lazy
     def open(self) -> Open:
+        """Returns which labels are still open; all others are given by facts."""
         return Open(
             claims=self.has_context,
             context=self.has_context,
@@ -320,7 +322,7 @@ class RagFacts:
 
     @lazy
     def misquoted(self) -> dict[int, str]:
-        """By sentence of the answer: what it puts in quotation marks though no passage, nor the question, has it so."""
+        """Returns by sentence what it quotes although neither the passages nor the question have these words."""
         if not self.passages:
             return {}
         texts = [self.case.question, *(item.text for item in self.passages)]
@@ -383,10 +385,10 @@ class RagFacts:
 
     @lazy
     def copies(self) -> Mapping[int, PassageSentence]:
-        """Answer sentences that are a passage's own, to the letter but for case, spacing and reference marks."""
-        whole = {canonical(item.sentence.text): item for item in reversed(self.passage_sentences)}
+        """Answer sentences that are a passage's own, identical except for case, spacing and reference marks."""
+        whole = {canonical_text(item.sentence.text): item for item in reversed(self.passage_sentences)}
         found = (
-            (number, whole.get(canonical(without_citations(item.text))))
+            (number, whole.get(canonical_text(without_citations(item.text))))
             for number, item in enumerate(self.sentences, 1)
         )
         return {number: source for number, source in found if source is not None}

@@ -23,14 +23,14 @@ def find_remarks(facts: RagFacts, labels: RagLabels) -> tuple[Finding, ...]:
     """Findings that follow from the case and the labels, in a fixed order."""
     return (
         *_goal(facts),
-        *_absent(facts),
-        *_misquoted(facts),
-        *_unchecked_numbers(facts, labels),
+        *_find_absent(facts),
+        *_find_misquoted(facts),
+        *_find_unchecked_numbers(facts, labels),
         *_odd_support(facts, labels),
         *_unsure(labels),
         *_unlike_value(facts, labels),
         *_uncertainty(labels),
-        *_language(facts),
+        *_compare_languages(facts),
     )
 
 
@@ -39,7 +39,8 @@ def _goal(facts: RagFacts) -> Iterator[Finding]:
         yield Finding("RAG-N1", facts.goal.note, "goal")
 
 
-def _absent(facts: RagFacts) -> Iterator[Finding]:
+def _find_absent(facts: RagFacts) -> Iterator[Finding]:
+    """Yields values and names of the answer that occur in no passage."""
     if not facts.has_context:
         return
     by_sentence: dict[int, list[str]] = {}
@@ -50,17 +51,19 @@ def _absent(facts: RagFacts) -> Iterator[Finding]:
         by_sentence.setdefault(number, []).append(name)
     for number in sorted(by_sentence)[:_MOST]:
         listed = ", ".join(dict.fromkeys(by_sentence[number][:_MOST]))
-        yield Finding("RAG-N2", f"stands in no passage: {listed}", f"sentence {number}")
+        yield Finding("RAG-N2", f"in no passage: {listed}", f"sentence {number}")
 
 
-def _misquoted(facts: RagFacts) -> Iterator[Finding]:
+def _find_misquoted(facts: RagFacts) -> Iterator[Finding]:
+    """Yields quotations that no passage has in these words."""
     for number, quotation in sorted(facts.misquoted.items())[:_MOST]:
         yield Finding(
             "RAG-N10", f"quoted, but in no passage in these words: {quotation[:_LONGEST]}", f"sentence {number}"
         )
 
 
-def _unchecked_numbers(facts: RagFacts, labels: RagLabels) -> Iterator[Finding]:
+def _find_unchecked_numbers(facts: RagFacts, labels: RagLabels) -> Iterator[Finding]:
+    """Yields numbers of a sentence that none of its claims holds."""
     if not facts.has_context:
         return
     for number in dict.fromkeys(claim.sentence for claim in labels.claims):
@@ -93,6 +96,7 @@ def _may_conflict(claim: str, quote: str) -> bool:
 
 
 def _other_value(claimed: Reading, quoted: Reading, words: frozenset[str]) -> tuple[Value, Value] | None:
+    """Returns a claimed value and the other one that the quotation has in its place, or None."""
     known, said = quoted.offered, claimed.offered
     for value in claimed.values:
         if follows_from(value, quoted.values, claimed.values, words):
@@ -133,7 +137,8 @@ def _uncertainty(labels: RagLabels) -> Iterator[Finding]:
         yield Finding("RAG-N4", labels.uncertain.strip())
 
 
-def _language(facts: RagFacts) -> Iterator[Finding]:
+def _compare_languages(facts: RagFacts) -> Iterator[Finding]:
+    """Yields a finding if the answer is in another language than the question."""
     if " the " in facts.case.question and " the " in facts.case.answer:
         return  # both plainly English, the most common case by far
     asked, answered = facts.question_language, facts.answer_language

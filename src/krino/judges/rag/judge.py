@@ -102,6 +102,7 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
     )
 
     def read(self, record: Mapping[str, Any]) -> RagCase:
+        """Reads a case, and says which names were looked for if question or answer is missing."""
         for what, names in (("question", QUESTION_NAMES), ("answer", ANSWER_NAMES)):
             if not any(name in record for name in names) and find_conversation(record, QUESTION_NAMES) is None:
                 fields = ", ".join(str(name) for name in list(record)[:_MOST_FIELDS])
@@ -136,7 +137,7 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
 
     def settle(self, case: RagCase, facts: RagFacts, labels: RagLabels | None) -> Settlement:
         if labels is None:
-            raise ValueError("labels are needed: what an answer says to its question is always open")
+            raise ValueError("labels are needed: whether an answer covers its question always has to be labelled")
         return settle(facts, labels)
 
     def reorder(self, case: RagCase, facts: RagFacts, draw: Random) -> Reordered[RagCase, RagFacts, RagLabels] | None:

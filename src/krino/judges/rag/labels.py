@@ -16,7 +16,7 @@ from krino.judges.copies import Copy, drop_copies, find_copies
 from krino.judges.rag.facts import RagFacts, opens_with_yes_or_no
 from krino.judges.rag.tables import table
 from krino.text.clean import clean_name
-from krino.text.forms import canonical, plain_letters
+from krino.text.forms import canonical_text, plain_letters
 from krino.text.language import READ_LANGUAGES
 from krino.text.quoting import TOO_LITTLE, is_whole, says_too_little
 from krino.text.words import stop_words
@@ -137,7 +137,8 @@ def merge_copies(labels: RagLabels) -> tuple[RagLabels, list[str]]:
 
 
 def _find_copies(labels: RagLabels) -> dict[str, list[Copy]]:
-    """By field. The label of an item is what a score rests on; evidence and reasons of a copy may differ."""
+    """Returns by field the labels that were given twice. The label of an item is what a score rests on; evidence and
+    reasons of a copy may differ."""
     return {
         "claims": find_copies(labels.claims, _claim_key, lambda claim: (claim.label, claim.critical)),
         "parts": find_copies(
@@ -205,6 +206,7 @@ def _check_copies(field: str, copies: Mapping[str, list[Copy]]) -> Iterator[str]
 
 
 def _check_claims(facts: RagFacts, labels: RagLabels, copies: Mapping[str, list[Copy]]) -> Iterator[str]:
+    """Yields what is wrong with the claims."""
     yield from _check_copies("claims", copies)
     for place, claim in enumerate(labels.claims):
         where = f"claims[{place}]"
@@ -230,9 +232,9 @@ def _is_answered_so(facts: RagFacts, claim: Claim) -> bool:
 def _same_letters(text: str) -> str:
     """Claims that differ only in signs, spaces, case or accents, or in how letters are drawn, are one claim."""
     if text.isascii():
-        return " ".join(_WORD.findall(canonical(clean_name(text))))
+        return " ".join(_WORD.findall(canonical_text(clean_name(text))))
     plain = unicodedata.normalize("NFKD", plain_letters(clean_name(text)))
-    return " ".join(_WORD.findall(canonical("".join(sign for sign in plain if not unicodedata.combining(sign)))))
+    return " ".join(_WORD.findall(canonical_text("".join(sign for sign in plain if not unicodedata.combining(sign)))))
 
 
 def _says_nothing(text: str) -> bool:
@@ -256,6 +258,7 @@ def _most_claims(text: str) -> int:
 
 
 def _check_quote(facts: RagFacts, claim: Claim, where: str) -> Iterator[str]:
+    """Yields what is wrong with the quotation of one claim."""
     if claim.passage is not None and facts.passage(claim.passage) is None:
         yield f"{where}.passage is {claim.passage}: {_known_passages(facts)}"
         return
@@ -304,6 +307,7 @@ def _answering_words() -> frozenset[str]:
 
 
 def _check_cover(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
+    """Yields sentences that are neither covered by claims nor listed as empty, or both."""
     count = len(facts.sentences)
     claimed = {claim.sentence for claim in labels.claims}
     empty = set(labels.empty_sentences)
@@ -328,6 +332,7 @@ def _check_statements(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
 
 
 def _check_passages(facts: RagFacts, labels: RagLabels, copies: Mapping[str, list[Copy]]) -> Iterator[str]:
+    """Yields what is wrong with the labels of passages and needs."""
     known = {item.number: len(item.sentences) for item in facts.passages}
     labelled = [item.passage for item in drop_copies(labels.passages, copies["passages"])]
     if labelled != list(known):  # else each is labelled once, as most labellers do, and in order
@@ -359,6 +364,7 @@ def _check_texts(field: str, texts: Sequence[str]) -> Iterator[str]:
 
 
 def _check_answer(facts: RagFacts, labels: RagLabels, copies: Mapping[str, list[Copy]]) -> Iterator[str]:
+    """Yields what is wrong with the labels of the answer: its parts and its refusal."""
     if not labels.parts:
         yield "parts is empty: list the parts of the question (one at least), each answered or not"
     yield from _check_copies("parts", copies)
@@ -387,6 +393,7 @@ def _check_answer(facts: RagFacts, labels: RagLabels, copies: Mapping[str, list[
 
 
 def _check_similarity(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
+    """Yields what is wrong with the labels of similarity."""
     if facts.case.reference is None and labels.similarity is not None:
         yield "similarity must be null: this case has no reference answer"
     if facts.open.similarity and labels.similarity is None:

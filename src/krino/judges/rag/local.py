@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 from krino.judges.rag.embedded.evidence import Index, coverage
 from krino.judges.rag.embedded.refusals import read_refusal
 from krino.judges.rag.embedded.relevance import (
-    Desk,
-    Heard,
+    CaseInProgress,
+    ModelAnswers,
     answering_sentence,
     answers_part,
-    asked_further,
-    asked_of,
-    asked_of_claims,
+    claim_pairs,
     directness,
     held_in,
     holds_declined,
+    joined_pairs,
+    question_pairs,
     useful_sentences,
 )
 from krino.judges.rag.embedded.roles import Roles, read_roles
@@ -44,41 +44,48 @@ _SAMPLE = 300
 
 def label_locally(batch: Sequence[RagFacts]) -> list[RagLabels]:
     """Labels for a batch of cases; each model is asked in a few calls for all of them."""
-    desks = [lay_out(facts, roles) for facts, roles in zip(batch, read_roles(batch), strict=True)]
-    drafts = [draft for desk in desks for draft in desk.drafts]
-    of = [desk.facts for desk in desks for _ in desk.drafts]
+    in_progress = [lay_out(facts, roles) for facts, roles in zip(batch, read_roles(batch), strict=True)]
+    drafts = [draft for current in in_progress for draft in current.drafts]
+    of = [current.facts for current in in_progress for _ in current.drafts]
     copied = {  # a copy of a passage needs no model
         place
         for place, (facts, draft) in enumerate(zip(of, drafts, strict=True))
         if draft.sentence in facts.copies and not draft.denied
     }
     looks = iter(read_claims(drafts, copied))
-    supports = [weigh_claims(desk.facts, desk.drafts, [next(looks) for _ in desk.drafts]) for desk in desks]
-    supports = [_settle(desk, found) for desk, found in zip(desks, supports, strict=True)]
-    heard = _hear({}, (pair for desk in desks for pair in asked_of(desk)))
-    heard = _hear(heard, (pair for desk in desks for pair in asked_further(desk, heard)))
-    against = [_contradicted(desk, found) for desk, found in zip(desks, supports, strict=True)]
-    asked = (pair for desk, places in zip(desks, against, strict=True) for pair in asked_of_claims(desk, places))
-    heard = _hear(heard, asked)
+    supports = [
+        weigh_claims(current.facts, current.drafts, [next(looks) for _ in current.drafts]) for current in in_progress
+    ]
+    supports = [_settle(current, found) for current, found in zip(in_progress, supports, strict=True)]
+    model_answers = _ask_model({}, (pair for current in in_progress for pair in question_pairs(current)))
+    model_answers = _ask_model(
+        model_answers, (pair for current in in_progress for pair in joined_pairs(current, model_answers))
+    )
+    against = [_contradicted(current, found) for current, found in zip(in_progress, supports, strict=True)]
+    asked = (
+        pair for current, places in zip(in_progress, against, strict=True) for pair in claim_pairs(current, places)
+    )
+    model_answers = _ask_model(model_answers, asked)
     likenesses = compare_references(batch)
-    return [_label(*case, heard) for case in zip(desks, supports, likenesses, strict=True)]
+    return [_label(*case, model_answers) for case in zip(in_progress, supports, likenesses, strict=True)]
 
 
-def _hear(heard: Heard, pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Answered]:
+def _ask_model(model_answers: ModelAnswers, pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Answered]:
+    """Returns all answers so far with those of the model to new pairs."""
     from krino.models.entailment import answers
 
-    asked = [pair for pair in dict.fromkeys(pairs) if pair not in heard]
-    return {**heard, **dict(zip(asked, answers(asked), strict=True))}
+    asked = [pair for pair in dict.fromkeys(pairs) if pair not in model_answers]
+    return {**model_answers, **dict(zip(asked, answers(asked), strict=True))}
 
 
 # --- what the answer claims ------------------------------------------------------------------------
 
 
-def lay_out(facts: RagFacts, roles: Roles) -> Desk:
+def lay_out(facts: RagFacts, roles: Roles) -> CaseInProgress:
     """The sentences that claim something, each with the windows of the passages that it could rest on."""
     index = Index(facts)
     if not facts.open.claims:
-        return Desk(facts, index, roles, ())
+        return CaseInProgress(facts, index, roles, ())
     framed = _find_frames(facts)
     denied, denying = _find_denied(facts, framed)
     roles = roles.with_claims((roles.claims | framed.keys()) - (denying - framed.keys()))
@@ -88,7 +95,7 @@ def lay_out(facts: RagFacts, roles: Roles) -> Desk:
         for text, after in _texts(facts, number, framed.get(number))
         for draft in (draft_claim(facts, index, number, text, _above(facts, number)),)
     )
-    return Desk(facts, index, roles, tuple(drafts))
+    return CaseInProgress(facts, index, roles, tuple(drafts))
 
 
 def _texts(facts: RagFacts, number: int, framed: Stated | None) -> Iterator[tuple[str, bool]]:
@@ -157,17 +164,18 @@ def _reach(number: int, scope: Scope, last: int) -> range:
     return range(1 if scope == "all_before" else number - 1, number)
 
 
-def _settle(desk: Desk, supports: Sequence[Support]) -> list[Support]:
+def _settle(current: CaseInProgress, supports: Sequence[Support]) -> list[Support]:
     """What needs no model: a copy of a passage, or a sentence in another language than the passages."""
-    return [_settled(desk, draft, support) for draft, support in zip(desk.drafts, supports, strict=True)]
+    return [_adjust_support(current, draft, support) for draft, support in zip(current.drafts, supports, strict=True)]
 
 
-def _settled(desk: Desk, draft: Draft, support: Support) -> Support:
+def _adjust_support(current: CaseInProgress, draft: Draft, support: Support) -> Support:
+    """Returns the support of a claim, unless it is copied from a passage or in a language the passages are not in."""
     figures = table("local")["decided"]
-    if draft.sentence in desk.facts.copies and not draft.denied:
+    if draft.sentence in current.facts.copies and not draft.denied:
         return Support("supported", figures["copied"], "copied from the passage", support.window)
     language = plain_language(draft.text)
-    context = plain_language(_sample(desk.facts)) if language is not None else None
+    context = plain_language(_sample(current.facts)) if language is not None else None
     if language is None or context is None or context == language:
         return support
     why = f"it is in {language_name(language)} and the passages are not: this labeller cannot compare the two"
@@ -177,34 +185,41 @@ def _settled(desk: Desk, draft: Draft, support: Support) -> Support:
 # --- the labels ------------------------------------------------------------------------------------
 
 
-def _label(desk: Desk, supports: Sequence[Support], likeness: Likeness | None, heard: Heard) -> RagLabels:
-    facts = desk.facts
-    declined = read_refusal(desk, heard)
-    answered = [None if declined.whole else answering_sentence(desk, part, heard) for part in desk.parts]
-    useful = useful_sentences(desk, heard)
+def _label(
+    current: CaseInProgress, supports: Sequence[Support], likeness: Likeness | None, model_answers: ModelAnswers
+) -> RagLabels:
+    """Puts the labels of a case together."""
+    facts = current.facts
+    declined = read_refusal(current, model_answers)
+    answered = [None if declined.whole else answering_sentence(current, part, model_answers) for part in current.parts]
+    useful = useful_sentences(current, model_answers)
     held = [
-        None if declined.whole and not holds_declined(desk, part, heard) else held_in(desk, part, heard)
-        for part in desk.parts
+        None
+        if declined.whole and not holds_declined(current, part, model_answers)
+        else held_in(current, part, model_answers)
+        for part in current.parts
     ]
-    claims = [_claim(desk, draft, found, heard) for draft, found in zip(desk.drafts, supports, strict=True)]
+    claims = [
+        _claim(current, draft, found, model_answers) for draft, found in zip(current.drafts, supports, strict=True)
+    ]
     if any(not facts.is_bare_answer(claim.sentence) for claim in claims):
         # A yes or no that nothing settles adds nothing to a statement that answers.
         claims = [item for item in claims if item.label != "unsupported" or not facts.is_bare_answer(item.sentence)]
     claiming = {claim.sentence for claim in claims}
-    declining = min(desk.roles.refusals, default=None)
+    declining = min(current.roles.refusals, default=None)
     return RagLabels(
         unreadable=None,
         claims=claims,
         empty_sentences=[number for number in range(1, len(facts.sentences) + 1) if number not in claiming],
         parts=[
             Part(part=part.text, sentence=declining if place is None else place, answered=place is not None)
-            for part, place in zip(desk.parts, answered, strict=True)
+            for part, place in zip(current.parts, answered, strict=True)
         ],
-        direct=directness(desk, {place for place in answered if place is not None}, useful),
+        direct=directness(current, {place for place in answered if place is not None}, useful),
         passages=[PassageUse(passage=number, useful_sentences=numbers) for number, numbers in useful.items()],
         needs=[
             Need(need=part.text, passage=place, held=place is not None)
-            for part, place in zip(desk.parts, held, strict=True)
+            for part, place in zip(current.parts, held, strict=True)
         ],
         refusal=declined.label,
         similarity_why=likeness.why if likeness else None,
@@ -215,8 +230,9 @@ def _label(desk: Desk, supports: Sequence[Support], likeness: Likeness | None, h
     )
 
 
-def _claim(desk: Desk, draft: Draft, support: Support, heard: Heard) -> Claim:
-    copy = desk.facts.copies.get(draft.sentence)
+def _claim(current: CaseInProgress, draft: Draft, support: Support, model_answers: ModelAnswers) -> Claim:
+    """Returns one claim with its label, passage and quotation."""
+    copy = current.facts.copies.get(draft.sentence)
     window = support.window if support.label != "unsupported" else None
     quoted = copy if copy is not None else _quoted(draft, support) if window is not None else None
     return Claim(
@@ -226,7 +242,7 @@ def _claim(desk: Desk, draft: Draft, support: Support, heard: Heard) -> Claim:
         quote=quoted.sentence.text if quoted is not None else None,
         why=support.why,
         label=support.label,
-        critical=support.label == "contradicted" and _is_asked(desk, draft, heard),
+        critical=support.label == "contradicted" and _is_asked(current, draft, model_answers),
         probability=None if support.score is None else round(support.score, 3),
     )
 
@@ -238,13 +254,15 @@ def _quoted(draft: Draft, support: Support) -> PassageSentence | None:
     return max(support.window.sentences, key=lambda item: coverage(draft.weights, (item.reading,)))
 
 
-def _contradicted(desk: Desk, supports: Sequence[Support]) -> set[int]:
-    return {draft.sentence for draft, found in zip(desk.drafts, supports, strict=True) if found.label == "contradicted"}
+def _contradicted(current: CaseInProgress, supports: Sequence[Support]) -> set[int]:
+    return {
+        draft.sentence for draft, found in zip(current.drafts, supports, strict=True) if found.label == "contradicted"
+    }
 
 
-def _is_asked(desk: Desk, draft: Draft, heard: Heard) -> bool:
+def _is_asked(current: CaseInProgress, draft: Draft, model_answers: ModelAnswers) -> bool:
     """A contradiction is critical when the claim is what answers the question, by the model."""
-    return any(answers_part(heard, draft.hypothesis, part.asked, "critical") for part in desk.parts)
+    return any(answers_part(model_answers, draft.hypothesis, part.asked, "critical") for part in current.parts)
 
 
 # --- language --------------------------------------------------------------------------------------

@@ -33,13 +33,13 @@ from krino.judges.rag.verdict import RagVerdict
 from krino.judges.rag.wording import (
     category_name,
     claim_evidence,
-    cut,
     list_claims,
     list_lacking,
     list_numbers,
     list_quoted,
     list_some,
     plural,
+    shorten,
     yes_no,
 )
 from krino.text.forms import is_blank
@@ -125,10 +125,10 @@ def settle(facts: RagFacts, labels: RagLabels) -> Settlement:
         raise CannotJudge(f"the labeller cannot read the case: {labels.unreadable.strip()}")
     labels, copies = merge_copies(labels)
     metrics = {
-        "faithfulness": _faithfulness(facts, labels),
-        "context_relevance": _context_relevance(facts, labels),
-        "answer_relevance": _answer_relevance(facts, labels),
-        "semantic_similarity": _similarity(facts, labels),
+        "faithfulness": _score_faithfulness(facts, labels),
+        "context_relevance": _score_context_relevance(facts, labels),
+        "answer_relevance": _score_answer_relevance(facts, labels),
+        "semantic_similarity": _score_similarity(facts, labels),
     }
     caveat = f" Less certain: {(labels.uncertain or '').strip()}" if not is_blank(labels.uncertain) else ""
     rulings: dict[str, Ruling] = {}
@@ -149,9 +149,10 @@ def settle(facts: RagFacts, labels: RagLabels) -> Settlement:
     return Settlement(ordered, (*findings, *find_remarks(facts, labels)), figures, list_unread(facts, labels))
 
 
-def _faithfulness(facts: RagFacts, labels: RagLabels) -> Score:
+def _score_faithfulness(facts: RagFacts, labels: RagLabels) -> Score:
+    """Scores how much of the answer the context supports."""
     if not facts.has_context:
-        return _faithfulness_without_context(facts, labels)
+        return _score_without_context(facts, labels)
     covered = {claim.sentence for claim in labels.claims}.union(labels.empty_sentences)
     missed = [number for number in range(1, len(facts.sentences) + 1) if number not in covered]
     findings = tuple(
@@ -189,7 +190,8 @@ def _faithfulness(facts: RagFacts, labels: RagLabels) -> Score:
     return Score(value, "RAG-F6" if passed_over else "RAG-F4", why, evidence, True, findings)
 
 
-def _faithfulness_without_context(facts: RagFacts, labels: RagLabels) -> Score:
+def _score_without_context(facts: RagFacts, labels: RagLabels) -> Score:
+    """Scores faithfulness where no context was retrieved: only an honest refusal counts."""
     label = labels.refusal
     if label is not None and label.is_refusal and label.category == "insufficient_context":
         why = "No context was retrieved, and the answer admits that it has nothing to answer from."
@@ -198,7 +200,8 @@ def _faithfulness_without_context(facts: RagFacts, labels: RagLabels) -> Score:
     return Score(0.0, "RAG-F2", why, (), True)
 
 
-def _context_relevance(facts: RagFacts, labels: RagLabels) -> Score:
+def _score_context_relevance(facts: RagFacts, labels: RagLabels) -> Score:
+    """Scores how much of what is needed the context holds, and how much of it is useful."""
     if not facts.has_context:
         return Score(0.0, "RAG-C1", "No context was retrieved.")
     named = {item.passage: frozenset(item.useful_sentences) for item in labels.passages}
@@ -222,15 +225,16 @@ def _context_relevance(facts: RagFacts, labels: RagLabels) -> Score:
         why += f" Off topic: {list_some([item.label for item in off_topic])}."
     evidence = tuple(
         f"{item.label}: {useful[item.number]} of {len(item.sentences)} sentences useful" for item in facts.passages
-    ) + tuple(f'need "{cut(item.need)}": {"held" if item.held else "missing"}' for item in labels.needs)
+    ) + tuple(f'need "{shorten(item.need)}": {"held" if item.held else "missing"}' for item in labels.needs)
     value = _shares(needs - len(missing), needs, helpful, count, goal.name)
     return Score(value, "RAG-C2", why, evidence, True)
 
 
-def _answer_relevance(facts: RagFacts, labels: RagLabels) -> Score:
+def _score_answer_relevance(facts: RagFacts, labels: RagLabels) -> Score:
+    """Scores how much of the question the answer covers, and how directly."""
     refusal = labels.refusal
     if refusal is not None and refusal.is_refusal:
-        return _refusal_by_labels(facts, labels, refusal)
+        return _score_refusal(facts, labels, refusal)
     declined = [item for item in labels.parts if is_declined_rightly(facts, labels, item)]
     unanswered = [item.part for item in labels.parts if not item.answered and item not in declined]
     parts = len(labels.parts)
@@ -245,14 +249,15 @@ def _answer_relevance(facts: RagFacts, labels: RagLabels) -> Score:
     if unanswered:
         why += f" Unanswered: {list_quoted(unanswered)}."
     evidence = tuple(
-        f'part "{cut(item.part)}": '
+        f'part "{shorten(item.part)}": '
         f"{'answered' if item.answered else 'rightly declined' if item in declined else 'not answered'}"
         for item in labels.parts
     )
     return Score(value, "RAG-A4", why, (*evidence, f"directness: {labels.direct}"), True)
 
 
-def _refusal_by_labels(facts: RagFacts, labels: RagLabels, refusal: RefusalLabel) -> Score:
+def _score_refusal(facts: RagFacts, labels: RagLabels, refusal: RefusalLabel) -> Score:
+    """Scores a refusal: its reason, category and validity, and whether it was right."""
     evidence = (
         f"reason stated: {yes_no(refusal.reason_stated)}",
         f"category: {category_name(refusal.category)}",
@@ -269,7 +274,8 @@ def _refusal_by_labels(facts: RagFacts, labels: RagLabels, refusal: RefusalLabel
     return Score(1.0, "RAG-A1", text, evidence, True)
 
 
-def _similarity(facts: RagFacts, labels: RagLabels) -> Score:
+def _score_similarity(facts: RagFacts, labels: RagLabels) -> Score:
+    """Scores the similarity to the reference."""
     if facts.case.reference is None:
         return Score(None, "RAG-S1", "Not scored: no reference answer was given.")
     if facts.same_as_reference:
@@ -282,8 +288,8 @@ def _similarity(facts: RagFacts, labels: RagLabels) -> Score:
     measured = similarity(labels.similarity) if labels.similarity_score is None else labels.similarity_score
     difference = _capping_difference(facts, labels)
     if difference is not None and measured > (most := _worth("similarity_cap")["difference"]):
-        told = f"{text} At most {float(most)}, because they differ to the letter: {difference}."
-        return Score(two_decimals(most), "RAG-S5", told, (step, f"difference: {difference}"), True)
+        explanation = f"{text} At most {float(most)}, because they differ literally: {difference}."
+        return Score(two_decimals(most), "RAG-S5", explanation, (step, f"difference: {difference}"), True)
     if labels.similarity_score is None:
         return Score(similarity(labels.similarity), "RAG-S3", text, (step,), True)
     return Score(two_decimals(labels.similarity_score), "RAG-S4", text, (step, "measured within the step"), True)

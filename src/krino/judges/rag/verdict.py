@@ -30,7 +30,7 @@ class RagVerdict(BaseModel):
 
 
 class RagFigures(BaseModel):
-    """What stands beside the verdict and is no key of the rubric."""
+    """Figures reported next to the verdict; they are not keys of the rubric."""
 
     hallucination_risk: Score = Field(
         default=None,

@@ -85,7 +85,7 @@ def _said_of(part: Part, labels: RagLabels) -> str:
 
 
 def _answer(answer: str, labels: RagLabels, spans: Mapping[int, Sequence[_Span]]) -> Iterator[Segment]:
-    """Sentence by sentence, coloured by the gravest of its claims; what stands between is left as it is."""
+    """Sentence by sentence, coloured by the gravest of its claims; the text between them is left as it is."""
     done = 0
     for number, sentence in enumerate(split_answer(answer), 1):
         claims = [claim for claim in labels.claims if claim.sentence == number]
@@ -103,6 +103,7 @@ def _answer(answer: str, labels: RagLabels, spans: Mapping[int, Sequence[_Span]]
 
 
 def _explain(claims: Sequence[Claim], gravest: Claim) -> str:
+    """Says why claims are as they are, the gravest first."""
     where = f" (passage {gravest.passage})" if gravest.passage is not None else ""
     why = f"{gravest.why}{where}"
     if len(claims) == 1:
@@ -111,6 +112,7 @@ def _explain(claims: Sequence[Claim], gravest: Claim) -> str:
 
 
 def _target(claim: Claim, spans: Mapping[int, Sequence[_Span]]) -> str | None:
+    """Returns the place in a passage that a claim points to, or None."""
     if claim.passage is None or claim.passage not in spans:
         return None
     found = next((span for span in spans[claim.passage] if claim.sentence in span.sentences), None)
@@ -122,7 +124,7 @@ def _passage_key(number: int) -> str:
 
 
 def _spans(text: str, number: int, labels: RagLabels) -> list[_Span]:
-    """Where the claims' quotations stand; those that overlap become one, marked by the gravest of them."""
+    """Where the claims' quotations are; those that overlap become one, marked by the gravest of them."""
     found: list[tuple[int, int, Claim]] = []
     for claim in labels.claims:
         place = locate_quote(claim.quote, text) if claim.passage == number and claim.quote else None
@@ -145,6 +147,7 @@ def _span(number: int, place: int, start: int, end: int, claims: Sequence[Claim]
 
 
 def _passage(text: str, spans: Sequence[_Span]) -> Iterator[Segment]:
+    """Yields a passage as segments, quoted parts marked."""
     done = 0
     for span in spans:
         if span.start > done:

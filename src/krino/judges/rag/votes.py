@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeVar, get_args
 from pydantic import BaseModel
 
 from krino.contract import Joined
-from krino.contract.joining import canonical, leaders, spell
+from krino.contract.joining import canonical_labels, leaders, spell
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.labels import (
     Claim,
@@ -71,6 +71,7 @@ def join_votes(facts: RagFacts, ballots: Sequence[RagLabels]) -> Joined[RagLabel
 
 
 def _with_claims(joined: RagLabels, facts: RagFacts, ballots: Sequence[RagLabels], ties: list[str]) -> RagLabels:
+    """Joins the claims of all seats, sentence by sentence."""
     claims: list[Claim] = []
     empty: list[int] = []
     for number in range(1, len(facts.sentences) + 1):
@@ -89,7 +90,8 @@ def _mostly_decline(ballots: Sequence[RagLabels]) -> bool:
 
 
 def _claims_of_any(facts: RagFacts, ballots: Sequence[RagLabels], ties: list[str]) -> dict[str, Any]:
-    """Where the seats agree on no claim of an answer that states something, those count that any seat sees."""
+    """Returns the claims that any seat sees. Where the seats agree on no claim of an answer that states something,
+    those count that any seat sees."""
     ties.append("claims: no sentence has claims for most seats; taken as what any seat claims")
     votes = {
         number: [made for ballot in ballots if (made := tuple(c for c in ballot.claims if c.sentence == number))]
@@ -138,7 +140,8 @@ def _both_contradict(best: Sequence[Standing]) -> bool:
 
 
 def _between(made: Sequence[tuple[Claim, ...]], best: Sequence[Standing]) -> tuple[Claim, ...]:
-    """On a tie nothing is shown: not that a passage supports, nor contradicts, nor that it matters most."""
+    """Returns the claims to take when readings tie: nothing is shown then, neither support nor contradiction, nor that
+    a claim is critical."""
     wanted: Standing = "contradicted" if _both_contradict(best) else "unsupported"
     if fitting := [claims for claims in made if _standing(claims) == wanted]:
         return _middle(fitting)
@@ -153,11 +156,11 @@ def _withdrawn(claim: Claim) -> Claim:
 
 
 def _middle(choices: Sequence[tuple[Claim, ...]]) -> tuple[Claim, ...]:
-    """Of readings with the same standing the one with the middle share of supported claims."""
+    """Returns the reading with the middle share of supported claims, among those with the same standing."""
 
     def rank(claims: tuple[Claim, ...]) -> tuple[Fraction, list[bytes]]:
         supported = sum(claim.label == "supported" for claim in claims)
-        return Fraction(supported, len(claims)), [canonical(claim) for claim in claims]
+        return Fraction(supported, len(claims)), [canonical_labels(claim) for claim in claims]
 
     return sorted(choices, key=rank)[(len(choices) - 1) // 2]
 
@@ -166,6 +169,7 @@ def _middle(choices: Sequence[tuple[Claim, ...]]) -> tuple[Claim, ...]:
 
 
 def _with_context(joined: RagLabels, facts: RagFacts, ballots: Sequence[RagLabels], ties: list[str]) -> RagLabels:
+    """Joins the labels of passages and needs."""
     uses = [{item.passage: item.useful_sentences for item in ballot.passages} for ballot in ballots]
     passages = []
     for item in facts.passages:
@@ -181,6 +185,7 @@ def _with_context(joined: RagLabels, facts: RagFacts, ballots: Sequence[RagLabel
 
 
 def _with_answer(joined: RagLabels, facts: RagFacts, ballots: Sequence[RagLabels], ties: list[str]) -> RagLabels:
+    """Joins the labels of the answer: parts, directness and refusal."""
     parts = _middle_list([ballot.parts for ballot in ballots], lambda part: part.answered, "parts answered", ties)
     direct = _lowest([ballot.direct for ballot in ballots], _DIRECTNESS, "direct", ties)
     refusal = _refusal([ballot.refusal for ballot in ballots], ties)
@@ -199,7 +204,7 @@ def _refusal(votes: Sequence[RefusalLabel | None], ties: list[str]) -> RefusalLa
         ties.append(f"refusal: yes {len(refusing)}, no {len(others)}; taken as no")
     if 2 * len(refusing) <= len(votes):
         hedging = [vote for vote in others if vote is not None]
-        return min(hedging, key=canonical) if 2 * len(hedging) > len(others) else None
+        return min(hedging, key=canonical_labels) if 2 * len(hedging) > len(others) else None
     decided = {
         name: _yes([getattr(vote, name) for vote in refusing], f"refusal.{name}", ties)
         for name in ("reason_stated", "validity_shown", "right_to_refuse")
@@ -210,7 +215,7 @@ def _refusal(votes: Sequence[RefusalLabel | None], ties: list[str]) -> RefusalLa
         ties.append(f"refusal.category: {spell(categories)}; taken as null")
     settled = {**decided, "category": best[0] if len(best) == 1 else None}
     nearest = max(
-        sorted(refusing, key=canonical),
+        sorted(refusing, key=canonical_labels),
         key=lambda vote: sum(getattr(vote, name) == value for name, value in settled.items()),
     )
     return nearest.model_copy(update=settled)
@@ -220,13 +225,13 @@ def _with_similarity(joined: RagLabels, ballots: Sequence[RagLabels], ties: list
     """Step, measure and reason belong together: all three come from one seat."""
     steps = [ballot.similarity for ballot in ballots if ballot.similarity is not None]
     step = _lowest(steps, _SIMILARITY, "similarity", ties)
-    chosen = min((ballot for ballot in ballots if ballot.similarity == step), key=canonical)
+    chosen = min((ballot for ballot in ballots if ballot.similarity == step), key=canonical_labels)
     names = ("similarity", "similarity_why", "similarity_score")
     return joined.model_copy(update={name: getattr(chosen, name) for name in names})
 
 
 def _uncertain(ballots: Sequence[RagLabels], ties: list[str]) -> str | None:
-    """A remark of half of the seats is worth a reader's eye."""
+    """Returns a remark that at least half of the seats made, so that people look at it; None otherwise."""
     remarks = sorted(ballot.uncertain for ballot in ballots if ballot.uncertain)
     if 2 * len(remarks) == len(ballots):
         ties.append(f"uncertain: a remark {len(remarks)}, none {len(ballots) - len(remarks)}; taken as a remark")
@@ -260,7 +265,7 @@ def _middle_list(
     def share(items: Sequence[ItemT]) -> Fraction:
         return Fraction(sum(map(holds, items)), max(len(items), 1))
 
-    ranked = sorted(lists, key=lambda items: (share(items), [canonical(item) for item in items]))
+    ranked = sorted(lists, key=lambda items: (share(items), [canonical_labels(item) for item in items]))
     lower, upper = ranked[(len(ranked) - 1) // 2], ranked[len(ranked) // 2]
     if share(lower) != share(upper):
         ties.append(f"{where}: {share(lower)} or {share(upper)}; taken as {share(lower)}")

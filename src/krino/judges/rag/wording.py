@@ -18,7 +18,8 @@ def list_lacking(reason: bool, category: str | None, validity: bool) -> str:
 
 
 def claim_evidence(facts: RagFacts, claim: Claim) -> str:
-    text = f'sentence {claim.sentence} "{cut(claim.text)}": {claim.label}'
+    """Returns a claim with its label and quotation, for the evidence of a score."""
+    text = f'sentence {claim.sentence} "{shorten(claim.text)}": {claim.label}'
     if claim.critical:
         text += " (critical)"
     if claim.probability is not None:
@@ -29,16 +30,17 @@ def claim_evidence(facts: RagFacts, claim: Claim) -> str:
     place = facts.find_quote(claim.passage, claim.quote)
     if place is None:
         return f"{text}, {passage.label}"
-    return f'{text}, {passage.label}[{place[0]}:{place[1]}] "{cut(passage.text[place[0] : place[1]])}"'
+    return f'{text}, {passage.label}[{place[0]}:{place[1]}] "{shorten(passage.text[place[0] : place[1]])}"'
 
 
 def list_claims(facts: RagFacts, claims: Sequence[Claim]) -> str:
+    """Returns claims with label and reason, the first few only."""
     shown = []
     for claim in claims[:_NAMED]:
-        text = f'"{cut(claim.text)}" ({claim.label}'
+        text = f'"{shorten(claim.text)}" ({claim.label}'
         passage = facts.passage(claim.passage)
         if passage is not None and claim.quote:
-            text += f'; {passage.label} says "{cut(claim.quote)}"'
+            text += f'; {passage.label} says "{shorten(claim.quote)}"'
         shown.append(f"{text}: {claim.why.strip().rstrip('.')})" if claim.why.strip() else f"{text})")
     if len(claims) > _NAMED:
         shown.append(f"and {len(claims) - _NAMED} more")
@@ -51,7 +53,7 @@ def list_some(items: Sequence[str]) -> str:
 
 
 def list_quoted(items: Sequence[str]) -> str:
-    return list_some([f'"{cut(item)}"' for item in items])
+    return list_some([f'"{shorten(item)}"' for item in items])
 
 
 def list_numbers(noun: str, numbers: Sequence[int]) -> str:
@@ -70,8 +72,11 @@ def plural(noun: str, count: int) -> str:
     return noun if count == 1 else f"{noun}s"
 
 
-def cut(text: str) -> str:
-    if len(text) <= _QUOTED and text.isprintable() and "  " not in text:  # most are flat but for spaces at the ends
+def shorten(text: str) -> str:
+    """Shortens a text for a quotation, and removes line ends."""
+    if (
+        len(text) <= _QUOTED and text.isprintable() and "  " not in text
+    ):  # most have no line breaks, only spaces at the ends
         return text.strip()
     flat = " ".join(text.split())
     return flat if len(flat) <= _QUOTED else f"{flat[: _QUOTED - 1]}…"

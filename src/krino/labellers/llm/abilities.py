@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 from krino.errors import LabelFailed, RunStopped
-from krino.labellers.llm.refusals import find_final_reason, is_too_complex, out_of_money, read_length_limits
+from krino.labellers.llm.endpoint_refusals import find_final_reason, is_too_complex, out_of_money, read_length_limits
 from krino.labellers.llm.schema import STRENGTHS
 from krino.labellers.llm.wire import ApiError, Channel, ChatRequest, Params, Strength
 
@@ -61,7 +61,7 @@ class ProbeLock:
 
     @asynccontextmanager
     async def held_unless(self, is_known: Callable[[], bool]) -> AsyncIterator[None]:
-        """Hold the lock unless enough is known; waits no longer than `LONGEST_PROBE`."""
+        """Holds the lock unless enough is known; waits no longer than `LONGEST_PROBE`."""
         if is_known() or not await self._acquire(is_known):
             yield
             return
@@ -109,7 +109,7 @@ class Abilities:
     context: int | None = None
     """The context length that the endpoint has stated, for prompt and reply together."""
     reasoning_tokens: int = 0
-    """LengthLimits for reasoning that is added to the limit of a reply."""
+    """Tokens for reasoning, added to the reply limit."""
     _worked: set[tuple[Channel, Params, str | None, str]] = field(default_factory=set)
     _shapeless: Counter[str] = field(default_factory=Counter)
     _denied: int = 0
@@ -157,7 +157,7 @@ class Abilities:
         return min(wanted, self.strongest, key=STRENGTHS.index)
 
     def note_fit(self, request: ChatRequest, fits: bool) -> None:
-        """Count misfits: a model whose labels seldom fit their case gets schemas bound as closely as possible."""
+        """Counts misfits: a model whose labels seldom fit their case gets schemas bound as closely as possible."""
         if request.strength != "exact":
             self.misfits = max(0, self.misfits + (-1 if fits else 1))
 
@@ -193,7 +193,7 @@ class Abilities:
         raise LabelFailed(f"the endpoint refuses the request: {error}")
 
     def _deny(self, error: ApiError, final: str | None) -> None:
-        """Raise for a refused key, model or account.
+        """Raises for a refused key, model or account.
 
         Once something has worked, a refusal may concern one moderated case: only several in a row stop the run.
         """
@@ -256,7 +256,7 @@ class Abilities:
         return True
 
     def _bind_less(self, error: ApiError, request: ChatRequest) -> bool:
-        """Use fewer schema keywords, before the channel is given up."""
+        """Uses fewer schema keywords, before the channel is given up."""
         sent = STRENGTHS.index(request.strength)
         if read_length_limits(error) is not None:  # "maximum context length" is no fault of the schema
             return False
@@ -268,6 +268,7 @@ class Abilities:
         return True
 
     def _drop_param(self, error: ApiError, request: ChatRequest) -> bool:
+        """Drops the parameter that the endpoint's error names; returns whether there was one to drop."""
         for name, called in PARAMS.items():
             if getattr(request.params, name) is None or not error.mentions(*called):
                 continue
@@ -281,6 +282,7 @@ class Abilities:
         return False
 
     def _step_down(self, error: ApiError, request: ChatRequest) -> bool:
+        """Switches to the next reply channel if the error says that this one is not supported."""
         if self.channel != request.channel:
             return True  # a concurrent request has found this out
         if self._channel_worked(request.channel) or not error.mentions(*WORDS[request.channel]):
@@ -288,6 +290,7 @@ class Abilities:
         return self._next_channel()
 
     def _next_channel(self) -> bool:
+        """Switches to the next reply channel in order of preference; returns whether there was one."""
         place = self.channels.index(self.channel) + 1
         if self.fixed is not None or place >= len(self.channels):
             return False

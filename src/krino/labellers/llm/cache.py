@@ -42,6 +42,7 @@ class ReplyCache:
         self.open()
 
     def open(self) -> None:
+        """Opens the database, and creates file and tables if they do not exist."""
         path = self.path
         self.closed = False
         try:
@@ -66,6 +67,7 @@ class ReplyCache:
         return row[0] if row is not None and isinstance(row[0], bytes) else None
 
     def get_learnt(self, key: bytes) -> bytes | None:
+        """Returns what was learnt about an endpoint, unless it is too old."""
         try:
             row = self._db.execute("select body, at from learnt where key = ?", (key,)).fetchone()
         except sqlite3.Error:
@@ -77,13 +79,14 @@ class ReplyCache:
         self._write("insert or replace into learnt values (?, ?, ?)", (key, body, time.time()))
 
     def put(self, key: bytes, body: bytes) -> None:
-        """Store an answer at once, so that a process that is killed a moment later loses nothing.
+        """Stores an answer at once, so that a process that is killed a moment later loses nothing.
 
         A cache that cannot be written (a full disk, a lock) costs money later, but never a verdict now.
         """
         self._write("insert or replace into replies values (?, ?)", (key, body))
 
     def _write(self, statement: str, values: tuple[bytes | float, ...]) -> None:
+        """Writes to the database; after the first fault nothing more is written, and a warning says so."""
         if not self._writable:
             return
         try:
@@ -93,6 +96,7 @@ class ReplyCache:
             warnings.warn(f"reply cache {self.path}: {error}; no more replies are kept in it", stacklevel=3)
 
     def close(self) -> None:
+        """Closes the database; a second call does nothing."""
         if self.closed:
             return
         self.closed = True

@@ -63,7 +63,7 @@ class Conversation(Generic[CaseT, FactsT, LabelsT]):
         return task.judge.bounds(task.case, task.facts, task.questions, exact)
 
     def loosen(self, request: ChatRequest, channels: Sequence[Channel]) -> None:
-        """Drop the bounds of the case first, then fall back to the next weaker reply channel."""
+        """Drops the bounds of the case first, then falls back to the next weaker reply channel."""
         if request.strength != "plain":
             self.strongest = "plain"
         else:
@@ -71,7 +71,7 @@ class Conversation(Generic[CaseT, FactsT, LabelsT]):
             self.channel = channels[min(following, len(channels) - 1)]
 
     def adapt_limit(self, request: ChatRequest, reply: Reply, abilities: Abilities) -> None:
-        """Raise the reply limit of the run for a model that reasons, or of this case if its answer was cut off."""
+        """Raises the reply limit of the run for a model that reasons, or of this case if its answer was cut off."""
         reasons = reply.reasoned or has_reasoning(reply)
         limit = request.reply_limit or 0
         if reply.cut_off and (reasons or len(reply.raw()) < limit):  # little text at the limit: hidden reasoning

@@ -15,7 +15,7 @@ _RUN = re.compile(r"([\s\W_])\1+")
 
 
 def refuse_cut_prompt(request: ChatRequest, reply: Reply) -> None:
-    """Raise `LabelFailed` if the endpoint counted fewer input tokens than the prompt can have.
+    """Raises `LabelFailed` if the endpoint counted fewer input tokens than the prompt can have.
 
     Ollama's OpenAI endpoint drops the beginning of a prompt that exceeds its context and still answers HTTP 200. Only
     the token count in the reply shows it, and labels for a prompt that the model never saw are worth nothing.

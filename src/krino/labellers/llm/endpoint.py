@@ -19,7 +19,7 @@ from krino.labellers.llm.dialects.ollama import OllamaDialect
 from krino.labellers.llm.dialects.openai import AzureDialect, OpenAIDialect
 from krino.labellers.llm.extras import ExtrasDialect, with_extras
 from krino.labellers.llm.wire import Dialect, Strength
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 _BLANK = re.compile(r"[\s\x00-\x1f]")
 _NO_HOST = re.compile(r"[\\^|`<>{}\"%]")
@@ -63,7 +63,7 @@ class Endpoint:
     cached_from: int | None = None
     """The shortest prefix in tokens that the provider's prompt cache keeps; None: no cache is known."""
     reasoning_tokens: int = 0
-    """LengthLimits for reasoning that is added to the limit of a reply, where models behind this address may reason."""
+    """Tokens for reasoning, added to the reply limit where models behind this address may reason."""
     key_source: Callable[[], str] | None = field(default=None, repr=False)
     """The function that gave the key, if any: it is called again when the endpoint refuses the key."""
 
@@ -92,9 +92,9 @@ def find_endpoint(
     extra_headers: Mapping[str, str] | None = None,
 ) -> Endpoint:
     """The endpoint of `gpt-…`, `claude-…` or `provider:model`; arguments override the environment, that the table."""
-    provider, model = _split(name, addressed=bool(base_url or env.get("OPENAI_BASE_URL")))
+    provider, model = _split_name(name, addressed=bool(base_url or env.get("OPENAI_BASE_URL")))
     entry = providers()[provider]
-    base = _address(name, provider, base_url, env)
+    base = _choose_address(name, provider, base_url, env)
     given = read_key(key) if callable(key) else key
     found_key = (given or _first(entry.get("key"), env) or "").strip() or None
     if found_key and urlsplit(base).username is not None:
@@ -129,9 +129,10 @@ def find_endpoint(
     )
 
 
-def _address(name: str, provider: str, base_url: str | None, env: Mapping[str, str]) -> str:
+def _choose_address(name: str, provider: str, base_url: str | None, env: Mapping[str, str]) -> str:
+    """Returns the checked base address: an option comes first, then a variable, then the provider's own address."""
     entry, variables = providers()[provider], address_variables(provider)
-    written = base_url or _moved(variables, env)
+    written = base_url or _find_moved_address(variables, env)
     base = (written or _own_address(entry, env) or "").strip()
     if not base:
         regions = entry.get("region_env")
@@ -148,7 +149,8 @@ def address_variables(provider: str) -> list[str]:
     return [*providers()[provider].get("base_url_env", []), f"{provider.upper()}_BASE_URL"]
 
 
-def _moved(variables: list[str], env: Mapping[str, str]) -> str | None:
+def _find_moved_address(variables: list[str], env: Mapping[str, str]) -> str | None:
+    """Returns the address that an environment variable sets, or None."""
     variable = next((name for name in reversed(variables) if env.get(name, "").strip()), None)
     if variable is None:
         return None
@@ -236,7 +238,7 @@ def _api_version(entry: Mapping[str, Any], base: str, env: Mapping[str, str]) ->
 
 def key_variables(names: Iterable[str], base_url: str, env: Mapping[str, str] = MappingProxyType({})) -> list[str]:
     """The variables whose keys would be sent to `base_url` for these models, if that is not their own address."""
-    entries = [providers()[_split(name, addressed=True)[0]] for name in names if name != "local"]
+    entries = [providers()[_split_name(name, addressed=True)[0]] for name in names if name != "local"]
     foreign = [
         entry for entry in entries if _base_of(base_url.strip(), entry).rstrip("/") != (_own_address(entry, env) or "")
     ]
@@ -244,7 +246,7 @@ def key_variables(names: Iterable[str], base_url: str, env: Mapping[str, str] = 
 
 
 def read_key(source: Callable[[], str]) -> str:
-    """Call a function for the key."""
+    """Calls a function for the key."""
     try:
         key = source()
     except Exception as error:
@@ -254,7 +256,8 @@ def read_key(source: Callable[[], str]) -> str:
     return key.strip()
 
 
-def _split(name: str, addressed: bool) -> tuple[str, str]:
+def _split_name(name: str, addressed: bool) -> tuple[str, str]:
+    """Splits a labeller's name into provider and model, or says why it is not a known labeller."""
     provider, colon, model = name.partition(":")
     if colon and provider in providers():
         if not model:
@@ -269,7 +272,7 @@ def _split(name: str, addressed: bool) -> tuple[str, str]:
     if colon and not addressed:  # with an address given, `llama3:8b` is a model's own name
         known_names = sorted(providers())
         raise UsageProblem(
-            f"labeller `{name}`: unknown provider `{provider}`{guessed(provider, known_names)}; "
+            f"labeller `{name}`: unknown provider `{provider}`{did_you_mean(provider, known_names)}; "
             f"there are {', '.join(known_names)}"
         )
     return "openai", name
@@ -319,7 +322,7 @@ def address_problem(url: str) -> str | None:
     return "has port 0, where nobody listens" if port == 0 else None
 
 
-def is_loopback(url: str) -> bool:
+def is_loopback_url(url: str) -> bool:
     """Whether requests stay on this machine."""
     host = urlsplit(url).hostname or ""
     try:

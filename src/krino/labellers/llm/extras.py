@@ -52,7 +52,7 @@ def check_body(body: Mapping[str, Any]) -> dict[str, Any]:
     except (orjson.JSONEncodeError, orjson.JSONDecodeError) as error:
         raise UsageProblem(f"extra_body cannot be written as JSON: {error} (--extra-body)") from None
     for path, reason in RESERVED_FIELDS.items():
-        if _holds(plain, path):
+        if _occupies_path(plain, path):
             raise UsageProblem(f"extra_body must not set `{'.'.join(path)}`: {reason} (--extra-body)")
     return plain
 
@@ -93,7 +93,7 @@ def recorded(dialect: Dialect) -> dict[str, Any]:
 
 
 def merge(body: dict[str, Any], extra: Mapping[str, Any]) -> dict[str, Any]:
-    """`body` with the fields of `extra`; objects are merged field by field, anything else is replaced."""
+    """Returns `body` with the fields of `extra`; objects are merged field by field, anything else is replaced."""
     merged = dict(body)
     for name, value in extra.items():
         known = merged.get(name)
@@ -145,13 +145,14 @@ class ExtrasDialect:
         return ExtrasDialect, (self.plain, self.extra_body, {}, self.record)
 
 
-def _holds(body: Mapping[str, Any], path: tuple[str, ...]) -> bool:
+def _occupies_path(body: Mapping[str, Any], path: tuple[str, ...]) -> bool:
+    """Does the body set this path, or replace an object on the way to it?"""
     first, *rest = path
     if first not in body:
         return False
     below = body[first]
     # Anything but an object in place of `output_config` would take its `format` away.
-    return not rest or not isinstance(below, Mapping) or _holds(below, tuple(rest))
+    return not rest or not isinstance(below, Mapping) or _occupies_path(below, tuple(rest))
 
 
 def _short_hash(value: str) -> str:

@@ -18,16 +18,16 @@ from krino.labellers.llm.cache import ReplyCache
 from krino.labellers.llm.conversation import REASONING_TOKENS, Conversation
 from krino.labellers.llm.cut_prompt import refuse_cut_prompt
 from krino.labellers.llm.endpoint import Endpoint, clean_address
+from krino.labellers.llm.endpoint_refusals import is_failed_generation
 from krino.labellers.llm.extras import recorded as recorded_extras
 from krino.labellers.llm.planted.answers import PlantedAnswers, search_case
-from krino.labellers.llm.refusals import is_failed_generation
-from krino.labellers.llm.reply import BadReply, read_answer, serialise_answer
+from krino.labellers.llm.reply import BadReply, parse_reply, serialise_answer
 from krino.labellers.llm.request_writer import RequestWriter
 from krino.labellers.llm.schema import AnswerCheck
 from krino.labellers.llm.sending.budget import Budget, Prices, SharedBudget
 from krino.labellers.llm.sending.gateway import CHARS_PER_TOKEN, Gateway, LocalGateway, ModelRequest
 from krino.labellers.llm.sending.pace import Pace
-from krino.labellers.llm.sending.transport import Transport
+from krino.labellers.llm.sending.retrying import Transport
 from krino.labellers.llm.wire import ApiError, ChatRequest, Params, Reply, Turn
 from krino.labellers.settings import LlmSettings, known_settings
 from krino.labellers.split_calls import label_in_parts
@@ -88,6 +88,7 @@ class LlmLabeller(Labeller):
         return dict(self._description)
 
     def _describe(self) -> dict[str, Any]:
+        """Returns what a run records about this labeller; keys and secrets in the address are left out."""
         recorded = {name: self.settings.get(name) for name, setting in known_settings().items() if setting.recorded}
         return {
             **recorded,
@@ -131,6 +132,7 @@ class LlmLabeller(Labeller):
         return Forecast.total(map(self._forecast_piece, task.pieces()))
 
     def _forecast_piece(self, task: Task[CaseT, FactsT, LabelsT]) -> Forecast:
+        """Estimates calls, tokens and cost of one piece of work."""
         prices = self.budget.prices
         if self.is_cached(task):
             return Forecast(cached=1, input_cost=prices.cost(0, 0))
@@ -187,12 +189,12 @@ class LlmLabeller(Labeller):
         # Written to disk before anything else: a judge may break on the labels, and a part or a jury member may have
         # to wait for others.
         await self.gateway.cache_answer(key, serialised)
-        return Labelled(labels, self._info(request), talk.usage, _findings(planted, answer))
+        return Labelled(labels, self._info(request), talk.usage, _find_planted(planted, answer))
 
     async def _converse(
         self, talk: Conversation[CaseT, FactsT, LabelsT], planted: PlantedAnswers
     ) -> tuple[LabelsT, dict[str, Any], bytes, ChatRequest]:
-        """Ask, and ask again with what was wrong, until labels are accepted or the tries are used up.
+        """Asks, and asks again with what was wrong, until labels are accepted or the tries are used up.
 
         Returns the labels, the answer that they were read from (parsed and serialised), and its request.
         """
@@ -203,7 +205,7 @@ class LlmLabeller(Labeller):
             if reply.refusal:  # a model that declines does so again
                 raise LabelFailed(f"the model declined to answer: {reply.refusal}", raw_reply=reply.raw() or None)
             try:
-                answer = read_answer(reply, request.channel, talk.tag)
+                answer = parse_reply(reply, request.channel, talk.tag)
                 serialised = serialise_answer(answer)
                 self._refuse_misfit(answer, talk, planted)
                 labels = _accept(talk.task, serialised)
@@ -240,7 +242,7 @@ class LlmLabeller(Labeller):
                 return answered
 
     async def _send(self, talk: Conversation[CaseT, FactsT, LabelsT]) -> tuple[ChatRequest, Reply] | None:
-        """Send the next request of a conversation; None if it must be written differently and sent again."""
+        """Sends the next request of a conversation; None if it must be written differently and sent again."""
         request, body = self.writer.write(talk)
         if body in talk.useless:
             capped = talk.most_tokens is not None or self.abilities.context is not None
@@ -296,7 +298,7 @@ class LlmLabeller(Labeller):
     # --- what is known of the endpoint -----------------------------------------------------------------
 
     async def _load_abilities(self) -> None:
-        """Start from what this run or an earlier one found out about the endpoint."""
+        """Starts from what this run or an earlier one found out about the endpoint."""
         found = await self.gateway.load_abilities(self._endpoint_key())
         if found is None:
             return
@@ -307,7 +309,7 @@ class LlmLabeller(Labeller):
                 self._saved_abilities = saved
 
     async def _save_abilities(self) -> None:
-        """Keep what was found out, once it has worked."""
+        """Keeps what was found out, once it has worked."""
         found = self.abilities.to_dict()
         if found != self._saved_abilities:
             self._saved_abilities = found
@@ -339,6 +341,7 @@ class LlmLabeller(Labeller):
     def _read_cached(
         self, stored: bytes | None, talk: Conversation[CaseT, FactsT, LabelsT], planted: PlantedAnswers
     ) -> Labelled[LabelsT] | None:
+        """Returns the labels of a cached reply, or None if there is none that the current checks accept."""
         if stored is None:
             return None
         try:
@@ -349,9 +352,10 @@ class LlmLabeller(Labeller):
             labels = _accept(talk.task, stored)
         except (BadReply, ValueError):  # the checks have changed since: ask again
             return None
-        return Labelled(labels, self._info(None), Usage(cached=1), _findings(planted, answer))
+        return Labelled(labels, self._info(None), Usage(cached=1), _find_planted(planted, answer))
 
     def _info(self, request: ChatRequest | None) -> dict[str, Any]:
+        """Returns what a judgement records about the labeller: its description, and how this request was sent."""
         info = self.describe()
         info["channel"] = request.channel if request is not None else "cache"
         if request is not None and request.strength == "exact":
@@ -362,6 +366,7 @@ class LlmLabeller(Labeller):
 
 
 def _initial_abilities(endpoint: Endpoint, settings: LlmSettings) -> Abilities:
+    """Returns the abilities to begin with: what provider and settings say, before anything was tried."""
     dialect, channel, temperature = endpoint.dialect, settings["channel"], settings["temperature"]
     if channel is not None and channel not in dialect.channels:
         raise UsageProblem(
@@ -397,7 +402,8 @@ def _accept(task: Task[CaseT, FactsT, LabelsT], serialised: bytes) -> LabelsT:
         raise BadReply(str(error), shape=False, misfit=True) from None
 
 
-def _findings(planted: PlantedAnswers, answer: dict[str, Any]) -> tuple[Finding, ...]:
+def _find_planted(planted: PlantedAnswers, answer: dict[str, Any]) -> tuple[Finding, ...]:
+    """Returns a finding if the case names every label of an answer."""
     if not planted.name_every_label(answer):
         return ()
     text = "the case names every label of an answer, as text does that plants one; the answer given is another"

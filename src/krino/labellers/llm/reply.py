@@ -54,7 +54,7 @@ class BadReply(Exception):
         self.misfit = misfit
 
 
-def read_answer(reply: Reply, channel: Channel, tag: str) -> dict[str, Any]:
+def parse_reply(reply: Reply, channel: Channel, tag: str) -> dict[str, Any]:
     """The label object of a reply."""
     if reply.broken:
         raise BadReply(reply.broken, shape=False)
@@ -85,6 +85,7 @@ def _other_answers(reply: Reply, channel: Channel) -> Iterator[Any]:
 
 
 def _read_channel(reply: Reply, channel: Channel, tag: str) -> dict[str, Any]:
+    """Parses the answer from the place where the channel puts it: a tool call, a marked text, or the text."""
     if channel == "tool":
         return _parse_object(_tool_arguments(reply))
     text, finished = _strip_reasoning((reply.text or "").strip()), False
@@ -105,6 +106,7 @@ def serialise_answer(answer: dict[str, Any]) -> bytes:
 
 
 def _tool_arguments(reply: Reply) -> str:
+    """Returns the arguments of the only call of the answer tool."""
     calls = [call for call in reply.tool_calls if call.name == TOOL_NAME]
     if not calls:
         raise BadReply(f"The tool `{TOOL_NAME}` was not called.")
@@ -146,7 +148,7 @@ def _strip_markers(text: str, tag: str) -> tuple[str, bool]:
 
 
 def _parse_object(text: str, finished: bool = False) -> dict[str, Any]:
-    """Parse a text as one JSON object, if need be after repairing its punctuation."""
+    """Parses a text as one JSON object, if need be after repairing its punctuation."""
     try:
         return _require_object(_parse_strictly(text))
     except ValueError as error:
@@ -176,6 +178,7 @@ def _strip_fence(text: str) -> str | None:
 
 
 def _parse_strictly(text: str) -> Any:
+    """Parses JSON, refusing repeated keys and infinite numbers."""
     try:
         return STRICT.decode(text)
     except RecursionError:
@@ -183,6 +186,7 @@ def _parse_strictly(text: str) -> Any:
 
 
 def _reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Returns the object, or raises `BadReply` if a key occurs twice in it."""
     out = dict(pairs)
     if len(out) != len(pairs):
         counts = Counter(key for key, _ in pairs)
@@ -192,6 +196,7 @@ def _reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _parse_finite(number: str) -> float:
+    """Parses a number, and refuses one that becomes infinite."""
     value = float(number)
     if not math.isfinite(value):
         raise BadReply(f"The number {number[:LONGEST_SHOWN]} is too large to be one.")
@@ -270,7 +275,7 @@ def _balance_brackets(text: str, finished: bool) -> str | None:
 
 
 def _close(still_open: list[str], sign: str) -> str:
-    """Close the bracket that this sign belongs to, with the unclosed ones inside it."""
+    """Closes the bracket that this sign belongs to, with the unclosed ones inside it."""
     closed = ""
     if sign in still_open:
         while not closed.endswith(sign):

@@ -46,6 +46,7 @@ class JudgeSetup:
 
     @classmethod
     def of(cls, judge: AnyJudge, channels: Sequence[Channel], description: dict[str, Any]) -> JudgeSetup:
+        """Prepares what is the same for all cases of a judge: schema, system texts and the digest for the cache key."""
         schema = strict_schema(judge.labels_model)
         systems = {channel: prompt.system_text(judge.prompt, channel, schema) for channel in channels}
         digest = hashlib.blake2b(digest_size=20)
@@ -86,6 +87,7 @@ class RequestWriter:
         self._setups: dict[tuple[str, type[BaseModel]], JudgeSetup] = {}
 
     def setup_for(self, judge: AnyJudge) -> JudgeSetup:
+        """Returns the setup of a judge, which is made once."""
         key = (judge.prompt, judge.labels_model)
         if key not in self._setups:
             self._setups[key] = JudgeSetup.of(judge, self._endpoint.dialect.channels, self._description)
@@ -105,6 +107,7 @@ class RequestWriter:
         return request, orjson.dumps(self._endpoint.dialect.body(request))
 
     def request(self, talk: Conversation[Any, Any, Any]) -> ChatRequest:
+        """Returns the next request of a conversation, with the schema narrowed to the case."""
         abilities, channel = self._abilities, talk.channel or self._abilities.channel
         setup = self.setup_for(talk.task.judge)
         strength = abilities.binding(exact=talk.exact) if channel in SCHEMA_CHANNELS else "plain"

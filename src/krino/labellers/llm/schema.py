@@ -72,7 +72,8 @@ def strict_schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _strict(node: Any, named: bool = False) -> Any:
-    """`named`: the keys of this node are names of properties or definitions, not keywords."""
+    """Returns a node in which every property is required and no other is allowed. `named`: the keys of this node are
+    names of properties or definitions, not keywords."""
     if isinstance(node, list):
         return [_strict(item) for item in node]
     if not isinstance(node, dict):
@@ -126,6 +127,7 @@ class _Binder:
         self._bounds_lengths = STRENGTHS.index(strength) >= STRENGTHS.index("bounded")
 
     def narrow(self, node: Schema, bound: Bound) -> dict[str, Any]:
+        """Returns a node of the schema, narrowed by what the case allows."""
         if bound.any_of and self._exact:
             return {"anyOf": [self.narrow(node, one) for one in bound.any_of]}
         if bound.any_of:
@@ -166,6 +168,7 @@ class _Binder:
         return {**about, "anyOf": [inner, NULL]} if nullable else {**about, **inner}
 
     def _object(self, node: Schema, bound: Bound) -> dict[str, Any]:
+        """Narrows the properties of an object."""
         fields, properties = dict(bound.fields), node.get("properties", {})
         if unknown := sorted(fields.keys() - properties.keys()):
             raise ValueError(f"bounds: the labels have no field `{unknown[0]}` there, but {', '.join(properties)}")
@@ -175,6 +178,7 @@ class _Binder:
         return {**node, "properties": narrowed}
 
     def _array(self, node: Schema, bound: Bound) -> dict[str, Any]:
+        """Narrows the items of an array, and its length where the endpoint understands that."""
         out, inner = dict(node), node.get("items", {})
         least, most = bound.least, bound.most
         if bound.items is not None:
@@ -204,6 +208,7 @@ class _Binder:
         return {key: value for key, value in limits.items() if value is not None} if self._bounds_lengths else {}
 
     def _text(self, bound: Bound) -> dict[str, Any]:
+        """Returns the limits of a text: its choices, or its length."""
         if bound.choices:
             texts = list(dict.fromkeys(sound(choice) for choice in bound.choices if isinstance(choice, str)))
             few = len(texts) <= MOST_CHOICES and sum(map(len, texts)) <= MOST_CHOICE_CHARS
@@ -229,6 +234,7 @@ def _merge_bounds(bounds: Sequence[Bound]) -> Bound:
 
 
 def _merge_two_bounds(one: Bound, other: Bound) -> Bound:
+    """Returns a bound that allows whatever either of the two allows."""
     if one.any_of or other.any_of:
         one = _merge_bounds(one.any_of) if one.any_of else one
         return _merge_two_bounds(one, _merge_bounds(other.any_of) if other.any_of else other)
@@ -270,6 +276,7 @@ class _Longest:
         """By node and depth: without it, a schema that refers to itself would take exponential time."""
 
     def value(self, node: Schema, depth: int = 0) -> int:
+        """Returns the number of characters of the longest JSON that fits the schema; known results are reused."""
         if depth > DEEPEST:  # recursive schemas are followed a few times only
             return 0
         key = (id(node), depth)
@@ -278,6 +285,7 @@ class _Longest:
         return self._known[key]
 
     def _value(self, node: Schema, inner: int) -> int:
+        """Returns the length of the longest JSON for one node, without the memory of `value`."""
         if "$ref" in node:
             return self.value(self._definitions[_definition(node["$ref"])], inner)
         if "anyOf" in node:

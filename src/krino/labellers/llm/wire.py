@@ -163,7 +163,7 @@ class Dialect(Protocol):
 
 
 def read_error(status: int, body: bytes) -> ApiError:
-    """Parse an error body. Most endpoints put `message`, `type` and `code` under `error`.
+    """Parses an error body. Most endpoints put `message`, `type` and `code` under `error`.
 
     Google wraps the object in a list, Mistral has the fields at the top, FastAPI servers write `detail`, and OpenRouter
     puts the error of the provider behind it into `error.metadata.raw`.
@@ -301,7 +301,7 @@ def find_foreign_role(message: Mapping[str, Any]) -> str | None:
     return f"the endpoint's reply is a message of the role {repr(role)[:MAX_ERROR_TEXT]}, not of the model"
 
 
-def read_refusal(value: Any) -> str | None:
+def read_refusal_field(value: Any) -> str | None:
     """The text of a refusal field of any type; None if it is empty."""
     if isinstance(value, str):
         return value or None

@@ -29,10 +29,10 @@ from krino.results.explanations import DEFAULT_WORST, explain_value
 from krino.results.formatting import join_quoted, quote
 from krino.results.verdict_schema import Schema, closed_labels, declared_scale
 from krino.runs.manifest import JudgeCard
-from krino.runs.reading import load_run
+from krino.runs.reading import load_stored_run
 from krino.stats.bootstrap import DRAWS, LEVEL
 from krino.text.clean import clean_name
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 _SHOWN_IDS = 3
 _ReadJudgements = Callable[[Collection[int] | None], Iterable[Judgement | Mapping[str, Any]]]
@@ -94,7 +94,7 @@ def _open_judgements(
 ) -> tuple[_ReadJudgements, JudgeCard]:
     """A function that reads the judgements, any number of times, and what is known about their judge."""
     if isinstance(judgements, str | os.PathLike):
-        run = load_run(judgements)
+        run = load_stored_run(judgements)
         return run.judged().records, run.manifest.about
     again = list(judgements) if isinstance(judgements, Iterator) else judgements
     return lambda _: again, JudgeCard()
@@ -107,6 +107,7 @@ def _load_labels(labels: str | os.PathLike[str] | Labels | Iterable[Mapping[str,
 
 
 def _require_overlap(labels: Labels, verdicts: Verdicts) -> None:
+    """Refuses a comparison without judgements, or without one case that has labels."""
     if not verdicts.cases:
         raise UsageProblem("the run has no judgements yet: there is nothing to compare")
     if verdicts.cases == verdicts.unlabelled:
@@ -126,7 +127,7 @@ def _select_fields(
     for name in wanted or ():
         if name not in verdicts.names or name not in labels.columns:
             side, there = ("labels", labels.columns) if name in verdicts.names else ("verdict", verdicts.names)
-            guess = guessed(name, there)
+            guess = did_you_mean(name, there)
             raise UsageProblem(
                 f"field {quote(name)}: no such field in the {side}{guess}; there are {join_quoted(there)}"
             )
@@ -174,7 +175,7 @@ def _find_clusters(column: str, labels: Labels, verdicts: Verdicts) -> tuple[lis
     if not known:
         raise UsageProblem(
             f"cluster {quote(column)}: neither the labels nor the metadata of the labelled cases have such a "
-            f"column{guessed(column, labels.columns)}; the labels have {join_quoted(labels.columns)}"
+            f"column{did_you_mean(column, labels.columns)}; the labels have {join_quoted(labels.columns)}"
         )
     groups: list[Hashable] = [("named", known[case]) if case in known else case for case in range(len(labels.ids))]
     return groups, Clusters(
@@ -186,6 +187,7 @@ def _find_clusters(column: str, labels: Labels, verdicts: Verdicts) -> tuple[lis
 
 
 def _clusters_in_labels(column: str, labels: Labels) -> dict[int, str]:
+    """Reads the cluster of each case from a column of the labels; two values for one case are refused."""
     found: dict[int, str] = {}
     given = labels.columns[column]
     for case, _, number in given.table().tolist():
@@ -204,7 +206,7 @@ def _clusters_in_labels(column: str, labels: Labels) -> dict[int, str]:
 def _add_reasons(
     fields: Sequence[FieldAgreement], read: _ReadJudgements, rules: Mapping[str, str], verdicts: Verdicts
 ) -> tuple[FieldAgreement, ...]:
-    """Add the judge's reasons to the worst cases. Only their judgements are read again."""
+    """Adds the judge's reasons to the worst cases. Only their judgements are read again."""
     wanted: dict[str, list[str]] = {}
     for field in fields:
         for case in field.worst:

@@ -16,7 +16,7 @@ from krino.results.formatting import join_quoted
 from krino.stats.arrays import MISSING, Floats
 from krino.stats.classification import BINS, Reliability, reliability
 from krino.stats.confidence_intervals import FEW
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 
 def calibrate_confidences(
@@ -27,12 +27,12 @@ def calibrate_confidences(
     for name, of in chosen.items():
         if name not in verdicts.names:
             raise UsageProblem(
-                f"confidence `{name}`: no such field of the verdict{guessed(name, verdicts.names)}; "
+                f"confidence `{name}`: no such field of the verdict{did_you_mean(name, verdicts.names)}; "
                 f"it has {join_quoted(verdicts.names)}"
             )
         if of not in classes:
             raise UsageProblem(
-                f"confidence `{name}` of `{of}`: that field is not compared as classes{guessed(of, classes)}; "
+                f"confidence `{name}` of `{of}`: that field is not compared as classes{did_you_mean(of, classes)}; "
                 f"there are {join_quoted(classes)}"
             )
     for name in verdicts.fields:
@@ -52,6 +52,7 @@ def _guess_field(name: str, classes: Mapping[str, FieldData]) -> str | None:
 
 
 def _calibrate(name: str, verdicts: Verdicts, data: FieldData, sampling: Sampling) -> CalibrationResult | Skipped:
+    """Compares a confidence with how often the judge agrees with the majority, or says why that is impossible."""
     column = verdicts.fields[name]
     numbers = np.array(column.values, np.intp)
     known = np.array([*map(_to_float, column.pool.values), math.nan])
@@ -92,6 +93,7 @@ def _to_float(value: object) -> float:
 
 
 def _bins(found: Reliability) -> tuple[Bin, ...]:
+    """Returns the bins of a reliability diagram."""
     return tuple(
         Bin(
             low=round(float(found.edges[at]), 12),

@@ -17,9 +17,9 @@ from krino.results.field_kinds import ROLL_UP, ROLL_UPS, kind_of
 from krino.results.formatting import join_quoted, quote
 from krino.results.verdict_schema import Scale
 from krino.stats.arrays import MISSING, Codes, Floats
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
-Kind = Literal["category", "order", "scale", "number"]
+FieldKind = Literal["category", "order", "scale", "number"]
 MOST_STEPS = 12
 """Numbers with at most this many distinct values are steps of a scale; each step is also a class."""
 NULL = "null"
@@ -38,7 +38,7 @@ class NotComparable(Exception):
 class Coding:
     """The classes or numbers of a field, and the code of each value in both pools (-1: none)."""
 
-    kind: Kind
+    kind: FieldKind
     values: tuple[str, ...]
     positions: Floats | None
     """The number of each code; None if classes have no order."""
@@ -72,6 +72,7 @@ def encode_field(
 
 
 def _encode_numbers(name: str, judged: Sequence[Any], labels: LabelColumn, scale: Scale | None) -> Coding:
+    """Encodes the values of judge and people as numbers, or as steps of a scale if there are few different ones."""
     ours = [None if value is None else _round_float(value) for value in judged]
     words = [value for value in labels.pool.values if isinstance(value, str) and not _NUMBER.fullmatch(value.strip())]
     theirs = [
@@ -94,6 +95,7 @@ def _encode_numbers(name: str, judged: Sequence[Any], labels: LabelColumn, scale
 
 
 def _read_number(name: str, value: Any, place: str, words: Sequence[str]) -> float:
+    """Reads a label as a number, or says which words need a meaning."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _round_float(value)
     text = value.strip() if isinstance(value, str) else ""
@@ -110,7 +112,7 @@ def _read_number(name: str, value: Any, place: str, words: Sequence[str]) -> flo
 
 
 def _refuse_outliers(name: str, theirs: Sequence[float | None], labels: LabelColumn, scale: Scale) -> None:
-    """Refuse a few labels outside the judge's scale as typing errors.
+    """Refuses a few labels outside the judge's scale as typing errors.
 
     If most labels lie outside, people used a scale of their own, which `_note_other_scale` reports.
     """
@@ -132,6 +134,7 @@ def _round_float(value: float) -> float:
 
 
 def _note_other_scale(ours: Sequence[float | None], theirs: Sequence[float | None]) -> tuple[str, ...]:
+    """Returns a note if judge and people seem to use different scales."""
     judge, people = ({value for value in side if value is not None} for side in (ours, theirs))
     if not judge or not people or _lies_in_unit(judge) == _lies_in_unit(people):
         return ()
@@ -161,6 +164,7 @@ def round_values(coding: Coding, steps: int) -> tuple[Coding, Codes]:
 def _encode_classes(
     name: str, judged: Sequence[Any], labels: LabelColumn, read: Callable[[str, Any, str], str]
 ) -> Coding:
+    """Encodes the values of judge and people as classes, ordered only for the roll-up."""
     ours = [NULL if value is None else read(name, value, "the run") for value in judged]
     theirs = [
         (NULL if None in judged else None) if value is None else read(name, value, place)
@@ -186,6 +190,7 @@ def _read_class(name: str, value: Any, place: str) -> str:
 
 
 def _read_boolean(name: str, value: Any, place: str) -> str:
+    """Reads a label as true or false."""
     text = _read_class(name, value, place).casefold()
     if text not in _TRUE | _FALSE:
         raise UsageProblem(
@@ -216,6 +221,7 @@ class _WordReader:
         return " + ".join(sorted(words)) or _EMPTY
 
     def _words(self, text: str) -> list[str]:
+        """Splits a label into words that the judge uses."""
         whole = text.strip()
         if whole.casefold() in self._known:
             return [self._known[whole.casefold()]]
@@ -227,11 +233,12 @@ class _WordReader:
         return [self._known.get(part.casefold(), part) for part in parts]
 
     def _refuse_unknown(self, name: str, words: Sequence[str], value: Any, place: str) -> None:
+        """Refuses a label that holds a word outside the judge's closed set."""
         for word in words:
             if word.casefold() not in self._known:
                 raise UsageProblem(
                     f"{place}: the label {quote(value)} of `{name}` says {quote(word)}, which is not one of its words"
-                    f"{guessed(word, self._known.values())}; there are {join_quoted(sorted(self._known.values()))}"
+                    f"{did_you_mean(word, self._known.values())}; there are {join_quoted(sorted(self._known.values()))}"
                 )
 
 

@@ -131,10 +131,11 @@ def _rank_within_case(cases: Codes) -> Codes:
 
 
 def compare_field(data: FieldData, labels: Labels, sampling: Sampling, worst: int) -> FieldAgreement:
+    """Compares judge and people on one field, with bootstrap intervals for every figure."""
     compared = np.flatnonzero(data.compared)
     if not len(compared):
         note = "no labelled case has a value of the judge in this field: nothing can be compared"
-        counts, kind = _counts(data, None), data.coding.kind
+        counts, kind = _count_cases(data, None), data.coding.kind
         return FieldAgreement(field=data.name, kind=kind, raters=data.raters, counts=counts, notes=(note,))
     patterns = Patterns.of(data.judge[compared], data.people[compared], data.coding.positions)
     parts = field_statistics(patterns, data.coding, named=data.named)
@@ -149,16 +150,16 @@ def compare_field(data: FieldData, labels: Labels, sampling: Sampling, worst: in
         field=data.name,
         kind=data.coding.kind,
         raters=data.raters,
-        counts=_counts(data, patterns),
+        counts=_count_cases(data, patterns),
         draws=resampler.draws,
         figures=found[JUDGE],
         people=found.get(PEOPLE, {}),
         gap=found.get(GAP, {}),
-        classes=_classes(patterns, data.coding, found.get(CLASSES), resampler.units),
-        confusion=_confusion(patterns, data.coding),
+        classes=_score_classes(patterns, data.coding, found.get(CLASSES), resampler.units),
+        confusion=_count_confusion(patterns, data.coding),
         disagreeing=int(patterns.counts[patterns.differs()].sum()),
         worst=_worst(data, patterns, compared, labels, worst),
-        notes=_notes(data, patterns),
+        notes=_list_notes(data, patterns),
     )
 
 
@@ -169,7 +170,8 @@ def _round_for_draws(data: FieldData, compared: Codes) -> tuple[Patterns, Coding
     return Patterns.of(new[data.judge[compared]], new[data.people[compared]], coding.positions), coding
 
 
-def _counts(data: FieldData, patterns: Patterns | None) -> FieldCounts:
+def _count_cases(data: FieldData, patterns: Patterns | None) -> FieldCounts:
+    """Counts the cases of a field by what could be compared."""
     ok, without = data.status == CODES["ok"], data.judge == MISSING
     ties = 0
     if patterns is not None and data.coding.kind != "number":
@@ -190,9 +192,10 @@ def count_outcomes(status: NDArray[np.uint8], labelled: Mask) -> dict[str, int]:
     return {"labelled": int(labelled.sum()), **{name: int(found[code]) for name, code in codes.items()}}
 
 
-def _classes(
+def _score_classes(
     patterns: Patterns, coding: Coding, figures: dict[str, Figure] | None, units: int
 ) -> tuple[ClassAgreement, ...]:
+    """Returns precision, recall and F1 of every class."""
     if figures is None:
         return ()
     found = class_scores(patterns.majority, patterns.judge, len(coding.values), patterns.counts)
@@ -217,7 +220,8 @@ def _class_figure(name: str, found: Figure, n: int, units: int) -> Figure:
     return found.model_copy(update={"n": n})
 
 
-def _confusion(patterns: Patterns, coding: Coding) -> Confusion | None:
+def _count_confusion(patterns: Patterns, coding: Coding) -> Confusion | None:
+    """Returns how often the judge said each class where people said each; None for numbers and very many classes."""
     if coding.kind == "number" or len(coding.values) > MOST_CLASSES:
         return None
     table = confusion_counts(patterns.majority, patterns.judge, len(coding.values), patterns.counts)
@@ -244,6 +248,7 @@ def _worst(data: FieldData, patterns: Patterns, compared: Codes, labels: Labels,
 def _labels_of_cases(
     wanted: set[int], column: LabelColumn, coding: Coding, raters: list[str]
 ) -> dict[int, dict[str, str]]:
+    """Returns for each wanted case what each rater said."""
     found: dict[int, dict[str, str]] = {case: {} for case in wanted}
     table = column.table()
     for case, rater, number in table[np.isin(table[:, 0], list(wanted))].tolist():
@@ -253,7 +258,8 @@ def _labels_of_cases(
     return found
 
 
-def _notes(data: FieldData, patterns: Patterns) -> tuple[str, ...]:
+def _list_notes(data: FieldData, patterns: Patterns) -> tuple[str, ...]:
+    """Returns notes on what limits the figures: few cases, rounding, too many raters or classes."""
     notes = list(data.coding.notes)
     n = int(patterns.counts.sum())
     if n < FEW:

@@ -49,6 +49,7 @@ def summarise_headlines(fields: Sequence[FieldAgreement], counts: AgreementCount
 
 
 def _summarise_by_standing(fields: Sequence[FieldAgreement]) -> Iterator[str]:
+    """Yields a sentence for each outcome, with the fields it holds for."""
     words = {
         "less": "the judge agrees with your raters less than they agree with each other",
         "about as much": "the judge agrees with your raters about as much as they agree with each other",
@@ -68,6 +69,7 @@ def _summarise_by_standing(fields: Sequence[FieldAgreement]) -> Iterator[str]:
 
 
 def _compare_with_people(field: FieldAgreement) -> tuple[RelativeAgreement, str]:
+    """Returns how the judge agrees compared with people among themselves, and a sentence about it."""
     if not field.counts.compared:
         return "nothing", "Nothing could be compared: no labelled case has a value of the judge in this field."
     if not field.people:
@@ -89,6 +91,8 @@ def _select_measure(field: FieldAgreement) -> str | None:
 
 
 def _describe_comparison(name: str, ours: Figure, theirs: Figure, gap: Figure) -> tuple[RelativeAgreement, str]:
+    """Says whether the judge agrees with people less than, about as much as, or more than they agree with each
+    other."""
     judge, people = _two_decimals(ours), _two_decimals(theirs)
     measure = f"({_MEASURES[name]}; {format_count(gap.n)})"
     by_alpha = name in _BY_ALPHA  # with many raters, pairs are not compared

@@ -61,6 +61,7 @@ class Verdicts:
         self.places = array("q", [-1]) * len(self.labels.ids)
 
     def add(self, judgement: Mapping[str, Any]) -> None:
+        """Adds a judgement; only labelled cases and wanted fields are kept."""
         self.cases += 1
         if len(self.first_ids) < _SHOWN_IDS:
             self.first_ids.append(str(judgement["id"]))
@@ -90,6 +91,7 @@ class Verdicts:
             self.clusters[case] = str(group)
 
     def _start_column(self, name: str) -> bool:
+        """Starts a column if the field is labelled or is a confidence; returns whether it did."""
         wanted = name in self.labels.columns or name in self.confidences or names_confidence(name)
         if wanted:
             self.fields[name] = VerdictColumn(array("q", [-1]) * len(self.labels.ids))
@@ -97,7 +99,7 @@ class Verdicts:
 
 
 def read_verdicts(judgements: Iterable[Mapping[str, Any] | Judgement], verdicts: Verdicts) -> Verdicts:
-    """Add all judgements to `verdicts`."""
+    """Adds all judgements to `verdicts`."""
     for judgement in judgements:
         verdicts.add(judgement.model_dump() if isinstance(judgement, Judgement) else judgement)
     return verdicts

@@ -1,4 +1,4 @@
-"""Reads the labels of people, with one row or one column for each rater, and translates their words."""
+"""Reads people's labels from a file or rows into `Labels`: one row or one column per rater, words mapped to values."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from krino.errors import UsageProblem
 from krino.results.field_kinds import is_too_long_for_label
 from krino.results.formatting import join_quoted, quote
 from krino.text.clean import clean_name
-from krino.text.formulas import unmarked
-from krino.text.guessing import guessed
+from krino.text.formulas import unescape_formula
+from krino.text.guessing import did_you_mean
 
 _OPTIONS: Final = orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS
 
@@ -78,6 +78,7 @@ class LabelColumn:
     """Case, rater and value number of every label, flattened."""
 
     def add(self, case: int, rater: int, value: Any, place: str) -> None:
+        """Adds the label of one rater for one case."""
         number = self.pool.number(value)
         if number == len(self.places):
             self.places.append(place)
@@ -104,7 +105,7 @@ class Labels:
     _forms: dict[str, tuple[str, bool]] = field(default_factory=dict)
 
     def add(self, row: Mapping[str, Any], place: str) -> None:
-        """Add a row. Raises `UsageProblem` if it has no id, or is the second of the same case and rater."""
+        """Adds a row. Raises `UsageProblem` if it has no id, or is the second of the same case and rater."""
         own_id = case_id(row)
         if own_id is None:
             raise UsageProblem(
@@ -130,6 +131,7 @@ class Labels:
             column.add(case, row_rater if own_rater is None else own_rater, value, place)
 
     def _rater_of(self, row: Mapping[str, Any], place: str) -> int:
+        """Returns the number of the rater whom a row names, or of `people` if rows name none."""
         if RATER not in row:
             return self._rater(PEOPLE)
         name = "" if row[RATER] is None else _clean_rater_name(row[RATER])
@@ -172,7 +174,7 @@ def read_labels(
     format: Format = "auto",  # noqa: A002
     mapping: Mapping[str, str] | None = None,
 ) -> Labels:
-    """Read labels from a file in any format of cases. A row that cannot be read is an error."""
+    """Reads labels from a file in any format of cases. A row that cannot be read is an error."""
     table = all(origin.format == "csv" for origin in find_origins([path], format))
     return _collect(_read_rows(path, format, mapping, is_table=table), os.fspath(path))
 
@@ -191,6 +193,7 @@ def _drop_missing(row: Any, place: str) -> Mapping[str, Any]:
 
 
 def _collect(rows: Iterable[tuple[Mapping[str, Any], str]], name: str) -> Labels:
+    """Adds all rows to a new set of labels, and refuses an empty one."""
     labels = Labels()
     for row, place in rows:
         labels.add(row, place)
@@ -206,6 +209,7 @@ def _read_rows(
     *,
     is_table: bool,
 ) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """Yields the rows of a file of labels with their places, and refuses rows that cannot be read."""
     for item in read_cases([path], format=format, mapping=mapping):
         if item.record is None:
             raise UsageProblem(f"{item.problem}")
@@ -219,23 +223,24 @@ def _clean_table_row(record: Mapping[str, Any]) -> Mapping[str, Any]:
     ids, raters and codes are unchanged.
     """
     return {
-        unmarked(name): None if value == "null" else _remove_mark(value)
+        unescape_formula(name): None if value == "null" else _remove_mark(value)
         for name, value in record.items()
         if value is not None or name == RATER
     }
 
 
 def _remove_mark(value: Any) -> Any:
+    """Removes the mark that keeps a spreadsheet from running a cell as a formula."""
     if isinstance(value, str):
-        return unmarked(value)
+        return unescape_formula(value)
     try:
-        return orjson.loads(unmarked(orjson.dumps(value).decode()))  # JSON in a cell, marked as a whole
+        return orjson.loads(unescape_formula(orjson.dumps(value).decode()))  # JSON in a cell, marked as a whole
     except orjson.JSONEncodeError:  # nested deeper than any real label
         return value
 
 
 def parse_values(texts: Iterable[str]) -> dict[str, Any]:
-    """Parse `good=1,bad=0`, or for one field `faithfulness:good=1,bad=0`, into the form that `agree` takes."""
+    """Parses `good=1,bad=0`, or for one field `faithfulness:good=1,bad=0`, into the form that `agree` takes."""
     values: dict[str, Any] = {}
     for text in texts:
         field, colon, pairs = text.partition(":")
@@ -263,7 +268,7 @@ def translate_values(labels: Labels, values: Mapping[str, Any], fields: Collecti
     columns = {name: column for name, column in labels.columns.items() if name in fields}
     for name in own:
         if name not in columns:
-            guess = guessed(name, columns)
+            guess = did_you_mean(name, columns)
             raise UsageProblem(f"--values {name}: no such field in the labels{guess}; there are {join_quoted(columns)}")
     used = {
         name: {_normalise_word(value) for value in column.pool.values if value is not None}
@@ -280,15 +285,18 @@ def translate_values(labels: Labels, values: Mapping[str, Any], fields: Collecti
 
 
 def _refuse_unused(meant: Mapping[str, Any], used: set[str], field: str) -> None:
+    """Refuses a word in `--values` that no label has."""
     for word in meant:
         if word not in used:
-            guess = guessed(word, used)
+            guess = did_you_mean(word, used)
             raise UsageProblem(
                 f"--values {field}{word}: no label has it{guess}; the labels have {join_quoted(sorted(used))}"
             )
 
 
 def _translate_column(column: LabelColumn, meanings: Mapping[str, Any]) -> LabelColumn:
+    """Returns the column with its words replaced by their meanings."""
+
     def translate(value: Any) -> Any:
         return value if value is None else meanings.get(_normalise_word(value), value)
 

@@ -7,7 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from krino.results import FrozenModel, PrintableModel
-from krino.results.agreement.coding import Kind
+from krino.results.agreement.coding import FieldKind
 
 RelativeAgreement = Literal["more", "about as much", "less", "too few", "one rater", "nothing"]
 """How much the judge agrees with people, relative to how much they agree with each other; or why it is unknown."""
@@ -89,7 +89,7 @@ class FieldAgreement(FrozenModel):
     """How much the judge agrees with people, relative to how much they agree with each other."""
     headline: str = ""
     """The same as a sentence."""
-    kind: Kind
+    kind: FieldKind
     raters: tuple[str, ...]
     counts: FieldCounts
     draws: int = 0

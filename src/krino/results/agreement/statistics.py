@@ -70,7 +70,7 @@ class Patterns:
 
 
 def group_patterns(columns: Sequence[Codes]) -> tuple[Codes, Codes, Floats]:
-    """Group equal cases: the first case of each pattern, the pattern of each case, the number of cases of each."""
+    """Groups equal cases: the first case of each pattern, the pattern of each case, the number of cases of each."""
     pattern = np.zeros(len(columns[0]), np.intp)
     for column in columns:  # column by column: sorting whole rows is ten times slower
         width = int(column.max(initial=0)) + 2
@@ -80,7 +80,7 @@ def group_patterns(columns: Sequence[Codes]) -> tuple[Codes, Codes, Floats]:
 
 
 def majority_codes(people: Codes) -> Codes:
-    """For each row, the code that most raters gave; -1 if two codes tie or there is none."""
+    """Returns for each row the code that most raters gave; -1 if two codes tie or there is none."""
     row, rater = np.nonzero(people != MISSING)
     width = int(people.max(initial=0)) + 1
     together, votes = np.unique(row * width + people[row, rater], return_counts=True)
@@ -96,6 +96,7 @@ def majority_codes(people: Codes) -> Codes:
 
 
 def _mean_positions(people: Codes, positions: Floats | None) -> Floats:
+    """Returns the mean position of the labels of each case, nan where there is none."""
     if positions is None:
         return np.full(len(people), np.nan)
     row, rater = np.nonzero(people != MISSING)
@@ -125,7 +126,8 @@ class FigureGroup:
 
 
 def field_statistics(patterns: Patterns, coding: Coding, *, named: bool) -> list[FigureGroup]:
-    """`named`: the columns of the patterns are raters, so that pairs of raters can be compared."""
+    """Returns the groups of figures for one field. `named`: the columns of the patterns are raters, so that pairs of
+    raters can be compared."""
     groups = [*_alpha_parts(patterns, coding)]
     if coding.kind != "number":
         groups.append(_against_majority(patterns, coding))
@@ -139,9 +141,11 @@ def field_statistics(patterns: Patterns, coding: Coding, *, named: bool) -> list
 
 
 def _against_majority(patterns: Patterns, coding: Coding) -> FigureGroup:
+    """Returns the figures of the judge against the majority of people."""
     judge, people, positions = patterns.judge, patterns.majority, coding.positions
 
     def figures(weights: Floats) -> Figures:
+        """Computes agreement and kappa with these weights."""
         found = {"agreement": raw_agreement(people, judge, weights), "kappa": cohen_kappa(people, judge, weights)}
         if positions is not None:
             found["kappa_linear"] = weighted_kappa(people, judge, positions, 1, weights)
@@ -152,6 +156,7 @@ def _against_majority(patterns: Patterns, coding: Coding) -> FigureGroup:
 
 
 def _by_class(patterns: Patterns, size: int) -> list[FigureGroup]:
+    """Returns the figures by class, and their means."""
     n = _count_with_majority(patterns)
 
     def means(weights: Floats) -> Figures:
@@ -171,6 +176,7 @@ def _count_with_majority(patterns: Patterns) -> int:
 
 
 def _against_mean(patterns: Patterns, coding: Coding) -> FigureGroup:
+    """Returns the figures of the judge against the mean of people."""
     assert coding.positions is not None
     ours, theirs = coding.positions[patterns.judge], patterns.mean
     rank, their_rank = correlation.rank_codes(ours), correlation.rank_codes(theirs)
@@ -178,6 +184,7 @@ def _against_mean(patterns: Patterns, coding: Coding) -> FigureGroup:
     code, their_code = codes[: len(ours)], codes[len(ours) :]
 
     def figures(weights: Floats) -> Figures:
+        """Computes correlations and errors with these weights."""
         found = {
             "spearman": correlation.spearman(rank, their_rank, weights),
             "pearson": correlation.pearson(ours, theirs, weights),
@@ -193,6 +200,7 @@ def _against_mean(patterns: Patterns, coding: Coding) -> FigureGroup:
 
 
 def _alpha_parts(patterns: Patterns, coding: Coding) -> Iterator[FigureGroup]:
+    """Yields Krippendorff's alpha of people alone and with the judge as one more rater."""
     levels: tuple[Level, ...] = ("nominal",)
     if coding.positions is not None:
         levels = ("ordinal",) if coding.kind == "order" else ("ordinal", "interval")
@@ -222,6 +230,7 @@ def _pair_parts(patterns: Patterns, coding: Coding) -> Iterator[FigureGroup]:
 
 
 def _pair_statistics(coding: Coding) -> Iterator[tuple[str, Pairwise]]:
+    """Yields the statistics of pairs of raters that suit the kind of field."""
     positions = coding.positions
     if coding.kind != "number":
         yield "mean_agreement", raw_agreement
@@ -239,6 +248,7 @@ def _means_over(pairs: list[tuple[Codes, Codes]], statistics: dict[str, Pairwise
     """Means over pairs; a pair for which a figure is undefined is left out."""
 
     def figures(weights: Floats) -> Figures:
+        """Returns each statistic as a mean over all pairs of raters."""
         return {
             name: _mean_of_defined([statistic(one, other, weights) for one, other in pairs])
             for name, statistic in statistics.items()
@@ -304,6 +314,7 @@ def estimate_figures(
 
 
 def _gap_figure(name: str, ours: Figure, theirs: Figure, apart: Floats, units: int) -> Figure:
+    """Returns the difference between the judge's figure and that of people."""
     n = min(ours.n, theirs.n)
     if ours.value is None or theirs.value is None:
         return Figure(value=None, n=n, why=ours.why or theirs.why)

@@ -25,7 +25,7 @@ _LONGEST_SETTING = 80
 
 
 def compare(first: Path, second: Path, *, shown: int = SHOWN, cluster: str | None = None) -> Comparison:
-    """Compare B (`second`) with A (`first`). `cluster`: a metadata column whose cases are not independent."""
+    """Compares B (`second`) with A (`first`). `cluster`: a metadata column whose cases are not independent."""
     by = [[cluster]] if cluster else []
     a, b = (read_table(folder, by=by, spending=True) for folder in (first, second))
     pairs = match_cases(a, b)
@@ -38,17 +38,18 @@ def compare(first: Path, second: Path, *, shown: int = SHOWN, cluster: str | Non
         a=_describe_run(a),
         b=_describe_run(b),
         settings=tuple(differing_settings(a, b)),
-        warnings=tuple(_warnings(a, b)),
-        matching=_matching(a, b, pairs, len(in_a), shown),
+        warnings=tuple(_list_warnings(a, b)),
+        matching=_summarise_matching(a, b, pairs, len(in_a), shown),
         cluster=cluster,
         clusters=len(set(groups)) if groups is not None else None,
-        statuses=tuple(_status_flips(a, b, pairs, shown)),
+        statuses=tuple(_count_status_flips(a, b, pairs, shown)),
         fields=tuple(judged.changes()),
-        spending=tuple(_spending(a, b, pairs)),
+        spending=tuple(_compare_spending(a, b, pairs)),
     )
 
 
 def _describe_run(run: Table) -> Side:
+    """Returns what a comparison shows about one of its runs."""
     manifest = run.manifest
     return Side(
         run=str(run.folder),
@@ -61,6 +62,7 @@ def _describe_run(run: Table) -> Side:
 
 
 def _find_clusters(a: Table, cluster: str | None, in_a: Places) -> list[int] | None:
+    """Returns the cluster of each matched case, or None if no clusters were asked for."""
     if cluster is None:
         return None
     if cluster not in a.metadata:
@@ -96,7 +98,8 @@ def _format_setting(value: object) -> str:
     return "nothing" if value is None else clean_line(str(value), _LONGEST_SETTING)
 
 
-def _warnings(a: Table, b: Table) -> Iterator[str]:
+def _list_warnings(a: Table, b: Table) -> Iterator[str]:
+    """Yields warnings about what the comparison leaves out."""
     for name, run in (("A", a), ("B", b)):
         counts, state = run.counts(), run.manifest.state
         if state != "finished":
@@ -108,7 +111,9 @@ def _warnings(a: Table, b: Table) -> Iterator[str]:
             yield f"only {name} has the field{'' if len(alone) == 1 else 's'} {clean_line(', '.join(alone), 200)}"
 
 
-def _matching(a: Table, b: Table, pairs: Pairs, both_ok: int, shown: int) -> Matching:
+def _summarise_matching(a: Table, b: Table, pairs: Pairs, both_ok: int, shown: int) -> Matching:
+    """Returns how many cases matched, and examples of those that did not."""
+
     def ids(run: Table, places: Places) -> tuple[str, ...]:
         return tuple(run.ids.at(places[:shown]))
 
@@ -125,7 +130,8 @@ def _matching(a: Table, b: Table, pairs: Pairs, both_ok: int, shown: int) -> Mat
     )
 
 
-def _status_flips(a: Table, b: Table, pairs: Pairs, shown: int) -> Iterator[Flip]:
+def _count_status_flips(a: Table, b: Table, pairs: Pairs, shown: int) -> Iterator[Flip]:
+    """Yields each change of status with its number of cases and examples."""
     before, after = a.statuses[pairs.a], b.statuses[pairs.b]
     for old in NAMES:
         for new in NAMES:
@@ -135,7 +141,8 @@ def _status_flips(a: Table, b: Table, pairs: Pairs, shown: int) -> Iterator[Flip
                 yield Flip(before=NAMES[old], after=NAMES[new], count=len(which), ids=named)
 
 
-def _spending(a: Table, b: Table, pairs: Pairs) -> Iterator[Spending]:
+def _compare_spending(a: Table, b: Table, pairs: Pairs) -> Iterator[Spending]:
+    """Yields what both runs spent on the matched cases."""
     for place, name in enumerate(SPENDING):
         here, there = (
             _total(run.spending[places, place], whole=name not in ("cost", "seconds"))

@@ -76,6 +76,7 @@ class FieldComparison:
     # --- numbers -------------------------------------------------------------------------------
 
     def _compare_numbers(self, names: Sequence[str]) -> Iterator[NumberChange]:
+        """Compares the means of number fields, with bootstrap intervals of the differences."""
         if not names:
             return
         before = np.column_stack([self.a.fields[name].numbers[self.in_a] for name in names])
@@ -86,6 +87,7 @@ class FieldComparison:
     def _number_change(
         self, name: str, before: NDArray[np.float64], after: NDArray[np.float64], interval: Interval | None
     ) -> NumberChange:
+        """Returns how a number field changed, with the cases that changed most."""
         change = after - before
         known = np.flatnonzero(~np.isnan(change))
         moved = known[change[known] != 0.0]
@@ -109,7 +111,10 @@ class FieldComparison:
         )
 
     def _number_direction(self, interval: Interval | None, change: NDArray[np.float64], known: Places) -> Direction:
-        """The bootstrap of few cases gives too narrow intervals, so the exact test of their signs must agree."""
+        """Returns whether a number rose, fell or stayed the same.
+
+        With few cases the sign test must agree, because the bootstrap interval is then too narrow.
+        """
         moves = change[known]
         if self.resampler.clusters is not None:  # a cluster counts as one case
             _, homes = np.unique(self.resampler.clusters[known], return_inverse=True)
@@ -123,6 +128,7 @@ class FieldComparison:
     # --- labels --------------------------------------------------------------------------------
 
     def _compare_codes(self, a: Column, b: Column) -> CodeChange:
+        """Returns how a field of labels changed."""
         joint = {labels: place for place, labels in enumerate(dict.fromkeys(a.values + b.values))}
         before, after = (
             _renumber(column.codes[places], [joint[labels] for labels in column.values])
@@ -138,7 +144,7 @@ class FieldComparison:
         )
 
     def _flips(self, before: Codes, after: Codes, words: Mapping[int, str]) -> Iterator[Flip]:
-        """Most frequent first."""
+        """Yields how often one label became another, most frequent first."""
         moves, counts = np.unique(np.stack([before, after])[:, before != after], axis=1, return_counts=True)
         for place in np.argsort(-counts, kind="stable")[:_MOST_FLIPS]:
             old, new = moves[:, place]
@@ -146,6 +152,7 @@ class FieldComparison:
             yield Flip(before=words[old], after=words[new], count=int(counts[place]), ids=self.ids(which))
 
     def _label_changes(self, a: Column, b: Column) -> Iterator[LabelChange]:
+        """Compares the share of each label, with corrected p values."""
         labels, n = self._tested_labels(a, b), len(self.in_a)
         before = np.array([a.having(label)[self.in_a] for label in labels]).reshape(len(labels), n)
         after = np.array([b.having(label)[self.in_b] for label in labels]).reshape(len(labels), n)
@@ -179,7 +186,8 @@ class FieldComparison:
     def _share_intervals(
         self, before: NDArray[np.bool_], after: NDArray[np.bool_], flips: Sequence[tuple[int, int]]
     ) -> list[Interval | None]:
-        """By formula, or by bootstrap of clusters; without any flip, by formula over the number of clusters."""
+        """Returns the intervals of the differences in shares. By formula, or by bootstrap of clusters; without any
+        flip, by formula over the number of clusters."""
         if self.resampler.clusters is None:
             return [share_difference_interval(*flip, len(self.in_a)) for flip in flips]
         found = bootstrap_mean_intervals((after.astype(np.float64) - before).T, self.resampler)

@@ -34,7 +34,7 @@ class Pairs:
 
 
 def match_cases(a: Table, b: Table) -> Pairs:
-    """Match the cases of two runs. Raises `UsageProblem` if they have no case in common."""
+    """Matches the cases of two runs. Raises `UsageProblem` if they have no case in common."""
     keys_a = a.ids.hashes()
     keys_b = keys_a if a.ids.same_as(b.ids) else b.ids.hashes()
     repeated = np.union1d(_repeated_keys(keys_a), _repeated_keys(keys_b))
@@ -92,6 +92,7 @@ def _find_rest(places: Places, size: int) -> Places:
 
 
 def _explain_no_match(a: Table, b: Table, repeated: int) -> str:
+    """Says why no case of one run is found in the other."""
     for run in (a, b):
         if not len(run):
             return f"{run.folder} has no judgements: there is nothing to compare"

@@ -149,6 +149,7 @@ class Comparison(PrintableModel):
 
 
 def direction_of(interval: Interval | None, same: bool) -> Direction:
+    """Says which way a difference points, according to its interval."""
     if same:
         return "the same"
     if interval is None:

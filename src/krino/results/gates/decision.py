@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from krino.results.formatting import format_count, format_number
 from krino.results.gates.measures import Measure
-from krino.results.gates.rules import NULL, Limit, Rule, Target
+from krino.results.gates.rules import NULL, Rule, RuleLimit, Target
 from krino.stats.confidence_intervals import FEW
 
 
@@ -36,6 +36,7 @@ def decide_rule(rule: Rule, found: Measure, *, point: bool, nulls_allowed: bool)
 
 
 def _describe_measure(rule: Rule, found: Measure, value: float) -> str:
+    """Says what a rule measured."""
     target, limit = rule.target, rule.limit
     of = format_count(found.n)
     if target.field is None:
@@ -59,13 +60,14 @@ def _describe_named(target: Target) -> str:
 
 
 def _describe_interval(rule: Rule, found: Measure) -> str:
+    """Formats the interval of a measured value, or nothing if there is none."""
     if found.interval is None:
         return ""
     low, high = (_format_value(edge, rule.limit, signed=rule.compares_runs) for edge in found.interval)
     return f" (95 % interval {low} to {high})"
 
 
-def _format_value(value: float, limit: Limit, *, signed: bool = False) -> str:
+def _format_value(value: float, limit: RuleLimit, *, signed: bool = False) -> str:
     sign = "−" if value < 0 else "+" if signed else ""
     return sign + (f"{100 * abs(value):.1f} %" if limit.is_share else format_number(abs(value)))
 

@@ -17,7 +17,7 @@ from krino.results.formatting import format_count, format_start, join_first, jud
 from krino.results.gates.decision import decide_rule
 from krino.results.gates.measures import measure, measure_change, pair_field
 from krino.results.gates.result import Check, GateResult
-from krino.results.gates.rules import NULL, Limit, Rule, Target
+from krino.results.gates.rules import NULL, Rule, RuleLimit, Target
 from krino.results.gates.validate import Validator
 from krino.results.gates.violations import (
     CheckedRule,
@@ -30,7 +30,7 @@ from krino.results.gates.violations import (
 from krino.results.table import Mask, Places, Table, read_table, slice_name
 from krino.results.true_rate import TrueRate, true_rate
 from krino.runs.manifest import Manifest
-from krino.runs.reading import load_run
+from krino.runs.reading import load_stored_run
 from krino.stats.confidence_intervals import FEW
 from krino.text.clean import clean_line
 
@@ -39,6 +39,7 @@ _LONGEST_REASON = 1_000
 
 
 def check_comparable(base: Table, run: Table, pairs: Pairs) -> Iterator[CheckedRule]:
+    """Yields checks that two runs may be compared: finished, same cases, same judge."""
     state = base.manifest.state
     if state != "finished":
         yield _make_check("other run finished", False, f"{base.folder} is {_describe_state(base.manifest)}", len(base))
@@ -111,7 +112,7 @@ def _list_ids(run: Table, places: Places) -> str:
     return join_first((clean_line(run.ids[place], 60) for place in places), _LISTED, len(places))
 
 
-NONE_FAILED = Rule("max", Target(None), Limit(0.0))
+NONE_FAILED = Rule("max", Target(None), RuleLimit(0.0))
 """The default limit on cases without a verdict."""
 _NO_SINGLE_CASE = "no single case breaks it: with more cases the interval would be narrower"
 _MOST_SMALL = 100  # small slices that are listed: a column with thousands of values is not one to gate by
@@ -198,6 +199,7 @@ class _RuleChecks:
     validator: Validator
 
     def run_all(self) -> Iterator[CheckedRule]:
+        """Yields the result of every rule, over all cases and over each slice."""
         pairs = None
         if self.base is not None and len(self.run):
             pairs = match_cases(self.base, self.run)
@@ -216,6 +218,7 @@ class _RuleChecks:
             yield _make_check(f"other run: {rule}", holds, f"{base.folder}: {message}", len(base), violations)
 
     def _check_slices(self, columns: tuple[str, ...], pairs: Pairs | None) -> Iterator[CheckedRule]:
+        """Checks every rule in each slice that is large enough."""
         name = slice_name(columns)
         slicing = self.run.slices[name]
         sizes = slicing.sizes()
@@ -230,6 +233,7 @@ class _RuleChecks:
         yield from map(CheckedRule, self._small_slices(name, small))
 
     def _small_slices(self, name: str, sizes: Sequence[tuple[str, int]]) -> Iterator[Check]:
+        """Yields an entry for slices that are too small to be gated."""
         for value, size in sizes[:_MOST_SMALL]:
             message = f"{format_count(size)}, fewer than {self.gate.few:,}: not gated"
             yield Check(rule=f"by {name}", slice=f"{name}={value}", outcome="too few", message=message, cases=size)
@@ -239,6 +243,7 @@ class _RuleChecks:
             yield Check(rule=f"by {name}", slice=f"{name}=…", outcome="too few", message=message, cases=cases)
 
     def _check_rule(self, rule: Rule, cases: Mask, where: str | None, pairs: Pairs | None) -> CheckedRule:
+        """Measures one rule, decides whether it holds, and finds the cases that break it."""
         both = None
         if rule.compares_runs and self.base is not None and pairs is not None:
             both = pair_field(self.base, self.run, pairs, rule, cases)
@@ -271,7 +276,7 @@ class _RuleChecks:
 
     def _true_rate(self, rule: Rule, labels: Labels) -> TrueRate:
         schema = self.run.manifest.about.fields_schema
-        return true_rate(load_run(self.run.folder).records(), labels, str(rule.target), schema=schema)
+        return true_rate(load_stored_run(self.run.folder).records(), labels, str(rule.target), schema=schema)
 
 
 def _all_cases(run: Table) -> Mask:
@@ -279,6 +284,7 @@ def _all_cases(run: Table) -> Mask:
 
 
 def _reading_notes(gate: Gate) -> Iterator[str]:
+    """Yields notes that explain how the result is to be read."""
     if not gate.rules:
         yield "No rule was given: only an unfinished or empty run and cases without a verdict break this gate."
     if any(not rule.is_exact for rule in gate.rules) and not gate.point:

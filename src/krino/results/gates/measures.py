@@ -32,7 +32,7 @@ class Measure:
 
 
 def measure(run: Table, rule: Rule, cases: Mask) -> Measure:
-    """Measure a rule over the cases of one run."""
+    """Measures a rule over the cases of one run."""
     target, judged = rule.target, cases & run.ok
     total, ok = int(cases.sum()), int(judged.sum())
     if target.field is None:
@@ -94,7 +94,7 @@ class PairedField:
 
 
 def pair_field(base: Table, run: Table, pairs: Pairs, rule: Rule, cases: Mask) -> PairedField | None:
-    """None if one of the runs has no such field."""
+    """Returns the values of a field in both runs; None if one of them has no such field."""
     wanted = cases[pairs.b] & base.ok[pairs.a]
     in_base, in_run = pairs.a[wanted], pairs.b[wanted]
     old, new = (one.fields.get(rule.target.field or "") for one in (base, run))
@@ -105,7 +105,7 @@ def pair_field(base: Table, run: Table, pairs: Pairs, rule: Rule, cases: Mask) -
 
 
 def measure_change(both: PairedField | None, rule: Rule) -> Measure:
-    """Measure a rule over how the cases of a run differ from the same cases of the base run."""
+    """Measures a rule over how the cases of a run differ from the same cases of the base run."""
     if both is None:
         return Measure(None, 0)
     known_before, known_now = both.known_before, both.known_now

@@ -7,19 +7,19 @@ from typing import Literal
 from pydantic import computed_field
 
 from krino.results import FrozenModel
-from krino.results.explanations import NamedCase
+from krino.results.explanations import ExplainedCase
 from krino.results.formatting import format_count
 from krino.runs.manifest import Counts
 from krino.text.clean import clean_line
 
-Outcome = Literal["holds", "broken", "warns", "too few"]
+CheckOutcome = Literal["holds", "broken", "warns", "too few"]
 """`warns`: broken, but the rule only warns. `too few`: a slice with too few cases to be gated, which is shown only."""
 
 
 class Check(FrozenModel):
     rule: str
     slice: str | None = None
-    outcome: Outcome
+    outcome: CheckOutcome
     message: str
     cases: int = 0
     nulls: int = 0
@@ -29,7 +29,7 @@ class Check(FrozenModel):
     """How many cases break the rule."""
     against_words: str = ""
     """Those cases in words: `4 cases below 0.9, 1 case with null`."""
-    worst: tuple[NamedCase, ...] = ()
+    worst: tuple[ExplainedCase, ...] = ()
     """The worst of them, with their reasons."""
 
     def heading(self) -> str:

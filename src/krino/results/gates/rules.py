@@ -16,9 +16,9 @@ from krino.errors import UsageProblem
 from krino.results.field_kinds import ROLL_UP, ROLL_UPS
 from krino.stats.arrays import Floats
 
-Kind = Literal["min", "max", "may_fall", "may_rise"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
-COMPARING: tuple[Kind, ...] = ("may_fall", "may_rise")
+LimitKind = Literal["min", "max", "may_fall", "may_rise"]
+KINDS: tuple[LimitKind, ...] = get_args(LimitKind)
+COMPARING: tuple[LimitKind, ...] = ("may_fall", "may_rise")
 FAILED = "failed"
 NULL = "null"
 TO = "to"
@@ -83,7 +83,7 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Limit:
+class RuleLimit:
     """A number; `is_share` if it was written with a percent sign."""
 
     amount: float
@@ -95,9 +95,9 @@ class Limit:
 
 @dataclass(frozen=True)
 class Rule:
-    kind: Kind
+    kind: LimitKind
     target: Target
-    limit: Limit
+    limit: RuleLimit
     warns: bool = False
     """Whether the gate passes although the rule is broken, with a warning."""
 
@@ -127,7 +127,8 @@ class Rule:
         return f"{'warn ' * self.warns}{self.kind.replace('_', '-')} {self.target}={self.limit}"
 
 
-def parse_flags(kind: Kind, pairs: Iterable[str]) -> list[Rule]:
+def parse_flags(kind: LimitKind, pairs: Iterable[str]) -> list[Rule]:
+    """Parses the rules of one flag, such as `--min faithfulness=0.8`."""
     flag = f"--{kind.replace('_', '-')}"
     rules = []
     for pair in pairs:
@@ -138,7 +139,7 @@ def parse_flags(kind: Kind, pairs: Iterable[str]) -> list[Rule]:
     return rules
 
 
-def parse_table(kind: Kind, table: Mapping[str, Any], where: str) -> list[Rule]:
+def parse_table(kind: LimitKind, table: Mapping[str, Any], where: str) -> list[Rule]:
     """Rules from a table of a settings file: target to limit, where a share is text (`"90%"`)."""
     rules = []
     for target, limit in table.items():
@@ -163,7 +164,7 @@ def parse_warnings(texts: Iterable[str], where: str) -> list[Rule]:
 def merge_rules(*lists: Sequence[Rule]) -> list[Rule]:
     """All rules; later lists override earlier ones. Two rules of one list about the same thing are refused."""
     for rules in lists:
-        seen: dict[tuple[Kind, Target, bool], Rule] = {}
+        seen: dict[tuple[LimitKind, Target, bool], Rule] = {}
         for rule in rules:
             before = seen.setdefault((rule.kind, rule.target, rule.warns), rule)
             if before is not rule:
@@ -171,7 +172,8 @@ def merge_rules(*lists: Sequence[Rule]) -> list[Rule]:
     return list({(rule.kind, rule.target, rule.warns): rule for rules in lists for rule in rules}.values())
 
 
-def _rule(kind: Kind, target_text: str, limit_text: str, where: str) -> Rule:
+def _rule(kind: LimitKind, target_text: str, limit_text: str, where: str) -> Rule:
+    """Makes a rule from its parts, and refuses combinations that mean nothing."""
     target, limit = parse_target(target_text), _limit(limit_text, where)
     if target.field is None:
         if kind != "max":
@@ -194,7 +196,8 @@ def _rule(kind: Kind, target_text: str, limit_text: str, where: str) -> Rule:
     return rule
 
 
-def _refuse_per_case(kind: Kind, target: Target, limit: Limit, where: str) -> None:
+def _refuse_per_case(kind: LimitKind, target: Target, limit: RuleLimit, where: str) -> None:
+    """Refuses limits that do not suit a rule about single cases."""
     if target.to is not None and kind != "max":
         raise UsageProblem(f"{where}: changes from one label to another can only be limited from above, with max")
     if kind in COMPARING:
@@ -216,6 +219,7 @@ def parse_target(text: str) -> Target:
 
 
 def _labelled(text: str) -> Target:
+    """Parses `pass`, `FIELD` or `FIELD:LABEL`."""
     if text in ROLL_UPS:
         return Target(ROLL_UP, text)
     field, colon, label = text.partition(":")
@@ -223,6 +227,7 @@ def _labelled(text: str) -> Target:
 
 
 def _number(text: str) -> float | None:
+    """Parses a finite number; returns None for anything else."""
     try:
         number = float(text)
     except ValueError:
@@ -230,9 +235,10 @@ def _number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _limit(text: str, where: str) -> Limit:
+def _limit(text: str, where: str) -> RuleLimit:
+    """Parses a limit: a number or a share."""
     is_share = text.endswith("%")
     amount = _number(text.removesuffix("%"))
     if amount is None:
         raise UsageProblem(f"{where}: `{text}` is not a number or a share")
-    return Limit(amount / 100 if is_share else amount, is_share)
+    return RuleLimit(amount / 100 if is_share else amount, is_share)

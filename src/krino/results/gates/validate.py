@@ -17,7 +17,7 @@ from krino.results.gates.rules import NULL, Beyond, Rule
 from krino.results.table import Table, unknown_column
 from krino.results.verdict_schema import Scale, Schema, closed_labels, declared_scale
 from krino.text.clean import clean_line
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Validator:
     base: Table | None
 
     def refuse(self, rules: Sequence[Rule], by: Sequence[tuple[str, ...]]) -> None:
-        """Refuse misspelt names, which would make rules that always hold. An unjudged run has no names to check."""
+        """Refuses misspelt names, which would make rules that always hold. An unjudged run has no names to check."""
         for column in (column for columns in by for column in columns):
             if len(self.run) and column not in self.run.metadata:
                 raise unknown_column("by", column, self.run.metadata)
@@ -61,13 +61,14 @@ class Validator:
             yield f"no case has the label `{clean_line(label, 60)}`, and the judge does not say whether there is one"
 
     def _refuse_field(self, rule: Rule, field: str) -> None:
+        """Refuses a rule whose field does not exist, or has another kind than the rule needs."""
         column, label = self.run.fields.get(field), rule.target.label
         if column is None:
             there = ", ".join(clean_line(name, 60) for name in self.run.field_names)
             if field == ROLL_UP:
                 message = "this judge has no roll-up (pass, review or fail); name a field"
                 raise UsageProblem(f"{rule}: {message}: {there}")
-            guess = guessed(field, self.run.field_names)
+            guess = did_you_mean(field, self.run.field_names)
             raise UsageProblem(f"{rule}: the verdicts have no field `{field}`{guess}; they have {there}")
         if label is None and column.kind in ("codes", "other"):
             raise UsageProblem(f"{rule}: `{field}` is not a number; name a label of it, as {field}:LABEL=90%")
@@ -98,12 +99,12 @@ class Validator:
 def refuse_label(rule: Rule, field: str, label: str, known: set[str] | None) -> None:
     """`known`: all labels that the field can have; None if the judge does not declare them."""
     if known is not None and label not in known:
-        guess = guessed(label, known)
+        guess = did_you_mean(label, known)
         raise UsageProblem(f"{rule}: `{field}` has no label `{label}`{guess}; it has {', '.join(sorted(known))}")
 
 
 def refuse_number(rule: Rule, field: str, beyond: Beyond, scale: Scale | None) -> None:
-    """Refuse a number that no case can be beyond."""
+    """Refuses a number that no case can be beyond."""
     if scale is not None and not (beyond.number > scale[0] if beyond.side == "below" else beyond.number < scale[1]):
         least, most = scale
         raise UsageProblem(f"{rule}: `{field}` lies in {least:g} to {most:g}, so no case is {beyond.side} that")
@@ -126,7 +127,7 @@ def _always_holds(rule: Rule, scale: Scale) -> bool:
 
 
 def refuse_for_judge(judge: AnyJudge, rules: Iterable[Rule]) -> None:
-    """Refuse rules that contradict the schema of the judge's verdict; what it leaves open is checked with the run."""
+    """Refuses rules that contradict the schema of the judge's verdict; what it leaves open is checked with the run."""
     models = (judge.verdict_model, judge.figures_model)
     schema = joined_schema(*(model.model_json_schema(mode="serialization") for model in models))
     rolls_up = type(judge).roll_up is not Judge.roll_up
@@ -138,6 +139,7 @@ def refuse_for_judge(judge: AnyJudge, rules: Iterable[Rule]) -> None:
 
 
 def _refuse_roll_up(rule: Rule, judge: str, *, rolls_up: bool, fields: Iterable[str]) -> None:
+    """Refuses a roll-up rule if the judge has no roll-up or not this label."""
     if not rolls_up:
         message = f"judge `{judge}` has no roll-up (pass, review or fail); name a field"
         raise UsageProblem(f"{rule}: {message}: {', '.join(fields)}")
@@ -150,12 +152,13 @@ def _refuse_roll_up(rule: Rule, judge: str, *, rolls_up: bool, fields: Iterable[
 
 
 def _refuse(rule: Rule, field: str, judge: str, schema: Schema) -> None:
+    """Refuses a rule that the declared schema of the verdict makes meaningless."""
     fields, label = schema.get("properties", {}), rule.target.label
     if field not in fields:
         if schema.get("additionalProperties"):
             return
         raise UsageProblem(
-            f"{rule}: the verdicts of judge `{judge}` have no field `{field}`{guessed(field, fields)}; "
+            f"{rule}: the verdicts of judge `{judge}` have no field `{field}`{did_you_mean(field, fields)}; "
             f"they have {', '.join(fields)}"
         )
     scale, labels = declared_scale(schema, field), closed_labels(schema, field)

@@ -15,6 +15,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
 from krino.contract import AnyJudge, Judgement
+from krino.engine.case import Written
 from krino.errors import UsageProblem
 from krino.examples import first_example
 from krino.judges.registry import OURS
@@ -55,7 +56,7 @@ def judge_router(judging: JudgingService, max_cases: int) -> APIRouter:
     @router.get("/judges")
     def judges() -> Judges:
         """The judges and labellers that this server offers."""
-        entries = [_entry(judging.get_judge(name)) for name in judging.judges]
+        entries = [_describe_judge(judging.get_judge(name)) for name in judging.judges]
         return Judges(judges=entries, labellers=judging.labellers)
 
     for name in judging.judges:
@@ -68,7 +69,8 @@ def judge_router(judging: JudgingService, max_cases: int) -> APIRouter:
     return router
 
 
-def _entry(judge: AnyJudge) -> JudgeEntry:
+def _describe_judge(judge: AnyJudge) -> JudgeEntry:
+    """Describes a judge for the list of judges."""
     return JudgeEntry(
         name=judge.name,
         version=judge.version,
@@ -80,31 +82,42 @@ def _entry(judge: AnyJudge) -> JudgeEntry:
 
 
 def _add_route(router: APIRouter, judging: JudgingService, name: str, max_cases: int) -> None:
+    """Adds the address of one judge, with its own types of cases and options."""
     judge = judging.get_judge(name)
-    one, several = _make_body_models(judge, judging.labellers, max_cases)
 
     async def endpoint(request: Request, body: Any) -> Response:
-        given = body.options.model_dump(exclude_unset=True)
-        if given:
-            await run_in_threadpool(_check_options, judging, name, given)
-        listed = hasattr(body, "cases")
-        work = judging.judge_cases(name, body.cases if listed else [body.case], options=given, labeller=body.labeller)
-        try:
-            judgements = await cancel_on_disconnect(request, work)
-        except RequestTooLarge as refused:
-            at = "" if refused.record is None else f".{refused.record}"
-            where = f"body.cases{at}" if listed else "body.case"
-            raise Problem(413, refused.error, where=where, remedy=refused.remedy) from None
+        judgements = await judge_request(request, judging, name, body)
         lines = b",".join(judgement.to_json() for judgement in judgements)
         return Response(b'{"judgements":[%b]}' % lines, media_type="application/json")
 
-    endpoint.__annotations__["body"] = Annotated[
-        Annotated[one, Tag(ONE_CASE)] | Annotated[several, Tag(SEVERAL_CASES)],
-        Discriminator(lambda body: SEVERAL_CASES if isinstance(body, dict) and "cases" in body else ONE_CASE),
-    ]
+    endpoint.__annotations__["body"] = make_body(judge, judging.labellers, max_cases)
     endpoint.__doc__ = f"{judge.summary} One case as `case`, or several as `cases`."
     route = router.post(f"/judge/{name}", name=f"judge_{name}", responses={200: {"model": Judged}})
     route(endpoint)
+
+
+async def judge_request(request: Request, judging: JudgingService, name: str, body: Any) -> list[Written]:
+    """Judge the cases of a request's body. Raises `Problem` for options and sizes that are refused."""
+    given = body.options.model_dump(exclude_unset=True)
+    if given:
+        await run_in_threadpool(_check_options, judging, name, given)
+    listed = hasattr(body, "cases")
+    work = judging.judge_cases(name, body.cases if listed else [body.case], options=given, labeller=body.labeller)
+    try:
+        return await cancel_on_disconnect(request, work)
+    except RequestTooLarge as refused:
+        at = "" if refused.record is None else f".{refused.record}"
+        where = f"body.cases{at}" if listed else "body.case"
+        raise Problem(413, refused.error, where=where, remedy=refused.remedy) from None
+
+
+def make_body(judge: AnyJudge, labellers: list[str], max_cases: int) -> Any:
+    """The type of a judge's request body: one case or several, distinguished by the name `cases`."""
+    one, several = _make_body_models(judge, labellers, max_cases)
+    return Annotated[
+        Annotated[one, Tag(ONE_CASE)] | Annotated[several, Tag(SEVERAL_CASES)],
+        Discriminator(lambda body: SEVERAL_CASES if isinstance(body, dict) and "cases" in body else ONE_CASE),
+    ]
 
 
 def _check_options(judging: JudgingService, name: str, given: dict[str, Any]) -> None:

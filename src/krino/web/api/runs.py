@@ -43,6 +43,7 @@ class RunEntry(BaseModel):
 
     @classmethod
     def of(cls, name: str, manifest: Manifest | None, problem: str = "") -> Self:
+        """Describes a run, or says why it cannot be read."""
         if manifest is None:
             return cls(name=name, problem=problem)
         return cls(
@@ -130,7 +131,7 @@ def cases(
 
 
 def _unknown(opened: OpenRun, name: str) -> Problem:
-    """For an unknown field or column: ignoring it would look as if all cases matched."""
+    """Returns the problem for an unknown field or column: ignoring it would look as if all cases matched."""
     so_far = " in the part read so far" if opened.is_indexing else ""
     fields, columns = (", ".join(names) or "none" for names in ((ROLL_UP, *opened.state.fields), opened.state.metadata))
     return Problem(

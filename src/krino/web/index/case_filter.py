@@ -45,7 +45,7 @@ class CaseFilter:
 
     @classmethod
     def read(cls, query: Iterable[tuple[str, str]], besides: Collection[str] = ()) -> CaseFilter:
-        """Parse a query. Invalid parts are dropped and reported in `rejected`. `besides`: parameters with another
+        """Parses a query. Invalid parts are dropped and reported in `rejected`. `besides`: parameters with another
         meaning here."""
         found: dict[Any, tuple[str, str]] = {}
         rejected = []
@@ -143,6 +143,7 @@ def _fault(name: str, value: str) -> str:
 
 
 def _is_number(text: str) -> bool:
+    """Is a text a finite number?"""
     try:
         return isfinite(float(text))
     except ValueError:
@@ -181,6 +182,7 @@ class FilterSql:
         return "entry.place"
 
     def _conditions(self) -> Iterator[Condition]:
+        """Yields the conditions of the filter as SQL; values of the same field are alternatives."""
         if words := self.question.words:
             wanted = " ".join(f'"{word.replace(chr(34), chr(34) * 2)}"*' for word in words.split())
             inside_id = "%" + re.sub(r"([\\%_])", r"\\\1", words) + "%"
@@ -196,18 +198,20 @@ class FilterSql:
                 if (column := self._column(kind, name)) is None:
                     self.unknown.append(name)
                 else:
-                    either = [_condition(kind, column, value) for value in values]
+                    either = [_write_condition(kind, column, value) for value in values]
                     texts = " OR ".join(text for text, _ in either)
                     yield f"({texts})", [one for _, known in either for one in known]
 
     def _column(self, kind: str, name: str) -> str | None:
+        """Returns the SQL column of a field or of metadata, or None if it is not indexed."""
         if kind == "is" and name == ROLL_UP:
             return "line.roll_up"
         names, columns = (self.state.metadata, METADATA) if kind == "in" else (self.state.fields, FIELDS)
         return f"line.{columns[names.index(name)]}" if name in names else None
 
 
-def _condition(kind: str, column: str, value: str) -> Condition:
+def _write_condition(kind: str, column: str, value: str) -> Condition:
+    """Returns the SQL condition for one value."""
     if kind in ("min", "max"):
         sign = ">=" if kind == "min" else "<="
         return f"(typeof({column}) = 'real' AND {column} {sign} ?)", [float(value)]

@@ -42,7 +42,7 @@ def own_blocks(run: StoredRun, judgement: Mapping[str, Any], served: Path) -> li
 def case_of(run: StoredRun, judgement: Mapping[str, Any], served: Path) -> Mapping[str, Any] | None:
     """The case that was judged; None where it cannot be read, or may not be."""
     plan = run.manifest.plan
-    paths = _inputs(run, served)
+    paths = _find_inputs(run, served)
     if paths is None:
         return None
     how: Any = {"format": plan.format, "mapping": plan.mapping, "split": plan.split}
@@ -55,7 +55,8 @@ def case_of(run: StoredRun, judgement: Mapping[str, Any], served: Path) -> Mappi
 
 
 def judge_of(manifest: Manifest) -> AnyJudge | None:
-    """With the options of the run, where they still are options; None for a judge that is not Krino's own."""
+    """Returns the judge of a run. With the options of the run, where they still are options; None for a judge that is
+    not Krino's own."""
     name, options = manifest.plan.judge["name"], manifest.plan.judge.get("options")
     if not is_ours(name) or not isinstance(options, Mapping):
         return our_judge(name)
@@ -65,7 +66,8 @@ def judge_of(manifest: Manifest) -> AnyJudge | None:
         return our_judge(name)
 
 
-def _inputs(run: StoredRun, served: Path) -> list[str] | None:
+def _find_inputs(run: StoredRun, served: Path) -> list[str] | None:
+    """Returns the input files of a run that may be read, or None."""
     names = run.manifest.plan.inputs
     try:
         if (kept := kept_inputs(run.folder, names)) is not None:
@@ -93,7 +95,7 @@ def why_not_at_hand(run: StoredRun, served: Path) -> str:
     names = run.manifest.plan.inputs
     if not names:
         return "the run does not say which file it came from; judge the cases again"
-    if _inputs(run, served) is not None:
+    if _find_inputs(run, served) is not None:
         shown = clean_line(", ".join(Path(name).name for name in names), _LONGEST_NAMES)
         return (
             f"{shown} no longer holds it as it was judged; bring back the file that was "
@@ -113,6 +115,7 @@ def why_not_at_hand(run: StoredRun, served: Path) -> str:
 
 
 def _is_readable(run: StoredRun, name: str, served: Path) -> bool:
+    """May an input be read: is it kept in the run folder, or inside the served folder?"""
     try:
         return kept_inputs(run.folder, [name]) is not None or _inside(name, served) is not None
     except (KrinoError, OSError, ValueError):

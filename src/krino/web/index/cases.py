@@ -63,23 +63,26 @@ class Cases:
         return Counts(**known)
 
     def page(self, question: CaseFilter, first: int, most: int) -> Page:
+        """Returns one page of the cases that pass the filter, in its order."""
         with self._index.reading() as db:
             sql = FilterSql(question, self._state)
             where, values = sql.where()
             order, way = sql.order(), "DESC" if question.down else "ASC"
             limit = f"ORDER BY {order} {way}, entry.place LIMIT ? OFFSET ?"
-            rows = list(_rows(db, f"WHERE {where} {limit}", [*values, most, first]))
+            rows = list(_query_rows(db, f"WHERE {where} {limit}", [*values, most, first]))
             return Page(rows, self._found(db, question, where, values), sql.unknown)
 
     def find(self, name: str, again: int = 0) -> CaseRow | None:
         """The first case with this id, or a later one if `again` is above 0."""
         with self._index.reading() as db:
             rest = "WHERE entry.id = ? ORDER BY entry.place LIMIT 1 OFFSET ?"
-            return next(_rows(db, rest, [name, again]), None) or next(_rows(db, rest, [clean_name(name), again]), None)
+            return next(_query_rows(db, rest, [name, again]), None) or next(
+                _query_rows(db, rest, [clean_name(name), again]), None
+            )
 
     def at(self, place: int) -> CaseRow | None:
         with self._index.reading() as db:
-            return next(_rows(db, "WHERE entry.place = ?", [place]), None)
+            return next(_query_rows(db, "WHERE entry.place = ?", [place]), None)
 
     def find_by_hashes(self, hashes: Iterable[str]) -> dict[str, CaseRow]:
         """The first case with each of these content hashes."""
@@ -93,15 +96,16 @@ class Cases:
         return ((row.entry.input_hash, row.entry.id) for row in self._among("entry.id", ids))
 
     def _among(self, column: str, values: Iterable[Any]) -> Iterator[CaseRow]:
+        """Yields the cases whose column has one of the values."""
         wanted = list(dict.fromkeys(values))
         with self._index.reading() as db:
             for start in range(0, len(wanted), _MANY):
                 some = wanted[start : start + _MANY]
                 among = f"{column} IN ({', '.join('?' * len(some))})"
-                yield from _rows(db, f"WHERE {among} ORDER BY entry.place", some)
+                yield from _query_rows(db, f"WHERE {among} ORDER BY entry.place", some)
 
     def neighbours(self, question: CaseFilter, row: CaseRow) -> Neighbours | None:
-        """None if the filter does not match the case itself."""
+        """Returns the cases before and after one in the list; None if the filter does not match the case itself."""
         with self._index.reading() as db:
             sql = FilterSql(question, self._state)
             where, values = sql.where()
@@ -113,8 +117,8 @@ class Cases:
             behind = f"WHERE {where} AND ({order} {later} ? OR ({order} = ? AND entry.place > ?))"
             ahead = f"WHERE {where} AND ({order} {sooner} ? OR ({order} = ? AND entry.place < ?))"
             here = [*values, key[0], key[0], row.place]
-            after = next(_rows(db, f"{behind} ORDER BY {order} {up}, entry.place LIMIT 1", here), None)
-            before = next(_rows(db, f"{ahead} ORDER BY {order} {down}, entry.place DESC LIMIT 1", here), None)
+            after = next(_query_rows(db, f"{behind} ORDER BY {order} {up}, entry.place LIMIT 1", here), None)
+            before = next(_query_rows(db, f"{ahead} ORDER BY {order} {down}, entry.place DESC LIMIT 1", here), None)
             position = db.execute(f"SELECT count(*) {JUDGED} {ahead}", here).fetchone()[0] + 1
             return Neighbours(position, self._found(db, question, where, values), before, after)
 
@@ -132,7 +136,8 @@ class Cases:
                 yield {**record, "index": row.place, "id": row.entry.id, "source": row.entry.source}
 
 
-def _rows(db: sqlite3.Connection, rest: str, values: list[Any]) -> Iterator[CaseRow]:
+def _query_rows(db: sqlite3.Connection, rest: str, values: list[Any]) -> Iterator[CaseRow]:
+    """Yields cases from a query, with whether an earlier case has the same id."""
     before = "EXISTS (SELECT 1 FROM entry AS other WHERE other.id = entry.id AND other.place < entry.place)"
     columns = f"SELECT entry.place, entry.id, entry.digest, entry.source, line.offset, {before} {JUDGED}"
     for place, name, digest, source, offset, again in db.execute(f"{columns} {rest}", values):

@@ -57,10 +57,10 @@ def metadata_values(judgement: Mapping[str, Any], names: list[str]) -> list[str 
     return [*values, *[None] * (MOST_METADATA - len(values))]
 
 
-def words_of(judgement: Mapping[str, Any]) -> str:
+def searchable_text(judgement: Mapping[str, Any]) -> str:
     """The text that search looks through, limited in length."""
     words, room = [], _LONGEST_WORDS
-    for text in _texts(judgement):
+    for text in _list_texts(judgement):
         if room <= 0:
             break
         words.append(text[: min(room, _LONGEST_TEXT)])
@@ -68,7 +68,8 @@ def words_of(judgement: Mapping[str, Any]) -> str:
     return "\n".join(words)
 
 
-def _texts(judgement: Mapping[str, Any]) -> Iterator[str]:
+def _list_texts(judgement: Mapping[str, Any]) -> Iterator[str]:
+    """Yields the texts of a judgement that can be searched."""
     yield judgement["id"]
     for problem in (judgement.get("reason"), judgement.get("error")):
         if problem:

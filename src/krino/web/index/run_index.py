@@ -20,12 +20,12 @@ import orjson
 
 from krino.errors import UsageProblem
 from krino.runs.checking import LineCheck
-from krino.runs.files import Line, Place, inside
+from krino.runs.files import FilePosition, Line, inside
 from krino.runs.index import is_open
 from krino.runs.journal import read_journal
 from krino.runs.reading import StoredRun
 from krino.runs.roll import ROLL, Entry, read_entries, read_roll
-from krino.web.index.columns import FIELDS, METADATA, field_names, field_values, metadata_values, words_of
+from krino.web.index.columns import FIELDS, METADATA, field_names, field_values, metadata_values, searchable_text
 from krino.writing import make_own_file, make_own_folder
 
 VERSION = 2
@@ -58,8 +58,8 @@ class State:
     """Start of the command whose cases are indexed; every command rewrites the roll."""
     whole: bool = False
     """Whether the complete roll of a finished run is indexed."""
-    roll: Place = field(default_factory=Place)
-    journal: Place = field(default_factory=Place)
+    roll: FilePosition = field(default_factory=FilePosition)
+    journal: FilePosition = field(default_factory=FilePosition)
     mark: str = ""
     """Hash of the last bytes of the indexed journal. If it no longer matches, the journal was rewritten."""
     fields: list[str] = field(default_factory=list)
@@ -71,10 +71,11 @@ class State:
 
     @classmethod
     def of(cls, data: bytes | None) -> State:
+        """Reads the stored state; without one, that of an empty index."""
         if data is None:
             return cls()
         values = orjson.loads(data)
-        return cls(**{**values, "roll": Place(*values["roll"]), "journal": Place(*values["journal"])})
+        return cls(**{**values, "roll": FilePosition(*values["roll"]), "journal": FilePosition(*values["journal"])})
 
     def to_json(self) -> bytes:
         return orjson.dumps({**asdict(self), "roll": list(self.roll), "journal": list(self.journal)})
@@ -111,6 +112,7 @@ class RunIndex:
         return None if found is None else orjson.loads(found)
 
     def _read_value(self, sql: str, *values: str) -> Any:
+        """Reads one value from the index, or None if there is no index yet."""
         if not self.path.exists():
             return None
         with self.reading() as db:
@@ -124,6 +126,7 @@ class RunIndex:
             db.execute("INSERT OR REPLACE INTO result VALUES (?, ?, ?)", (name, source_of, value))
 
     def note_problem(self, problem: str) -> None:
+        """Stores why the run cannot be indexed."""
         with self._writing() as db:
             state = _state(db)
             state.problem = problem
@@ -166,10 +169,11 @@ class RunIndex:
             state = State(folder=str(run.folder), mark=_hash_end(run.journal, 0), fields=fields)
         if state.started != started or stamp_file(run.folder / ROLL)[1] < state.roll.end:
             _forget(db, *_CASES)
-            state.started, state.roll, state.whole = started, Place(), False
+            state.started, state.roll, state.whole = started, FilePosition(), False
         return state
 
     def _add_cases(self, db: sqlite3.Connection, run: StoredRun, state: State) -> None:
+        """Adds the cases of the run: of a finished one the whole roll, otherwise what is new in it."""
         if run.manifest.state == "finished":
             if not state.whole:
                 _forget(db, *_CASES)
@@ -193,6 +197,7 @@ class RunIndex:
             db.close()
 
     def _connect(self) -> sqlite3.Connection:
+        """Opens the database, and rebuilds a damaged one."""
         try:
             return _open_database(self.path)
         except sqlite3.OperationalError:  # locked, or the disk is full; the file itself is fine
@@ -207,6 +212,7 @@ class RunIndex:
 
 
 def _open_database(path: Path) -> sqlite3.Connection:
+    """Opens the database file, and creates it with its tables if it does not exist."""
     make_own_folder(path.parent)
     make_own_file(path)
     db = sqlite3.connect(path, timeout=60, isolation_level=None)
@@ -222,7 +228,7 @@ def _open_database(path: Path) -> sqlite3.Connection:
 
 
 def _make_tables(db: sqlite3.Connection) -> None:
-    """Create the tables, unless another process was faster."""
+    """Creates the tables, unless another process was faster."""
     db.execute("BEGIN IMMEDIATE")
     if not _fetch_value(db, "PRAGMA user_version"):
         for statement in _TABLES.split(";\n"):
@@ -255,6 +261,7 @@ def _forget(db: sqlite3.Connection, *statements: str) -> None:
 
 
 def _add_entries(db: sqlite3.Connection, first: int, entries: Iterator[Entry]) -> None:
+    """Adds entries of the roll to the database."""
     rows = (
         (place, entry.id, bytes.fromhex(entry.input_hash), orjson.dumps(entry.source))
         for place, entry in enumerate(entries, first)
@@ -263,14 +270,14 @@ def _add_entries(db: sqlite3.Connection, first: int, entries: Iterator[Entry]) -
 
 
 def _add_lines(db: sqlite3.Connection, lines: list[Line], state: State) -> None:
-    """Add lines that count: per content, the first settled judgement or the last error."""
+    """Adds lines that count: per content, the first settled judgement or the last error."""
     for line in lines:
         data, digest = line.data, bytes.fromhex(line.data["input_hash"])
         if not is_open(_fetch_value(db, "SELECT status FROM line WHERE digest = ?", (digest,))):
             continue
         values = (*field_values(data, state.fields), *metadata_values(data, state.metadata))
         db.execute(_INSERT_LINE, (digest, line.number, line.offset, data["status"], data.get("roll_up"), *values))
-        db.execute("INSERT INTO words(rowid, body) VALUES (?, ?)", (line.number, words_of(data)))
+        db.execute("INSERT INTO words(rowid, body) VALUES (?, ?)", (line.number, searchable_text(data)))
 
 
 def _hash_end(journal: Path, end: int) -> str:

@@ -22,11 +22,11 @@ from krino.contract import AnyJudge
 from krino.contract.judgement import canonical
 from krino.engine.case import Written, input_hash, without_verdict, written
 from krino.web.judging.turns import RoundRobin
-from krino.web.judging.workers import BATCH, Outcome, ThreadWorker, Worker, WorkerDied
+from krino.web.judging.workers import BATCH, CaseOutcome, CaseWorker, ThreadWorker, WorkerDied
 
 LONG = 50_000
 """Bytes of JSON from which a case counts as long: several times the work of a usual one."""
-DIED = (
+PROCESS_DIED = (
     "the process that judged this case died, and the next one too (killed, or out of memory): send it again when the "
     "machine has more memory to spare, or send only what the case needs"
 )
@@ -41,7 +41,8 @@ class Job:
     item: CaseItem
     done: Future[Written] = field(default_factory=Future)
 
-    def finish(self, outcome: Outcome) -> None:
+    def finish(self, outcome: CaseOutcome) -> None:
+        """Gives the outcome to the request that waits for it."""
         if isinstance(outcome, BaseException):
             self.done.set_exception(outcome)
         else:
@@ -49,7 +50,7 @@ class Job:
 
     def make_error(self) -> Written:
         digest = input_hash(self.item, self.judge)
-        return written(self.judge, self.item, without_verdict(self.judge, self.item, digest, "error", DIED))
+        return written(self.judge, self.item, without_verdict(self.judge, self.item, digest, "error", PROCESS_DIED))
 
 
 class JobQueue(RoundRobin[Job]):
@@ -70,10 +71,10 @@ def choose_batch_size(waiting: int, workers: int) -> int:
     return min(waiting, BATCH, max(together, waiting // (2 * workers)))
 
 
-class WorkerPool:
+class JudgingPool:
     """Thread-safe. Closing it cancels waiting jobs."""
 
-    def __init__(self, count: int, make_worker: Callable[[], Worker] = ThreadWorker) -> None:
+    def __init__(self, count: int, make_worker: Callable[[], CaseWorker] = ThreadWorker) -> None:
         self._count = count
         self._lock = threading.Lock()
         self._usual, self._long = JobQueue(self._lock), JobQueue(self._lock)
@@ -96,6 +97,7 @@ class WorkerPool:
         return job.done
 
     def close(self) -> None:
+        """Ends all workers, and cancels the jobs that still wait."""
         with self._lock:
             self._closed = True
             waiting = [queue.pop() for queue in (self._usual, self._long) for _ in range(len(queue))]
@@ -106,7 +108,8 @@ class WorkerPool:
         for worker in self._workers:
             worker.stop()
 
-    def _run(self, worker: Worker, queue: JobQueue) -> None:
+    def _run(self, worker: CaseWorker, queue: JobQueue) -> None:
+        """Runs a worker until its queue is closed."""
         with worker:
             if queue is self._usual:
                 with suppress(Exception):  # the first case reports it
@@ -115,7 +118,8 @@ class WorkerPool:
                 if wanted := [job for job in jobs if job.done.set_running_or_notify_cancel()]:
                     self._judge(worker, wanted)
 
-    def _judge(self, worker: Worker, jobs: list[Job]) -> None:
+    def _judge(self, worker: CaseWorker, jobs: list[Job]) -> None:
+        """Judges several jobs at once; if their process dies, each is judged alone."""
         try:
             outcomes = worker.judge([(job.judge, job.item) for job in jobs])
         except Exception as fault:
@@ -127,7 +131,8 @@ class WorkerPool:
             for job, outcome in zip(jobs, outcomes, strict=True):
                 job.finish(outcome)
 
-    def _retry(self, worker: Worker, job: Job) -> Outcome:
+    def _retry(self, worker: CaseWorker, job: Job) -> CaseOutcome:
+        """Judges one job again, after its batch failed."""
         try:
             return worker.judge([(job.judge, job.item)])[0]
         except WorkerDied:

@@ -25,8 +25,8 @@ from krino.engine.case import Written, judge_item, written
 from krino.engine.rehearsal import rehearse
 from krino.errors import UsageProblem
 from krino.judges.registry import OURS, load_judge
-from krino.text.guessing import guessed
-from krino.web.judging.pool import WorkerPool
+from krino.text.guessing import did_you_mean
+from krino.web.judging.pool import JudgingPool
 from krino.web.judging.turns import FairSemaphore
 from krino.web.judging.workers import MOST_JUDGES, ProcessWorker, ThreadWorker
 from krino.web.metrics import Metrics
@@ -56,7 +56,7 @@ def make_safe_options_model(judge: type[AnyJudge]) -> type[BaseModel]:
 
 
 def refuse_unsafe_options(judge: type[AnyJudge], options: Mapping[str, Any]) -> None:
-    """Raise unless a client's options have the types that the judge declares."""
+    """Raises unless a client's options have the types that the judge declares."""
     try:
         make_safe_options_model(judge).model_validate(options)
     except ValidationError as error:
@@ -98,6 +98,7 @@ def admit_cases(judge: AnyJudge, records: Sequence[Any], settings: ServeSettings
 
 
 def _refuse_long(item: CaseItem, number: int, most: int) -> None:
+    """Refuses a case that is longer than this server judges."""
     length = len(canonical(item.record))
     if length > most:
         raise RequestTooLarge(
@@ -164,7 +165,7 @@ class JudgingService:
         if name not in OURS and name not in self._addresses:
             raise Problem(
                 404,
-                f"there is no judge `{name[:80]}` here{guessed(name, self.judges)}",
+                f"there is no judge `{name[:80]}` here{did_you_mean(name, self.judges)}",
                 where="judge",
                 remedy=f"one of {', '.join(self.judges)}; start krino serve with --judge file.py:Class to add others",
             )
@@ -181,7 +182,7 @@ class JudgingService:
             return self._judges[key]
 
     def close(self) -> None:
-        """Cancel what is waiting and close the connections to models."""
+        """Cancels what is waiting and closes the connections to models."""
         self._pool.close()
         asyncio.run_coroutine_threadsafe(self._cancel_all(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
@@ -189,6 +190,7 @@ class JudgingService:
         self._loop.close()
 
     async def _cancel_all(self) -> None:
+        """Cancels all tasks, and closes the labellers."""
         waiting = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
         for task in waiting:
             task.cancel()
@@ -199,11 +201,13 @@ class JudgingService:
     async def _judge_request(
         self, name: str, options: Mapping[str, Any], labeller: str, records: Sequence[Any]
     ) -> list[Written]:
+        """Judges the cases of one request side by side; if the client leaves, all are cancelled."""
         judge = self.get_judge(name, options)
         items = admit_cases(judge, records, self._settings)
         client = object()
 
         async def judge_one(item: CaseItem) -> Written:
+            """Judges one case on the worker pool, or with the chosen model when it is the client's turn."""
             if labeller == LOCAL:
                 judgement = await asyncio.wrap_future(self._pool.submit(client, judge, item))
             else:
@@ -223,12 +227,12 @@ class JudgingService:
                 task.cancel()
 
 
-def _make_pool(in_processes: bool) -> WorkerPool:
+def _make_pool(in_processes: bool) -> JudgingPool:
     """A pool of KRINO_THREADS workers, by default one per core; memory limits the number of processes."""
     from krino.models.token_model import thread_count
 
     if not in_processes:
-        return WorkerPool(thread_count(), ThreadWorker)
-    return WorkerPool(
+        return JudgingPool(thread_count(), ThreadWorker)
+    return JudgingPool(
         thread_count() if "KRINO_THREADS" in os.environ else min(thread_count(), MOST_PROCESSES), ProcessWorker
     )

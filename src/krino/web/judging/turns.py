@@ -25,6 +25,7 @@ class RoundRobin(Generic[Item]):
         self._clients.setdefault(client, deque()).append(item)
 
     def pop(self) -> Item:
+        """Returns the next item of the client whose turn it is."""
         client, waiting = next(iter(self._clients.items()))
         del self._clients[client]
         item = waiting.popleft()
@@ -42,6 +43,7 @@ class FairSemaphore:
 
     @asynccontextmanager
     async def acquire(self, client: Hashable) -> AsyncIterator[None]:
+        """Holds a slot for this client as long as the context lasts."""
         await self._take(client)
         try:
             yield
@@ -49,6 +51,7 @@ class FairSemaphore:
             self._release()
 
     async def _take(self, client: Hashable) -> None:
+        """Waits for a free slot."""
         if self._free:  # implies that nobody waits: a released slot goes straight to a waiter
             self._free -= 1
             return
@@ -62,6 +65,7 @@ class FairSemaphore:
             raise
 
     def _release(self) -> None:
+        """Passes the slot on to the next waiter, or frees it."""
         while self._waiters:
             waiter = self._waiters.pop()
             if not waiter.done():  # a cancelled waiter is skipped

@@ -23,7 +23,7 @@ from krino.examples import first_example
 from krino.judges.reference import JudgeReference
 from krino.judges.registry import OURS, load_judge
 from krino.labellers.local import LocalLabeller
-from krino.text.faults import named
+from krino.text.faults import describe_exception
 
 BATCH = 8
 """Most cases that a worker judges together."""
@@ -39,7 +39,7 @@ Sent = list[tuple[bytes, CaseItem]]
 """Cases on the pipe, each with its pickled `JudgeReference`; equal bytes mean the same judge."""
 
 Case = tuple[AnyJudge, CaseItem]
-Outcome = Written | BaseException
+CaseOutcome = Written | BaseException
 """A judgement, or the reason why there is none."""
 
 
@@ -47,7 +47,7 @@ class WorkerDied(Exception):
     """The worker's process died while it had cases. The next call starts a new process."""
 
 
-class Worker:
+class CaseWorker:
     """Used by one thread, except for `stop`. The context manager closes it for good."""
 
     def __enter__(self) -> Self:
@@ -57,17 +57,17 @@ class Worker:
         pass
 
     def warm_up(self) -> None:
-        """Load whatever the first case would have to wait for. Raises `WorkerDied`."""
+        """Loads whatever the first case would have to wait for. Raises `WorkerDied`."""
 
-    def judge(self, cases: Sequence[Case]) -> list[Outcome]:
+    def judge(self, cases: Sequence[Case]) -> list[CaseOutcome]:
         """One outcome per case, in order. Raises `WorkerDied`."""
         raise NotImplementedError
 
     def stop(self) -> None:
-        """Judge no more, and abandon the current cases if possible. Safe to call from any thread."""
+        """Judges no more, and abandons the current cases if possible. Safe to call from any thread."""
 
 
-class ThreadWorker(Worker):
+class ThreadWorker(CaseWorker):
     """Judges in this process. Models are loaded by the first case that needs them; a started batch is finished."""
 
     def __init__(self) -> None:
@@ -77,23 +77,24 @@ class ThreadWorker(Worker):
     def __exit__(self, *fault: object) -> None:
         self._runner.close()
 
-    def judge(self, cases: Sequence[Case]) -> list[Outcome]:
+    def judge(self, cases: Sequence[Case]) -> list[CaseOutcome]:
         return self._runner.run(self._judge_all(cases))
 
-    async def _judge_all(self, cases: Sequence[Case]) -> list[Outcome]:
+    async def _judge_all(self, cases: Sequence[Case]) -> list[CaseOutcome]:
         return await asyncio.gather(*(self._judge_one(judge, item) for judge, item in cases))
 
-    async def _judge_one(self, judge: AnyJudge, item: CaseItem) -> Outcome:
+    async def _judge_one(self, judge: AnyJudge, item: CaseItem) -> CaseOutcome:
+        """Judges a case; faults are returned, since one client's judge must not end the worker."""
         try:
             rehearse(judge, item)
             return written(judge, item, await judge_item(judge, self._labeller, item))
         except (UsageProblem, RunStopped) as problem:
             return problem
         except BaseException as fault:  # includes a judge's SystemExit: only its own client sees it
-            return RuntimeError(named(fault))
+            return RuntimeError(describe_exception(fault))
 
 
-class ProcessWorker(Worker):
+class ProcessWorker(CaseWorker):
     """Judges in a child process with a Python lock of its own, so that the server answers meanwhile.
 
     Cases go over a pipe and judgements come back. Each side notices the end of the other by the end of the pipe.
@@ -111,24 +112,27 @@ class ProcessWorker(Worker):
     def warm_up(self) -> None:
         self.judge([(load_judge(name), CaseItem(0, name, first_example(name))) for name in OURS])
 
-    def judge(self, cases: Sequence[Case]) -> list[Outcome]:
+    def judge(self, cases: Sequence[Case]) -> list[CaseOutcome]:
+        """Sends cases to the process and returns what came back."""
         sent = [(_pickle_judge(judge), item) for judge, item in cases]
         child = self._child or self._start_child()
         try:
             child.pipe.send(sent)
-            outcomes: list[Outcome] = child.pipe.recv()
+            outcomes: list[CaseOutcome] = child.pipe.recv()
         except (EOFError, OSError):
             self._end_child()
             raise WorkerDied from None
         return outcomes
 
     def stop(self) -> None:
+        """Ends the process for good."""
         with self._lock:
             self._stopped = True
             if self._child is not None:
                 self._child.kill()  # safe: it writes no files
 
     def _start_child(self) -> ChildProcess:
+        """Starts the process, unless the worker was stopped or the machine has no room."""
         with self._lock:
             if self._stopped:
                 raise WorkerDied
@@ -139,6 +143,7 @@ class ProcessWorker(Worker):
             return self._child
 
     def _end_child(self) -> None:
+        """Closes the process; the next case starts another."""
         with self._lock:
             child, self._child = self._child, None
         if child is not None:
@@ -153,8 +158,8 @@ def _pickle_judge(judge: AnyJudge) -> bytes:
 # --- in the child process ----------------------------------------------------------------------------
 
 
-def serve_cases(pipe: Connection[list[Outcome], Sent]) -> None:
-    """Judge what comes over the pipe until it ends."""
+def serve_cases(pipe: Connection[list[CaseOutcome], Sent]) -> None:
+    """Judges what comes over the pipe until it ends."""
     os.environ["KRINO_THREADS"] = "1"
     with ThreadWorker() as worker:
         try:
@@ -170,12 +175,13 @@ def serve_cases(pipe: Connection[list[Outcome], Sent]) -> None:
             return
 
 
-def _judge_sent(worker: ThreadWorker, sent: Sent) -> list[Outcome]:
+def _judge_sent(worker: ThreadWorker, sent: Sent) -> list[CaseOutcome]:
+    """Judges cases that were sent to this process, one by one if a judge cannot be loaded."""
     try:
         return worker.judge([(_load_judge(judge), item) for judge, item in sent])
     except Exception as fault:  # a judge that cannot be loaded here must not fail the cases of other clients
         if len(sent) == 1:
-            return [RuntimeError(named(fault))]
+            return [RuntimeError(describe_exception(fault))]
         return [outcome for one in sent for outcome in _judge_sent(worker, [one])]
 
 

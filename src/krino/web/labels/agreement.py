@@ -82,6 +82,7 @@ class AgreementCache:
             self._lock.release()
 
     def _compute(self, opened: OpenRun, subject: Subject, edition: int, depth: DepthChoice) -> LiveAgreement:
+        """Compares the labels of a run with its verdicts."""
         events = self._store.current(subject)
         labelled = opened.cases.find_by_hashes(event.place.input_hash for event in events)
         ids = {digest: row.entry.id for digest, row in labelled.items()}

@@ -285,6 +285,7 @@ def _report_at(where: str) -> Iterator[None]:
 
 
 def _find_case(labelling: LabellingService, label: LabelIn) -> LabelCase:
+    """Finds the case that a label names, by id or by content hash."""
     opened = labelling.open(label.run, "body.run")
     if label.input_hash is not None:
         return labelling.case(opened, label.input_hash, "body.input_hash")
@@ -297,6 +298,7 @@ def _find_case(labelling: LabellingService, label: LabelIn) -> LabelCase:
 
 
 def _to_label_out(event: Event) -> LabelOut:
+    """Returns a label as the API shows it."""
     place = event.place
     same = ("rater", "depth", "action", "answer", "verdict", "note", "why", "random", "blind", "created")
     return LabelOut.model_validate(

@@ -83,7 +83,7 @@ class FormNode:
     @property
     def shown(self) -> str:
         """The fixed value, or the initial text of an input."""
-        return "" if self.value in (MISSING, None) else format_value(self.value)
+        return "" if self.value in (MISSING, None) else format_choice(self.value)
 
     @property
     def name(self) -> str:
@@ -91,7 +91,7 @@ class FormNode:
         return self.path.rpartition(".")[2]
 
 
-def format_value(value: Any) -> str:
+def format_choice(value: Any) -> str:
     """A value as text for people."""
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -164,6 +164,7 @@ def _certain_value(bound: Bound) -> Any:
 
 
 def _common_value(several: Sequence[Any]) -> Any:
+    """Returns what all values have in common, or `MISSING`."""
     first = several[0]
     if all(isinstance(one, dict) for one in several):
         return {name: value for name, value in first.items() if all(one.get(name, MISSING) == value for one in several)}
@@ -191,6 +192,7 @@ class _Position:
 
 
 def _build_node(part: Schema, position: _Position) -> FormNode:
+    """Builds the form field for one part of the schema, narrowed by what the case allows."""
     plain, nullable = _resolve(part, position.schema)
     bound = position.bound
     description = str(part.get("description") or plain.get("description") or "")
@@ -233,6 +235,7 @@ def _resolve(part: Schema, schema: Schema) -> tuple[Schema, bool]:
 
 
 def _enum_values(part: Schema) -> list[Choice] | None:
+    """Returns the values that a part of the schema lists, or None if it lists none."""
     if "enum" in part:
         return list(part["enum"])
     if "const" in part:
@@ -245,8 +248,9 @@ def _build_choice(node: FormNode, values: Sequence[Choice]) -> FormNode:
 
 
 def _build_options(values: Sequence[Any], chosen: Sequence[Any]) -> tuple[Option, ...]:
+    """Builds the options of a choice, each with a shortcut key."""
     known, codes = set(map(_to_code, chosen)), {_to_code(value): value for value in values}
-    texts = {code: format_value(value) for code, value in codes.items()}
+    texts = {code: format_choice(value) for code, value in codes.items()}
     keys = _shortcut_keys(list(texts.values()))
     return tuple(Option(code, text, code in known, key) for (code, text), key in zip(texts.items(), keys, strict=True))
 
@@ -272,6 +276,7 @@ def _build_number(node: FormNode, part: Schema, *, whole: bool) -> FormNode:
 
 
 def _build_group(node: FormNode, part: Schema, position: _Position) -> FormNode:
+    """Builds a group with a field for each property."""
     given = position.value if isinstance(position.value, Mapping) else {}
     bounds, exacts = _bounds_by_field(position.bound), _bounds_by_field(position.exact)
     children = tuple(
@@ -282,6 +287,7 @@ def _build_group(node: FormNode, part: Schema, position: _Position) -> FormNode:
 
 
 def _build_list(node: FormNode, part: Schema, position: _Position) -> FormNode:
+    """Builds a list: options to tick, or rows of fields."""
     bound, exact = position.bound, position.exact
     given = list(position.value) if isinstance(position.value, list | tuple) else []
     items: Schema = part.get("items", {})
@@ -321,6 +327,7 @@ def _fix_row(node: FormNode, exact: Bound) -> FormNode:
 
 
 def _narrow_choice(node: FormNode, certain: Mapping[str, Any], exact: Bound) -> FormNode:
+    """Narrows a choice to what code found possible for this row."""
     if node.kind != "choice":
         return node
     if node.name in certain and node.value == certain[node.name]:
@@ -350,7 +357,7 @@ def _all_choices(bound: Bound) -> Iterator[Choice]:
 # --- reading answers -----------------------------------------------------------------------------------
 
 
-def read_answer(node: FormNode, filled: SubmittedForm) -> Any:
+def read_form_answer(node: FormNode, filled: SubmittedForm) -> Any:
     """The answer as JSON without empty fields. Raises `UsageProblem` for values that the form does not offer."""
     match node.kind:
         case "fixed":
@@ -370,14 +377,15 @@ def read_answer(node: FormNode, filled: SubmittedForm) -> Any:
         case "group":
             if node.nullable and filled.get(f"{node.path}?") != "1":
                 return None
-            found = {child.name: read_answer(child, filled) for child in node.children}
+            found = {child.name: read_form_answer(child, filled) for child in node.children}
             return {name: value for name, value in found.items() if value is not MISSING}
         case "rows":
             kept = [row for row in node.children if filled.get(f"{row.path}!") != "1"]
-            return [read_answer(row, filled) for row in kept]
+            return [read_form_answer(row, filled) for row in kept]
 
 
 def _parse_choice(node: FormNode, code: str) -> Any:
+    """Reads the chosen value, and refuses one that was not offered."""
     if not code:
         return None if node.nullable and not node.optional else MISSING
     if code not in {option.code for option in node.options}:
@@ -386,6 +394,7 @@ def _parse_choice(node: FormNode, code: str) -> Any:
 
 
 def _parse_number(node: FormNode, filled: SubmittedForm) -> Any:
+    """Reads a number, and refuses one outside its limits."""
     text = filled.get(f"{node.path}=").strip().replace(",", ".")
     if not text:
         return _parse_choice(node, filled.get(node.path))
@@ -407,7 +416,7 @@ def add_row(answer: dict[str, Any], filled: SubmittedForm) -> dict[str, Any]:
 
 
 def check_fields(node: FormNode, answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Check an answer that came as JSON against what the form would have offered."""
+    """Checks an answer that came as JSON against what the form would have offered."""
     known = {child.name: child for child in node.children}
     if unknown := sorted(set(answer) - known.keys()):
         raise UsageProblem(
@@ -419,6 +428,7 @@ def check_fields(node: FormNode, answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_value(node: FormNode, value: Any) -> Any:
+    """Checks a value that was sent as JSON against the form field."""
     codes = {option.code for option in node.options}
     wanted = value if node.kind == "many" and isinstance(value, list) else [value]
     if node.kind == "number" and isinstance(value, int | float) and not isinstance(value, bool):
@@ -432,6 +442,7 @@ def _check_value(node: FormNode, value: Any) -> Any:
 
 
 def _to_code(value: Any) -> str:
+    """Returns a value as JSON, or an empty text if it cannot be written."""
     try:
         return orjson.dumps(value).decode()
     except (orjson.JSONEncodeError, TypeError):

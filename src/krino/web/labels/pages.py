@@ -60,6 +60,7 @@ Sent = Annotated[SubmittedForm, Depends(_read_form)]
 
 
 def _require_rater(request: Request) -> str:
+    """Returns the rater's name, or raises a problem that says how to set it."""
     rater = get_rater(request)
     if rater is None:
         raise Problem(409, "no rater is set", where="cookie", remedy="open the queue of the run and enter your name")
@@ -73,6 +74,7 @@ Rater = Annotated[str, Depends(_require_rater)]
 def choose_name(
     request: Request, run: str, name: Annotated[str, Form()], depth: Annotated[str, Form()] = ""
 ) -> Response:
+    """Stores the rater's name in a cookie."""
     kept = make_cookie(request.scope, rater_cookie(request), quote(normalise_rater(name), safe=""), _YEAR)
     return RedirectResponse(label_address(run, depth=depth), 303, {"set-cookie": kept})
 
@@ -84,6 +86,7 @@ def choose_name(
 def queue_page(
     request: Request, labelling: LabellingDep, run: str, depth: Depth = "fields", who: bool = False
 ) -> Response:
+    """Shows progress and the next case of the queue."""
     opened = labelling.open(run)
     rater = get_rater(request)
     queue = labelling.queue(opened, depth)
@@ -112,6 +115,7 @@ def queue_page(
 def case_page(
     request: Request, labelling: LabellingDep, run: str, case: str, depth: Depth | None = None, saved: str = ""
 ) -> Response:
+    """Shows a case to label."""
     rater = get_rater(request)
     if rater is None:
         return RedirectResponse(label_address(run, depth=depth or "fields"), 303)
@@ -165,6 +169,7 @@ def _case_page(
 
 
 def _labels_of_others(labelling: LabellingService, case: LabelCase) -> list[tuple[Event, dict[str, str]]]:
+    """Returns the other labels of a case, formatted for the page."""
     found = labelling.store.current(case.place.subject, input_hash=case.place.input_hash)
     return [
         (event, {name: format_value(value) for name, value in event.fields.items()})
@@ -177,6 +182,7 @@ def _labels_of_others(labelling: LabellingService, case: LabelCase) -> list[tupl
 def save(
     request: Request, labelling: LabellingDep, rater: Rater, filled: Sent, run: str, case: str, depth: Depth
 ) -> Response:
+    """Saves an answer and moves on to the next case; a faulty answer is shown again with its problems."""
     if (shown := filled.get("rater")) and shown != rater:
         raise Problem(
             409,
@@ -209,14 +215,14 @@ def skip(labelling: LabellingDep, rater: Rater, run: str, case: str, depth: Dept
 
 @router.post("/runs/{run}/label/{case}/show")
 def show_verdict(labelling: LabellingDep, rater: Rater, run: str, case: str, depth: Depth) -> Response:
-    """Show the verdict. From here on this person's labels of this case are not blind."""
+    """Shows the verdict. From here on this person's labels of this case are not blind."""
     labelling.store.mark_seen([labelling.case(labelling.open(run), case).place], rater)
     return RedirectResponse(label_address(run, case, depth=depth) + "#verdict", 303)
 
 
 @router.post("/runs/{run}/undo")
 def undo(labelling: LabellingDep, rater: Rater, run: str, depth: Annotated[str, Form()] = "") -> Response:
-    """Undo, and go back to that case."""
+    """Undoes, and goes back to that case."""
     undone = labelling.undo(labelling.open(run), rater)
     if undone is None:
         return RedirectResponse(label_address(run, depth=depth), 303)
@@ -273,6 +279,7 @@ def cell_page(
     judge: str,
     depth: DepthChoice = "both",
 ) -> Response:
+    """Lists the cases of one cell of the confusion table; those not labelled yet stay hidden from the rater."""
     opened = labelling.open(run)
     rater = get_rater(request)
     compared = labelling.agreements.get(opened, depth)

@@ -36,7 +36,7 @@ _IN_DOUBT = 0.4
 _PROBABILITY = frozenset({"probability", "confidence", "certainty"})
 _MOST_VALUES = 2_000
 
-Values = Mapping[str, Any]
+FieldValues = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class CaseInterest:
     """What makes a judged case worth labelling. Of its verdict only the comparable fields."""
 
     input_hash: str
-    values: Values
+    values: FieldValues
     split: float = 0.0
     """Disagreement of the panel's seats, from 0 to 1."""
     unsure: float = 0.0
@@ -64,7 +64,7 @@ def measure_interest(judgement: Mapping[str, Any]) -> CaseInterest:
     )
 
 
-def comparable_fields(fields: Values) -> dict[str, Any]:
+def comparable_fields(fields: FieldValues) -> dict[str, Any]:
     """Numbers and codes only: different wording is not disagreement."""
     return {
         name: value
@@ -73,12 +73,13 @@ def comparable_fields(fields: Values) -> dict[str, Any]:
     }
 
 
-def verdict_distance(one: Values, other: Values) -> float:
+def verdict_distance(one: FieldValues, other: FieldValues) -> float:
     """Largest difference over the fields that both verdicts have: numbers by distance, codes 0 or 1."""
     return max((_distance(one[name], other[name]) for name in one.keys() & other.keys()), default=0.0)
 
 
 def _distance(one: Any, other: Any) -> float:
+    """Returns how far two values are apart, from 0 to 1."""
     numbers = as_number(one), as_number(other)
     if numbers[0] is not None and numbers[1] is not None:
         return min(abs(numbers[0] - numbers[1]), 1.0)
@@ -101,6 +102,7 @@ def _confidences(judgement: Mapping[str, Any]) -> Iterator[float]:
 
 
 def _probabilities(labels: Any) -> Iterator[float]:
+    """Yields the probabilities that occur anywhere in the labels."""
     waiting, seen = [labels], 0
     while waiting and seen < _MOST_VALUES:
         value = waiting.pop()
@@ -129,10 +131,10 @@ RankKey = tuple[int, float, int, str, QueueReason]
 """Sort key: disagreement before doubt, larger before smaller, then random order; with the case and the reason."""
 
 
-class Ranking:
+class QueueRanking:
     """The judged cases of a run, most useful first, as far as runs alone can tell. Shared by all raters."""
 
-    def __init__(self, cases: Iterable[CaseInterest], others: Sequence[Mapping[str, Values]] = ()) -> None:
+    def __init__(self, cases: Iterable[CaseInterest], others: Sequence[Mapping[str, FieldValues]] = ()) -> None:
         """`others`: comparable fields by content hash, from other runs of the same judge."""
         self.cases = {case.input_hash: case for case in cases}
         self.keys = {digest: key for digest, case in self.cases.items() if (key := _rank_key(case, others)) is not None}
@@ -141,7 +143,8 @@ class Ranking:
         self.rolls_up = any(case.rolled_up for case in self.cases.values())
 
 
-def _rank_key(case: CaseInterest, others: Sequence[Mapping[str, Values]]) -> RankKey | None:
+def _rank_key(case: CaseInterest, others: Sequence[Mapping[str, FieldValues]]) -> RankKey | None:
+    """Returns the place of a case in the queue: disputed ones first, then unsure ones; None for all others."""
     digest = case.input_hash
     between_runs = max((verdict_distance(case.values, run[digest]) for run in others if digest in run), default=0.0)
     if max(case.split, between_runs) > _APART:
@@ -154,7 +157,7 @@ def _rank_key(case: CaseInterest, others: Sequence[Mapping[str, Values]]) -> Ran
 class Queue:
     """The queue of a run at one depth, given the labels so far."""
 
-    ranking: Ranking
+    ranking: QueueRanking
     events: Sequence[Event]
     """Labels and skips that count, of all raters and depths."""
     depth: Depth

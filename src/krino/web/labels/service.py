@@ -17,7 +17,7 @@ from krino.people.store import CaseRef, Depth, Event, Subject, normalise_rater
 from krino.web.index.case_filter import CaseFilter
 from krino.web.index.case_view import case_of, why_not_at_hand
 from krino.web.labels.agreement import AgreementCache
-from krino.web.labels.queue import CaseInterest, Queue, Ranking, measure_interest
+from krino.web.labels.queue import CaseInterest, Queue, QueueRanking, measure_interest
 from krino.web.labels.tasks import LabelTask, make_label_task
 from krino.web.problems import Problem, refuse_damaged
 from krino.web.runs_folder import NoSuchRun, OpenRun
@@ -46,14 +46,14 @@ class LabellingService:
         self.store = workbench.labels
         self.agreements = AgreementCache(self.store)
         self._runs, self._served = workbench.runs, workbench.settings.runs
-        self._rankings: OrderedDict[tuple[Any, ...], Ranking] = OrderedDict()
+        self._rankings: OrderedDict[tuple[Any, ...], QueueRanking] = OrderedDict()
         self._records: OrderedDict[str, Mapping[str, Any]] = OrderedDict()
         self._lock = threading.Lock()
 
     # --- one case --------------------------------------------------------------------------------------
 
     def open(self, name: str, where: str = "run") -> OpenRun:
-        """Open a run. `where`: the part of the request that names it, for errors."""
+        """Opens a run. `where`: the part of the request that names it, for errors."""
         try:
             opened = self._runs.open(name)
         except NoSuchRun as problem:
@@ -62,7 +62,7 @@ class LabellingService:
         return opened
 
     def case(self, opened: OpenRun, input_hash: str, where: str = "case") -> LabelCase:
-        """Find a case by its content hash."""
+        """Finds a case by its content hash."""
         row = opened.cases.find_by_hashes([input_hash]).get(input_hash) if _HASH.fullmatch(input_hash) else None
         if row is None:
             raise case_not_found(input_hash, where, "open it from the queue")
@@ -70,6 +70,7 @@ class LabellingService:
         return LabelCase(opened, CaseRef(Subject.of(opened.manifest), input_hash, row.entry.id, opened.name), judgement)
 
     def make_task(self, case: LabelCase) -> LabelTask:
+        """Makes the labelling task of a case."""
         opened, judgement = case.opened, case.judgement
         rolls_up = judgement.get("roll_up") is not None or self._ranking(opened).rolls_up
         record = self._record(case)
@@ -100,7 +101,7 @@ class LabellingService:
     def save(
         self, case: LabelCase, rater: str, depth: Depth, answer: Mapping[str, Any], *, note: str, key: str | None = None
     ) -> Event:
-        """Save a label; it is on disk when this returns. Raises `UsageProblem` if the answer is invalid."""
+        """Saves a label; it is on disk when this returns. Raises `UsageProblem` if the answer is invalid."""
         said = self.make_task(case).at(depth).accept(answer)
         event = Event(case.place, rater, depth, "label", said.answer, said.verdict, note=note)
         return self._add(case.opened, event, key)
@@ -120,13 +121,14 @@ class LabellingService:
     def queue(self, opened: OpenRun, depth: Depth) -> Queue:
         return Queue(self._ranking(opened), self.store.current(Subject.of(opened.manifest)), depth)
 
-    def _ranking(self, opened: OpenRun) -> Ranking:
+    def _ranking(self, opened: OpenRun) -> QueueRanking:
+        """Returns the order of the queue; it is computed again only when a run has changed."""
         others = self._others(opened)
         key = (opened.name, _source_key(opened), *((other.name, _source_key(other)) for other in others))
         with self._lock:
             if key not in self._rankings:
                 said = [{case.input_hash: case.values for case in _interests(other)} for other in others]
-                self._rankings[key] = Ranking(_interests(opened), said)
+                self._rankings[key] = QueueRanking(_interests(opened), said)
                 while len(self._rankings) > _MOST_RANKINGS:
                     self._rankings.popitem(last=False)
             self._rankings.move_to_end(key)
@@ -185,7 +187,7 @@ def rater_cookie(request: Request) -> str:
 def record_seen(
     request: Request, opened: OpenRun, cases: Iterable[tuple[str, str]], *, listed: bool = True
 ) -> str | None:
-    """Record that the current rater is shown these verdicts, so that later labels are not blind.
+    """Records that the current rater is shown these verdicts, so that later labels are not blind.
 
     `cases`: pairs of content hash and id. `listed`: shown briefly in a list. Returns the rater's name, if any.
     """

@@ -31,7 +31,7 @@ from krino.web.labels.forms import (
     build_labels_form,
     build_verdict_form,
     check_fields,
-    read_answer,
+    read_form_answer,
     rebuild_form,
 )
 
@@ -58,7 +58,7 @@ class FieldsForm:
         return build_verdict_form(self._schema, given, self._roll_ups)
 
     def read(self, filled: SubmittedForm) -> dict[str, Any]:
-        answer: dict[str, Any] = read_answer(self.form(), filled)
+        answer: dict[str, Any] = read_form_answer(self.form(), filled)
         return answer
 
     def accept(self, answer: Mapping[str, Any]) -> AcceptedAnswer:
@@ -82,10 +82,11 @@ class LabelsForm:
         return build_labels_form(self._schema, *self._bounds, given, start=self._start)
 
     def read(self, filled: SubmittedForm) -> dict[str, Any]:
-        answer = read_answer(rebuild_form(self._schema, *self._bounds, filled), filled)
+        answer = read_form_answer(rebuild_form(self._schema, *self._bounds, filled), filled)
         return add_row(answer, filled)
 
     def accept(self, answer: Mapping[str, Any]) -> AcceptedAnswer:
+        """Checks an answer as the judge checks a labeller's, and settles the verdict from it."""
         judge, case, facts = self._task.judge, self._task.case, self._task.facts
         try:
             labels = self._task.accept(answer)
@@ -120,7 +121,8 @@ class LabelTask:
 def make_label_task(
     manifest: Manifest, record: Record | None, *, rolls_up: bool, digest: str, missing: str = ""
 ) -> LabelTask:
-    """`record`: the input, or None if it cannot be read, for the reason `missing`; then nobody can label it."""
+    """Returns a case as a task for a person. `record`: the input, or None if it cannot be read, for the reason
+    `missing`; then nobody can label it."""
     prompt = manifest.about.prompt
     if record is None:
         return LabelTask(Exhibits((), ()), prompt, {}, dict.fromkeys(DEPTHS, missing))
@@ -144,6 +146,7 @@ def make_label_task(
 
 
 def _make_task(judge: AnyJudge, case: Any, facts: Any, digest: str) -> Task[Any, Any, Any]:
+    """Makes the task of a case, or raises `CannotJudge` if nothing is to be asked."""
     questions = check_questions(judge, judge.ask(case, facts))
     if questions is None:
         raise CannotJudge("the facts alone settle this case, so there are no questions to answer")
@@ -196,7 +199,7 @@ class FittedExhibits:
 
 
 def fit_exhibits(exhibits: Exhibits, *, numbered: bool) -> FittedExhibits:
-    """Cut exhibits to the size of a page. `numbered`: with the numbers that labels refer to."""
+    """Cuts exhibits to the size of a page. `numbered`: with the numbers that labels refer to."""
     shown = FittedExhibits()
     sources = exhibits.sources[:_MOST_PIECES]
     at_once = min(max(_MOST_OPEN // max(len(sources), 1), _LEAST_OPEN), _WIDEST_OPEN)
@@ -207,6 +210,7 @@ def fit_exhibits(exhibits: Exhibits, *, numbered: bool) -> FittedExhibits:
 
 
 def _fit_pieces(exhibits: Iterable[Exhibit], at_once: int, room: int, numbered: bool) -> list[Piece]:
+    """Shortens the exhibits of a case to the room on the page."""
     found = []
     for exhibit in exhibits:
         if not exhibit.text and not numbered:
@@ -218,16 +222,18 @@ def _fit_pieces(exhibits: Iterable[Exhibit], at_once: int, room: int, numbered: 
 
 
 def _fit_piece(exhibit: Exhibit, at_once: int, longest: int, numbered: bool) -> Piece:
+    """Shortens one exhibit: what is open at once, what unfolds, and how much is missing."""
     title = f"{exhibit.title} ({exhibit.number} in the questions)" if numbered and exhibit.number else exhibit.title
     if numbered and exhibit.sentences:
-        kept = _take_within(exhibit.sentences, longest)
+        kept = _cut_to_total(exhibit.sentences, longest)
         return Piece(title, "", missing=sum(map(len, exhibit.sentences)) - sum(map(len, kept)), sentences=kept)
     text = exhibit.text
     opened = text if len(text) <= min(2 * at_once, longest) else text[:at_once]
     return Piece(title, opened, text[len(opened) : longest], max(len(text) - longest, 0))
 
 
-def _take_within(texts: Sequence[str], most: int) -> tuple[str, ...]:
+def _cut_to_total(texts: Sequence[str], most: int) -> tuple[str, ...]:
+    """Cuts texts so that they have at most `most` characters together."""
     kept: list[str] = []
     for text in texts:
         if most <= 0:

@@ -31,6 +31,7 @@ def case_page(
     n: Annotated[int | None, Query(ge=0, le=10**12)] = None,
     id: str | None = None,  # noqa: A002 - the parameter's name in addresses
 ) -> Response:
+    """Shows one case with its verdict, its view and its neighbours in the list."""
     opened = workbench.runs.open(run)
     row = find_row(opened, id or case, n)
     question = read_filter(request, "n", "id")
@@ -74,6 +75,7 @@ def _not_found(error: str, remedy: str) -> Problem:
 
 
 def _list_facts(judgement: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yields what is known about a case: judge, labeller, source and metadata."""
     yield "Judge", f"{judgement['judge']} {judgement['judge_version']}"
     if judgement.get("labeller"):
         yield "Labeller", labeller_name(judgement["labeller"])

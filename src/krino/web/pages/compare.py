@@ -46,6 +46,7 @@ class Change:
 
 @router.get("/compare")
 def compare_page(request: Request, workbench: WorkbenchDep, a: str = "", b: str = "") -> Response:
+    """Shows the comparison of two runs, or the form to choose them."""
     names = [run.name for run in workbench.runs.runs()]
     context: dict[str, Any] = {"names": names, "a": a, "b": b, "problem": "", "waiting": False, "rest": None}
     if a and b:
@@ -82,6 +83,7 @@ def pair_page(
     id: str,  # noqa: A002 - the parameter's name in addresses
     again: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
 ) -> Response:
+    """Shows a case of two runs side by side."""
     sides: list[dict[str, Any]] = []
     for name in (a, b):
         opened = workbench.runs.open(name)
@@ -123,7 +125,7 @@ def _list_changes(found: Comparison, a: str, b: str) -> Iterator[Change]:
 
 
 def _hide_paths(found: Comparison, workbench: Workbench, a: str, b: str) -> Comparison:
-    """Show runs and inputs by name: where they are on this machine is private."""
+    """Shows runs and inputs by name: where they are on this machine is private."""
     settings = [line for line in found.settings if not line.startswith("inputs:")]
     if len(settings) < len(found.settings):
         ours, theirs = (describe_inputs(workbench.runs.load(run).manifest) for run in (a, b))
@@ -145,7 +147,7 @@ def _show_differences(a: Mapping[str, Any], b: Mapping[str, Any], rules: Mapping
         (
             name,
             *(
-                Cell(_format(held.get(name)), strong=True, below=_explain_rule(side, name, rules))
+                Cell(_format_value(held.get(name)), strong=True, below=_explain_rule(side, name, rules))
                 for held, side in both
             ),
         )
@@ -155,11 +157,12 @@ def _show_differences(a: Mapping[str, Any], b: Mapping[str, Any], rules: Mapping
     if rows:
         yield DataTable("", ("field", "A", "B"), rows)
     for name in long:
-        segments = list(_diff_words(_format(here.get(name)), _format(there.get(name))))
+        segments = list(_diff_words(_format_value(here.get(name)), _format_value(there.get(name))))
         yield MarkedText(name.replace("_", " "), segments, _TONES)
 
 
 def _diff_words(a: str, b: str) -> Iterator[Segment]:
+    """Yields the words of two texts, marked where only one has them."""
     one, other = a[:_LONGEST_COMPARED].split(" "), b[:_LONGEST_COMPARED].split(" ")
     for kind, start, end, first, last in SequenceMatcher(None, one, other, autojunk=False).get_opcodes():
         if kind == "equal":
@@ -173,11 +176,12 @@ def _diff_words(a: str, b: str) -> Iterator[Segment]:
             yield Segment(" ")
 
 
-def _format(value: Any) -> str:
+def _format_value(value: Any) -> str:
+    """Formats a value for the comparison."""
     if value is None:
         return "null"
     if isinstance(value, list):
-        return ", ".join(map(_format, value)) or "(empty list)"
+        return ", ".join(map(_format_value, value)) or "(empty list)"
     return format_number(value) if isinstance(value, float) else str(value)
 
 

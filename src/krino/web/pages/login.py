@@ -29,6 +29,7 @@ def login(
     token: Annotated[str, Form()],
     next: Annotated[str, Form()] = "/",  # noqa: A002
 ) -> Response:
+    """Starts a session if the token is right."""
     if not workbench.auth.requires_token:
         return RedirectResponse("/", 303)
     if not workbench.auth.is_token(token.strip()):

@@ -50,6 +50,7 @@ _MOST_CHOICES = 40
 
 @router.get("/runs/{run}")
 def run_page(request: Request, run: str, workbench: WorkbenchDep) -> Response:
+    """Shows a run: its summary, and one page of its cases."""
     opened = workbench.runs.open(run)
     about: dict[str, Any] = {"run": run, "facts_": list_facts(opened.manifest), "problem": opened.state.problem}
     if opened.state.problem:
@@ -160,6 +161,7 @@ def _choose_columns(summary: Summary) -> dict[str, bool]:
 def _list_rows(
     opened: OpenRun, rows: list[CaseRow], columns: Mapping[str, bool], question: CaseFilter
 ) -> Iterator[dict[str, Any]]:
+    """Yields what the table shows about each case."""
     scales = declared_scales(opened.manifest.about.fields_schema)
     for row, judgement in zip(rows, opened.cases.read_judgements(rows), strict=True):
         ok = judgement["status"] == "ok"
@@ -185,6 +187,7 @@ def _make_heading(listing: Listing, name: str, number: bool = False) -> dict[str
 
 
 def _make_pager(listing: Listing, found: int) -> dict[str, Any]:
+    """Returns the addresses of the first, previous, next and last page."""
     number, last = listing.number, max((found + listing.size - 1) // listing.size, 1)
     leads = {"first_at": 1, "back_at": number - 1, "next_at": number + 1, "last_at": last}
     there = {
@@ -197,7 +200,7 @@ def _make_pager(listing: Listing, found: int) -> dict[str, Any]:
 # --- filters ---------------------------------------------------------------------------------------
 
 
-class Choice(NamedTuple):
+class FilterChoice(NamedTuple):
     value: str
     cases: int
     chosen: bool
@@ -215,6 +218,7 @@ def _list_active_filters(listing: Listing) -> Iterator[tuple[str, str]]:
 
 
 def _list_choices(opened: OpenRun, overall: RunOverall | None, question: CaseFilter) -> dict[str, Any]:
+    """Returns the choices of the filter form."""
     chosen: dict[str, Any] = {
         "statuses": _make_choices(opened.counts().model_dump(), _requested_values(question, "status")),
         "roll_ups": [],
@@ -252,9 +256,9 @@ def _list_choices(opened: OpenRun, overall: RunOverall | None, question: CaseFil
     return chosen
 
 
-def _make_choices(counts: Mapping[str, int], wanted: set[str], nulls: int = 0) -> list[Choice]:
-    found = [Choice(value, count, value in wanted) for value, count in islice(counts.items(), _MOST_CHOICES)]
-    return [*found, Choice(NULL, nulls, NULL in wanted)] if nulls else found
+def _make_choices(counts: Mapping[str, int], wanted: set[str], nulls: int = 0) -> list[FilterChoice]:
+    found = [FilterChoice(value, count, value in wanted) for value, count in islice(counts.items(), _MOST_CHOICES)]
+    return [*found, FilterChoice(NULL, nulls, NULL in wanted)] if nulls else found
 
 
 def _requested_values(question: CaseFilter, kind: str, field: str = "") -> set[str]:

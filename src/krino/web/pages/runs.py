@@ -33,6 +33,7 @@ def runs_page(
     q: str = "",
     number: Annotated[int, Query(alias="page", ge=1, le=1_000_000)] = 1,
 ) -> Response:
+    """Lists the runs, one page at a time."""
     found = [run for run in workbench.runs.runs() if _matches(run, q)]
     shown = found[(number - 1) * _SIZE : number * _SIZE]
     lines = [_describe_run(workbench.runs, run) for run in shown]

@@ -67,6 +67,7 @@ def try_page(
 
 @router.post("/try")
 async def try_case(request: Request, workbench: WorkbenchDep) -> Response:
+    """Judges the case of the form and shows the verdict."""
     form = await request.form()
     asked = TryForm(*(str(form.get(name, "")) for name in ("judge", "labeller", "options", "case", "example")))
     try:
@@ -89,6 +90,7 @@ def save_case(
     case: Annotated[str, Form()],
     file: Annotated[str, Form()] = "tried",
 ) -> Response:
+    """Appends the case of the form to a file in the folder of runs."""
     asked = TryForm(judge, case=case)
     workbench.judging.get_judge(judge)  # raises if there is no such judge
     try:
@@ -146,6 +148,7 @@ def _append(path: Path, line: bytes) -> None:
 def _form_page(
     request: Request, workbench: Workbench, asked: TryForm, problem: str = "", status: int = 200, **more: Any
 ) -> Response:
+    """Shows the form, with the case and problems it was sent with."""
     judge = workbench.judging.get_judge(asked.judge)
     context: dict[str, Any] = {
         "asked": asked,
@@ -173,6 +176,7 @@ def _verdict_page(
     judgement: Judgement,
     judge: AnyJudge,
 ) -> Response:
+    """Shows the verdict of a case that was tried."""
     if (rater := get_rater(request)) is not None:  # the same case may wait in the queue of a run
         subject = Subject.of_judge(judge.name, judge.version, judge.options.model_dump(mode="json"))
         workbench.labels.mark_seen([CaseRef(subject, judgement.input_hash, judgement.id)], rater)
@@ -223,6 +227,7 @@ def _read_record(asked: TryForm, form: FormData, workbench: Workbench) -> tuple[
 
 
 def _parse_object(text: str, what: str) -> dict[str, Any]:
+    """Parses a JSON object from a field of the form."""
     value = _parse_json(text, what)
     if not isinstance(value, dict):
         raise UsageProblem(f'{what} must be a JSON object such as {{"question": …}}, not a {type(value).__name__}')
@@ -230,6 +235,7 @@ def _parse_object(text: str, what: str) -> dict[str, Any]:
 
 
 def _parse_json(text: str, what: str) -> Any:
+    """Parses JSON from a field of the form."""
     if len(text) > _LONGEST_LINE:
         raise UsageProblem(f"{what}: longer than {_LONGEST_LINE:,} characters; use `krino judge` for long cases")
     try:

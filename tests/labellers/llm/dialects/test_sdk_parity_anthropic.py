@@ -20,7 +20,7 @@ from krino.contract import Media
 from krino.labellers.llm.dialects.anthropic import DEFAULT_REPLY_TOKENS, AnthropicDialect
 from krino.labellers.llm.endpoint import Endpoint
 from krino.labellers.llm.sending.pace import Pace
-from krino.labellers.llm.sending.transport import Transport
+from krino.labellers.llm.sending.retrying import Transport
 from krino.labellers.llm.wire import TOOL_NAME, Channel, ChatRequest, HttpReply, Params, Turn, read_error, retry_after
 
 KEY = "sk-ant-test"

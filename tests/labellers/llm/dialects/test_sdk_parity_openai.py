@@ -22,7 +22,7 @@ from krino.labellers.llm.dialects.openai import AZURE_VERSION, AzureDialect, Ope
 from krino.labellers.llm.endpoint import Endpoint
 from krino.labellers.llm.sending.http import backoff_seconds
 from krino.labellers.llm.sending.pace import Pace
-from krino.labellers.llm.sending.transport import Transport
+from krino.labellers.llm.sending.retrying import Transport
 from krino.labellers.llm.wire import TOOL_NAME, Channel, ChatRequest, HttpReply, Params, Turn, read_error, retry_after
 
 KEY = "sk-test"

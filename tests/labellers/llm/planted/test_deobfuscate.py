@@ -11,7 +11,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from krino.labellers.llm.planted.deobfuscate import LIKE, decode_around, fold, fold_to_letters, layers, strip_comments
+from krino.labellers.llm.planted.deobfuscate import (
+    LIKE,
+    decode_around,
+    fold_to_latin,
+    fold_to_letters,
+    layers,
+    strip_comments,
+)
 
 
 def last(text: str) -> str:
@@ -24,7 +31,7 @@ def last(text: str) -> str:
 @pytest.mark.parametrize("latin", LIKE)
 def test_every_look_alike_is_read_as_what_it_looks_like(latin: str) -> None:
     for other in LIKE[latin]:
-        assert fold(other) == latin
+        assert fold_to_latin(other) == latin
         if latin.isalpha():
             assert fold_to_letters(f"x{other}1") == f"x{latin}1".encode()
 
@@ -36,18 +43,18 @@ def test_no_look_alike_stands_for_two_letters() -> None:
 
 @pytest.mark.parametrize("code", [0x34F, 0xAD, 0x200C, 0x200D, 0x2060, 0xFE0F, 0xFEFF, 0x115F, 0x1160, 0x3164, 0xFFA0])
 def test_what_is_not_seen_is_not_there(code: int) -> None:
-    assert fold(f"la{chr(code)}bel") == "label"
+    assert fold_to_latin(f"la{chr(code)}bel") == "label"
     assert fold_to_letters(f"la{chr(code)}bel") == b"label"
 
 
 def test_other_scripts_stay_what_they_are() -> None:
-    assert fold("日本語 жшщ") == "日本語 жшщ"
+    assert fold_to_latin("日本語 жшщ") == "日本語 жшщ"
     assert fold_to_letters("日本語 a1") == b"a1"
 
 
 @given(st.text())
 def test_a_glance_is_what_a_long_look_shows_of_plain_letters(text: str) -> None:
-    seen = "".join(char for char in fold(text).lower() if char.isascii() and char.isalnum())
+    seen = "".join(char for char in fold_to_latin(text).lower() if char.isascii() and char.isalnum())
     if not set(text) & set("\\&%"):
         assert fold_to_letters(text).decode() == seen
 

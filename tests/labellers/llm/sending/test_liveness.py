@@ -29,7 +29,7 @@ from krino.labellers.llm.sending.pace import (
     Liveness,
     patience_for_timeouts,
 )
-from krino.labellers.llm.sending.transport import Transport
+from krino.labellers.llm.sending.retrying import Transport
 from krino.labellers.llm.wire import HttpReply
 from receiving import one_by_one
 from toy_judge import ToyJudge

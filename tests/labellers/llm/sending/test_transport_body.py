@@ -18,7 +18,7 @@ from fake_llm import FakeServer
 from krino.labellers.llm.labeller import PROBLEM_KEPT, RAW_KEPT, RAW_SENT_BACK, shortened
 from krino.labellers.llm.sending.http import MOST_BYTES, MOST_ERROR_BYTES, BadBody, read_bounded
 from krino.labellers.llm.sending.pace import Pace
-from krino.labellers.llm.sending.transport import CODE_KEPT, MESSAGE_KEPT, Transport
+from krino.labellers.llm.sending.retrying import CODE_KEPT, MESSAGE_KEPT, Transport
 from odd_endpoint import OddEndpoint
 from toy_judge import ToyJudge
 

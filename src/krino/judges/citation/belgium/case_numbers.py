@@ -49,7 +49,7 @@ class CaseNumber(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class NumberComparison:
     """How two case numbers relate, and why."""
 
     relation: Relation
@@ -138,6 +138,7 @@ _YEAR_BEFORE = re.compile(r"(?:(?<![0-9])(?:19|20)[0-9]{2}[ ./-]{1,2}|(?<![0-9])
 
 
 def _strip_label(match: re.Match[str]) -> str:
+    """Removes a label such as "A.R." before a number, unless its letters are the register between year and number."""
     # Between a year and a number the letters are the register: 2017 AR 1, 2017-AR-1.
     before = match.string[max(0, match.start() - 6) : match.start()]
     after = match.string[match.end() : match.end() + 2].lstrip("-/ ")[:1]
@@ -173,7 +174,8 @@ def _has_mistyped_digits(*parts: str, share: int = 2) -> bool | None:
     return True if digits >= share * letters else None
 
 
-def _year(digits: str) -> int | None:
+def _full_year(digits: str) -> int | None:
+    """Returns a year of two or four digits in full, or None if it is impossible."""
     if len(digits) not in (2, 4):
         return None
     year = full_year(digits)
@@ -181,14 +183,18 @@ def _year(digits: str) -> int | None:
 
 
 def _year_in_pair(digits: str) -> int | None:
-    year = _year(digits)
+    year = _full_year(digits)
     # 75/41 is number 41 of 1975: there are no such numbers of 1941, and none of 2041 yet.
     return None if year is None or year >= _TOO_LATE else year
 
 
 def _parse_cassation(text: str, matter: str, year: str, sequence: str, language: str | None) -> list[CaseNumber]:
+    """Parses a number of the Court of Cassation, such as C.12.0345.F."""
     # Letters at both ends identify a number of this court, so half of its digits may be mistyped letters.
-    slip, full = _has_mistyped_digits(year, sequence, share=1 if matter and language else 2), _year(_to_digits(year))
+    slip, full = (
+        _has_mistyped_digits(year, sequence, share=1 if matter and language else 2),
+        _full_year(_to_digits(year)),
+    )
     if slip is None or full is None:
         return []
     return [
@@ -209,7 +215,12 @@ def _parse_old_cassation(text: str, matter: str, sequence: str, language: str) -
 
 
 def _parse_roll(text: str, year: str, letters: str, sequence: str) -> list[CaseNumber]:
-    slip, first, last = _has_mistyped_digits(year, sequence), _year(_to_digits(year)), _year(_to_digits(sequence))
+    """Parses a roll number, such as 2017/AR/15, in which the year may also come last."""
+    slip, first, last = (
+        _has_mistyped_digits(year, sequence),
+        _full_year(_to_digits(year)),
+        _full_year(_to_digits(sequence)),
+    )
     if slip is None or (first is None and last is None):
         return []
     if first is None:
@@ -230,6 +241,7 @@ def _parse_roll(text: str, year: str, letters: str, sequence: str) -> list[CaseN
 
 
 def _parse_pair(text: str, left: str, right: str) -> list[CaseNumber]:
+    """Parses a number and a year with a separator, and decides which of them is the year."""
     slip = _has_mistyped_digits(left, right)
     a, b = _to_digits(left), _to_digits(right)
     first, last = _year_in_pair(a), _year_in_pair(b)
@@ -246,6 +258,7 @@ def _parse_pair(text: str, left: str, right: str) -> list[CaseNumber]:
 
 
 def _parse_dash(text: str, left: str, right: str) -> list[CaseNumber]:
+    """Parses two numbers with a dash: one number with its year, or two numbers."""
     years = [len(part) == 4 and int(part) in _YEARS for part in (left, right)]
     if (years[0] and len(right) <= 3) or (years[1] and len(left) <= 3):
         return _parse_pair(text, left, right)
@@ -258,13 +271,15 @@ def _parse_council_role(text: str, role: str, chamber: str | None, sequence: str
 
 
 def _parse_notice(text: str, office: str, kind: str, part: str, sequence: str, year: str) -> list[CaseNumber]:
-    full = _year(_to_digits(year))
+    """Parses the number of a notice of a public prosecutor's office."""
+    full = _full_year(_to_digits(year))
     if full is None:
         return []
     return [CaseNumber("notice", text, int(sequence), year=full, office=office, register=f"{kind}.{part}")]
 
 
 def _parse_plain(text: str, number: str, suffix: str | None, language: str | None) -> list[CaseNumber]:
+    """Parses a bare number, with its suffix and language letter if there are any."""
     slip = _has_mistyped_digits(number)
     if slip is None:
         return []
@@ -302,6 +317,7 @@ def _expand_short_list(match: re.Match[str]) -> str:
 
 
 def _scan(text: str) -> list[CaseNumber]:
+    """Returns every case number in a text, found by one pattern for all forms."""
     pattern, slices = _scanner()
     numbers: list[CaseNumber] = []
     for match in pattern.finditer(text):
@@ -337,6 +353,7 @@ def _parse_unknown(text: str) -> tuple[CaseNumber, ...]:
 
 @lru_cache(maxsize=1_024)
 def _parse(text: str) -> tuple[CaseNumber, ...]:
+    """Returns the case numbers in a text; dates are removed first if there may be some."""
     simple = _CASSATION_ONLY.fullmatch(text)
     if simple:
         matter, year, sequence, language = simple.groups()
@@ -366,6 +383,7 @@ def parse_case_numbers(text: str | None) -> tuple[CaseNumber, ...]:
 
 
 def _relate_cassation(a: CaseNumber, b: CaseNumber) -> tuple[Relation, str]:
+    """Compares two numbers of the Court of Cassation."""
     if (a.year, a.sequence) != (b.year, b.sequence):
         return "DIFFERENT", "the year or the sequence number differs"
     if a.matter != b.matter:
@@ -376,6 +394,7 @@ def _relate_cassation(a: CaseNumber, b: CaseNumber) -> tuple[Relation, str]:
 
 
 def _relate_language(a: CaseNumber, b: CaseNumber) -> tuple[Relation, str]:
+    """Compares the language letters of two numbers that are otherwise equal."""
     if a.language != b.language and a.language and b.language:
         return "PARTIAL", "only the language letter differs"
     if a.repaired or b.repaired:
@@ -386,6 +405,7 @@ def _relate_language(a: CaseNumber, b: CaseNumber) -> tuple[Relation, str]:
 
 
 def _relate_roll(a: CaseNumber, b: CaseNumber) -> tuple[Relation, str]:
+    """Compares two roll numbers; year and sequence number may have been swapped."""
     if (a.year, a.sequence) != (b.year, b.sequence):
         readings = {(a.year, a.sequence), (b.year, b.sequence)}
         swapped = a.alternative if b.alternative is None else b.alternative if a.alternative is None else None
@@ -440,6 +460,7 @@ _RELATE: dict[Family, Callable[[CaseNumber, CaseNumber], tuple[Relation, str]]] 
 
 
 def _relate(a: CaseNumber, b: CaseNumber) -> tuple[Relation, str]:
+    """Compares two case numbers by the rules of their family."""
     family_a: Family = "roll" if a.family == "pair" else a.family
     family_b: Family = "roll" if b.family == "pair" else b.family
     if family_a == family_b:
@@ -449,31 +470,33 @@ def _relate(a: CaseNumber, b: CaseNumber) -> tuple[Relation, str]:
     return "INCOMPARABLE", f"the numbers are of different kinds ({a.family}, {b.family})"
 
 
-def _best(relations: Iterable[tuple[Relation, str]]) -> Comparison:
+def _best(relations: Iterable[tuple[Relation, str]]) -> NumberComparison:
     relation, why = max(relations, key=lambda item: (_RANK[item[0]], item[1]))
-    return Comparison(relation, why)
+    return NumberComparison(relation, why)
 
 
 @lru_cache(maxsize=1_024)
-def _compare(a: str, b: str) -> Comparison:
+def _compare(a: str, b: str) -> NumberComparison:
+    """Compares two texts that hold case numbers, and returns the best relation of any two."""
     ours, theirs = _parse(a), _parse(b)
     if not ours or not theirs:
-        return Comparison("INCOMPARABLE", "a number is missing or cannot be read")
+        return NumberComparison("INCOMPARABLE", "a number is missing or cannot be read")
     if a.strip() == b.strip():
-        return Comparison("EXACT", "the same text")
+        return NumberComparison("EXACT", "the same text")
     if len(ours) == len(theirs) == 1:
-        return Comparison(*_relate(ours[0], theirs[0]))
+        return NumberComparison(*_relate(ours[0], theirs[0]))
     return _best(_relate(x, y) for x in ours for y in theirs)
 
 
-def compare(a: str | None, b: str | None) -> Comparison:
+def compare(a: str | None, b: str | None) -> NumberComparison:
     """Compares two case-number fields; of lists, the pair that agrees best decides."""
     if not a or not b:
-        return Comparison("INCOMPARABLE", "a number is missing")
+        return NumberComparison("INCOMPARABLE", "a number is missing")
     return _compare(a[:_MAX_TEXT], b[:_MAX_TEXT])
 
 
 def _compare_with_constitutional_court(number: CaseNumber, ecli: Ecli) -> Relation:
+    """Compares a case number with an ECLI of the Constitutional Court."""
     if number.family == "plain":
         # A bare number may be a role number, so it can support a judgment but not contradict it.
         return "PARTIAL" if number.sequence == ecli.number else "INCOMPARABLE"
@@ -485,6 +508,7 @@ def _compare_with_constitutional_court(number: CaseNumber, ecli: Ecli) -> Relati
 
 
 def _compare_with_council_of_state(number: CaseNumber, ecli: Ecli) -> Relation:
+    """Compares a case number with an ECLI of the Council of State."""
     if number.family != "plain":
         return "INCOMPARABLE"
     if number.sequence != ecli.number:

@@ -11,7 +11,7 @@ from functools import cache
 from itertools import product
 from typing import Final, NamedTuple
 
-from krino.judges.citation.belgium.gazetteer import BREAK, Cue, Gazetteer, Head, gazetteer, words
+from krino.judges.citation.belgium.gazetteer import BREAK, Cue, Gazetteer, Head, gazetteer, name_tokens
 
 _SHORTEST: Final = 5
 _TWO_ERRORS_FROM: Final = 7
@@ -54,7 +54,7 @@ def _vocabulary() -> _Vocabulary:
 
 def suggest_spellings(text: str, *, places_only: bool) -> Iterator[Spelling]:
     """Suggests corrections of the unknown words before the first number, those with the fewest errors."""
-    sentence = words(text)
+    sentence = name_tokens(text)
     end = next((at for at, word in enumerate(sentence) if word[0].isdigit()), len(sentence))
     options: list[tuple[int, list[str]]] = []
     for at in range(end):
@@ -146,7 +146,7 @@ class _Tail:
     place: Cue | None = None
     division: Cue | None = None
     abroad: str | None = None
-    attached: bool = True  # neither punctuation nor a place stands between the head and here
+    attached: bool = True  # no punctuation or place between the head and here
     after_origin: bool = False
     after_division: bool = False
 
@@ -173,7 +173,7 @@ class _Tail:
 
 def parse_court_name(text: str, gaz: Gazetteer) -> Reading | None:
     """Parses a court name; None if it does not begin with a court, body or place."""
-    sentence = words(text)
+    sentence = name_tokens(text)
     opening = _Opening()
     at = 0
     while at < len(sentence):
@@ -239,6 +239,7 @@ def _opens_name(sentence: list[str], at: int, found: tuple[Head, int], opening: 
 
 
 def _kind_at(sentence: list[str], at: int, gaz: Gazetteer) -> str | None:
+    """Returns the kind of cue at a position, or None."""
     if not 0 <= at < len(sentence):
         return None
     cue = gaz.cues.get((sentence[at],))
@@ -260,6 +261,7 @@ def _starts_number(sentence: list[str], at: int, gaz: Gazetteer) -> bool:
 
 
 def _is_date_or_chamber_number(sentence: list[str], at: int, gaz: Gazetteer) -> bool:
+    """Is the word at a position part of a date or of a chamber's number, rather than of the court's name?"""
     if sentence[at] in _CHAMBER_TAILS:
         return _kind_at(sentence, at - 1, gaz) == "chamber"
     if not sentence[at][0].isdigit():

@@ -14,8 +14,8 @@ from krino.judges.citation.belgium.gazetteer import (
     gazetteer,
     is_constitutional_number,
     latest_year,
+    name_words,
     names_constitutional_number,
-    plain_words,
 )
 
 Classification: TypeAlias = Literal["NATIONAL", "SPECIFIC", "GENERIC"]
@@ -106,6 +106,7 @@ def alignment(cited: CourtRef, candidate: CourtRef) -> Alignment:
 
 
 def _align_bodies(cited: Court | Other, candidate: Court | Other) -> Alignment:
+    """Compares two bodies that are not courts of the gazetteer."""
     if not (isinstance(cited, Other) and isinstance(candidate, Other) and cited.body == candidate.body):
         return "OTHER_TYPE"
     two_bodies = cited.language and candidate.language and cited.language != candidate.language
@@ -120,7 +121,7 @@ def _is_canton_and_district(one: Court, other: Court) -> bool:
     """Is one place a canton and the other its district? Such courts are not listed, so this stays undecided."""
     gaz = gazetteer()
     if one.type == _CANTON_TYPE and not {one.alias, other.alias} & gaz.codes.keys():
-        return False  # only a code stands for a district; a name is that of a canton
+        return False  # only a code means a district; a name is that of a canton
     if one.place is None or other.place is None or (one.type, one.place) in gaz.seats:
         return False
     return gaz.places[one.place].district == other.place or gaz.places[other.place].district == one.place
@@ -158,6 +159,7 @@ def identity(court: CourtRef) -> tuple[object, ...]:
 
 
 def _resolve_written(text: str, *, numbered: bool, year: int | None) -> CourtRef:
+    """Resolves the written name of a court; number and year help where a name has several meanings."""
     gaz = gazetteer()
     reading = parse_court_name(text, gaz)
     if reading is None:
@@ -190,6 +192,7 @@ def _make_other(body: str, alias: str, language: str | None, gaz: Gazetteer) -> 
 
 
 def _choose_type(head: Head, placed: bool, numbered: bool, year: int | None) -> str:
+    """Chooses among the courts that an ambiguous abbreviation may mean."""
     if head.ambiguity is None:
         return head.target
     if placed:
@@ -202,6 +205,7 @@ def _choose_type(head: Head, placed: bool, numbered: bool, year: int | None) -> 
 
 
 def _make_court(court_type: str, head: Head, reading: Reading, gaz: Gazetteer) -> Court | Other:
+    """Makes the court from the parts of its name: type, place, division and language."""
     kind = gaz.types[court_type]
     named = reading.place or reading.division
     place = head.fixed_place or (_choose_place(named, court_type, gaz) if named else None)
@@ -278,7 +282,7 @@ def _resolve_bare_seat(reading: Reading, gaz: Gazetteer) -> Court | None:
 
 def _resolve_embedded_code(text: str, gaz: Gazetteer) -> CourtRef | None:
     """Resolves a text that is itself an ECLI or a court code."""
-    found = plain_words(text)
+    found = name_words(text)
     if found[:2] == ("ecli", "be") and len(found) > 2:
         code = found[2].upper()
     elif len(found) == 1:
@@ -290,6 +294,7 @@ def _resolve_embedded_code(text: str, gaz: Gazetteer) -> CourtRef | None:
 
 
 def _make_court_of_code(code: str, meaning: CodeMeaning, gaz: Gazetteer) -> Court | Other:
+    """Makes the court that a code in an ECLI means."""
     if meaning.body is not None:
         return _make_other(meaning.body, code, None, gaz)
     court_type = meaning.types[0]

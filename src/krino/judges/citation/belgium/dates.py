@@ -76,6 +76,7 @@ def _month_names() -> tuple[dict[int, list[str]], list[str]]:
 
 @cache
 def _day_first() -> re.Pattern[str]:
+    """Returns the pattern of dates with the day first, such as "12 mars 2015"."""
     months, suffixes = _month_names()
     by_month = (
         f"(?P<m{number}>{'|'.join(_name_pattern(n) for n in sorted(names, key=len, reverse=True))})"
@@ -94,6 +95,7 @@ def _day_first() -> re.Pattern[str]:
 
 @cache
 def _month_first() -> re.Pattern[str]:
+    """Returns the pattern of English dates with the month first, such as "March 12, 2015"."""
     months, _ = _month_names()
     names = sorted((name for names in months.values() for name in names), key=len, reverse=True)
     return re.compile(
@@ -121,6 +123,7 @@ _COMPACT = re.compile(r"(?P<year>[0-9]{4})(?P<dash>-?)(?P<month>[0-9]{2})(?P=das
 
 
 def _make_date(year: int, month: int, day: int) -> date | None:
+    """Returns the date, or None if it does not exist or its year is impossible."""
     if year not in _YEARS:
         return None
     try:
@@ -140,6 +143,7 @@ def _read_day_first(match: re.Match[str], text: str) -> Found | None:
 
 
 def _read_numeric(match: re.Match[str], text: str, *, trusting: bool) -> Found | None:
+    """Returns a date in digits, or None if it may as well be a paragraph number."""
     if match["iso_year"]:
         return _found(match, text, _make_date(int(match["iso_year"]), int(match["iso_month"]), int(match["iso_day"])))
     # "1.2.12" in running text is more often a paragraph than a day.
@@ -155,6 +159,7 @@ def _read_month_first(match: re.Match[str], text: str) -> Found | None:
 
 
 def _search(text: str, *, trusting: bool) -> tuple[Found, ...]:
+    """Returns all dates of a text in order, without overlaps."""
     plain = fold_letters(text)
     if not _DIGIT.search(plain):
         return ()
@@ -175,6 +180,7 @@ def find_dates(text: str) -> tuple[Found, ...]:
 
 @lru_cache(maxsize=8_192)
 def _parse(text: str) -> date | None:
+    """Returns the only date in a text, or None for none and for several."""
     compact = _COMPACT.fullmatch(text)
     if compact:
         return _make_date(int(compact["year"]), int(compact["month"]), int(compact["day"]))

@@ -90,6 +90,7 @@ class Ecli(NamedTuple):
 
 
 def _parse_day(digits: str) -> date | None:
+    """Returns the date that eight digits spell, or None."""
     try:
         return date(int(digits[:4]), int(digits[4:6]), int(digits[6:]))
     except ValueError:
@@ -97,6 +98,7 @@ def _parse_day(digits: str) -> date | None:
 
 
 def _type_warnings(document_type: str) -> list[str]:
+    """Returns warnings about a document type that is no judgment or does not exist."""
     if document_type == "CONC":
         return ["CONC is an advocate general's opinion, not the judgment."]
     if document_type not in DOCUMENT_TYPES:
@@ -110,6 +112,7 @@ def _next_year() -> int:
 
 
 def _year_warnings(year: int, digits: str | None, day: date | None) -> list[str]:
+    """Returns warnings about an impossible year, or a date that does not fit it."""
     warnings = []
     if not _FIRST_PUBLISHED_YEAR <= year <= _next_year():
         warnings.append(f"The year {year} is impossible for a published decision.")
@@ -133,6 +136,7 @@ def _parse_ordinal(match: re.Match[str]) -> tuple[str, str | None, int | None]:
 
 
 def _build(match: re.Match[str]) -> Ecli:
+    """Builds the identifier from a match of the pattern, whichever of its spellings it has."""
     country, court, year_text = match.group("country", "court", "year")
     if country is None:
         country, court = "BE", match["court2"] or match["court3"]
@@ -173,6 +177,7 @@ def _normalise(text: str) -> str:
 
 @lru_cache(maxsize=1_024)
 def _parse(text: str) -> Ecli | None:
+    """Parses an identifier; the common spelling takes a short way."""
     plain = _PLAIN.fullmatch(text)
     if plain:
         court, year, document_type, digits, sequence = plain.groups()
@@ -216,6 +221,7 @@ def _normalise_court(ecli: Ecli, aliases: Mapping[str, str] | None) -> tuple[str
 
 
 def _make_ordinal_key(ecli: Ecli) -> tuple[object, ...]:
+    """Returns a key that is equal for two spellings of the same ordinal."""
     if ecli.sequence is not None:
         day = ecli.date or ecli.ordinal.split(".")[1]
         document_type = _TYPE_MEANT.get(ecli.document_type or "", ecli.document_type)

@@ -27,7 +27,7 @@ _YEAR: Final = re.compile(r"(?<!\d)(?:1[89]|20)\d\d(?!\d)")
 Payload = TypeVar("Payload")
 
 
-def fold(text: str) -> str:
+def fold_name(text: str) -> str:
     """Lower case without accents."""
     lowered = text.casefold()
     if lowered.isascii():
@@ -36,19 +36,19 @@ def fold(text: str) -> str:
     return "".join(char for char in decomposed if not unicodedata.combining(char)).casefold()
 
 
-def words(text: str) -> list[str]:
+def name_tokens(text: str) -> list[str]:
     """Tokenises a court name: folded words, and a BREAK at punctuation other than dots and apostrophes."""
     text = text[:MAX_LENGTH]
     if "&" in text:
         text = unescape(text)  # crawled pages contain HTML entities: Cour d&#39;appel
     if not text.isascii():
         text = text.translate(INVISIBLE)
-    return [piece if piece[0].isalnum() else BREAK for piece in _PIECE.findall(fold(text))]
+    return [piece if piece[0].isalnum() else BREAK for piece in _PIECE.findall(fold_name(text))]
 
 
-def plain_words(text: str) -> tuple[str, ...]:
+def name_words(text: str) -> tuple[str, ...]:
     """The folded words of a name, without breaks."""
-    return tuple(word for word in words(text) if word != BREAK)
+    return tuple(word for word in name_tokens(text) if word != BREAK)
 
 
 def latest_year(text: str) -> int | None:
@@ -200,6 +200,7 @@ class Gazetteer:
 
 @cache
 def gazetteer() -> Gazetteer:
+    """Loads all tables of courts, places, codes and bodies."""
     types = {
         row["id"]: CourtType(row["id"], row["national"], row.get("foreign_at", {}), row["confidence"])
         for row in table("court_types")["type"]
@@ -215,6 +216,7 @@ def gazetteer() -> Gazetteer:
 
 
 def _load_bodies() -> dict[str, Body]:
+    """Loads bodies that are not courts of the gazetteer, with their ECLI codes."""
     rows = sorted(table("ecli_codes")["code"], key=lambda row: STATUS_ORDER.index(row["status"]))
     return {
         row["id"]: Body(
@@ -242,6 +244,7 @@ def _load_seats() -> dict[tuple[str, str], tuple[Seat, ...]]:
 
 
 def _load_codes() -> dict[str, CodeMeaning]:
+    """Loads what each court code of an ECLI means."""
     data = table("ecli_codes")
     index = {
         row["code"]: CodeMeaning(tuple(row.get("types", ())), row.get("place"), row.get("language"), row.get("body"))
@@ -266,7 +269,7 @@ def _load_heads() -> PhraseTable[Head]:
     """All aliases; an alias that several languages share loses its language."""
     index: PhraseTable[Head] = PhraseTable()
     for head in (*_load_not_court_heads(), *_load_body_heads(), *_load_type_heads(), *_load_ambiguous_heads()):
-        phrase = plain_words(head.text)
+        phrase = name_words(head.text)
         known = index.get(phrase)
         if known is not None and known.target == head.target:
             abbreviated = known.abbreviated and head.abbreviated
@@ -281,6 +284,7 @@ def _load_not_court_heads() -> Iterator[Head]:
 
 
 def _load_body_heads() -> Iterator[Head]:
+    """Yields the names of bodies that are not courts of the gazetteer."""
     for row in table("other_bodies")["body"]:
         need: Need = "abroad" if row.get("abroad_only") else "nothing"
         for key in ("names", "names_fr", "names_nl", "abbreviations"):
@@ -291,6 +295,7 @@ def _load_body_heads() -> Iterator[Head]:
 
 
 def _load_type_heads() -> Iterator[Head]:
+    """Yields the names of courts, historic ones and abbreviations included."""
     for row in table("court_types")["type"]:
         for key in ("names", "historic", "abbreviations"):
             for language, texts in row.get(key, {}).items():
@@ -312,6 +317,7 @@ def _find_need(row: dict[str, Any], text: str) -> Need:
 
 
 def _load_ambiguous_heads() -> Iterator[Head]:
+    """Yields abbreviations that may mean several courts."""
     for row in table("court_types")["trap"]:
         ambiguity = Ambiguity(row["place"], row["number"], row["later"], row["otherwise"])
         for text in row["aliases"]:
@@ -320,6 +326,7 @@ def _load_ambiguous_heads() -> Iterator[Head]:
 
 
 def _load_cues() -> PhraseTable[Cue]:
+    """Loads the words that give the parts of a court's name their role."""
     index: PhraseTable[Cue] = PhraseTable()
     vocabulary = table("court_types")["words"]
     plain: tuple[CueKind, ...] = ("neutral", "signal", "label", "month", "origin", "division", "chamber", "prose")
@@ -339,19 +346,20 @@ def _load_cues() -> PhraseTable[Cue]:
 
 def _place_names(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """A German name that is the French or Dutch one says nothing about the language of the text."""
-    local = {plain_words(row["fr"]), plain_words(row["nl"])}
+    local = {name_words(row["fr"]), name_words(row["nl"])}
     for language in LANGUAGES:
-        if language != "de" or plain_words(row["de"]) not in local:
+        if language != "de" or name_words(row["de"]) not in local:
             yield language, row[language]
 
 
 def _put_all(index: PhraseTable[Cue], phrases: Iterable[str], cue: Cue) -> None:
     for phrase in phrases:
-        index.put(plain_words(phrase), cue)
+        index.put(name_words(phrase), cue)
 
 
 def _put_place(index: PhraseTable[Cue], name: str, place: str, languages: frozenset[str]) -> None:
-    phrase = plain_words(name)
+    """Adds the name of a place; names that several places share list all of them."""
+    phrase = name_words(name)
     known = index.get(phrase)
     if known is not None and known.kind == "place":
         ids = tuple(dict.fromkeys((*known.values, place)))
@@ -371,6 +379,6 @@ def names_a_place(text: str) -> bool:
 
 
 def _phrases_in(text: str, phrases: PhraseTable[Payload]) -> Iterator[Payload]:
-    sentence = words(text)
+    sentence = name_tokens(text)
     found = (phrases.longest(sentence, at) for at in range(len(sentence)))
     return (item[0] for item in found if item is not None)

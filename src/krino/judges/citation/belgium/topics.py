@@ -112,6 +112,7 @@ class _Lexicon:
 
     @staticmethod
     def _code_pattern(codes: Mapping[str, Sequence[str]]) -> re.Pattern[str]:
+        """Returns the pattern that finds the names of codes of law."""
         named = (
             f"(?P<{code}>{'|'.join(re.escape(form) for form in sorted(forms, key=len, reverse=True))})"
             for code, forms in codes.items()
@@ -123,6 +124,7 @@ class _Lexicon:
         return table.setdefault(pattern.rstrip("*"), len(self.exact) + len(self.prefixes))
 
     def _add(self, name: str, entry: Mapping[str, Any]) -> None:
+        """Adds a concept with its words and phrases in all languages."""
         concept = len(self.concepts)
         self.concepts.append(_Concept(name.replace("_", " "), entry.get("weight", 1.0)))
         for language in ("fr", "nl", "en", "de"):
@@ -136,6 +138,7 @@ class _Lexicon:
                     phrases.append(_Phrase(tuple(atoms[2:]), concept))
 
     def atoms(self, word: str) -> set[int]:
+        """Returns the numbers of all known words and beginnings of words that fit a word."""
         found = {self.prefixes[word[:n]] for n in range(self.shortest, len(word) + 1) if word[:n] in self.prefixes}
         for form in (word, word.removesuffix("s")):
             if form in self.exact:
@@ -156,6 +159,7 @@ def _stem(word: str) -> str:
 
 
 def _analyse_word(word: str) -> _Word | None:
+    """Returns the concepts and features that a word may stand for, or None if it says nothing."""
     lexicon = _lexicon()
     if word in lexicon.small or len(word) > _MAX_WORD or word.isdigit():
         return None
@@ -177,6 +181,7 @@ class _Vocabulary(dict[str, "_Word | None"]):
     """Caches analysed words; None for those that say nothing about a subject."""
 
     def __missing__(self, word: str) -> _Word | None:
+        """Analyses a word at its first use; a vocabulary that has grown too large starts again."""
         if len(self) >= _MAX_VOCABULARY:
             self.clear()
         self[word] = analysis = _analyse_word(word)
@@ -187,7 +192,7 @@ _VOCABULARY = _Vocabulary()
 
 
 def _find_phrase_end(rest: tuple[int, ...], words: Sequence[_Word], position: int) -> int:
-    """Where a phrase ends whose first words end at `position`, or -1; other words may come between."""
+    """Returns where a phrase ends whose first words end at `position`, or -1; other words may come between."""
     at = position
     for atom in rest:
         for ahead in range(at + 1, min(at + _REACH, len(words))):
@@ -216,6 +221,7 @@ def _find_phrase_concepts(words: Sequence[_Word]) -> list[tuple[str, int, int]]:
 
 
 def _find_code_near(folded: str, start: int, end: int) -> str:
+    """Returns the code of law named right after an article, or an empty text."""
     after = _lexicon().codes.search(folded, end, end + _CODE_WINDOW)
     if after is None or re.search(r"\bart", folded[end : after.start()]):
         return ""
@@ -240,6 +246,7 @@ def _find_statutes(folded: str) -> Iterable[tuple[str, int, int]]:
 
 @lru_cache(maxsize=32_768)
 def _find_features(text: str) -> frozenset[str]:
+    """Returns everything in a text that says what it is about: words, phrases, articles and statutes."""
     words = list(filter(None, map(_VOCABULARY.__getitem__, text.translate(_WORDS_ONLY).split())))
     features = set(chain.from_iterable(map(_FEATURES_OF, words)))
     features.update([name for name, _, _ in _find_phrase_concepts(words)])
@@ -249,6 +256,7 @@ def _find_features(text: str) -> frozenset[str]:
 
 
 def _fold(text: str) -> str:
+    """Folds letters to lower case without changing offsets."""
     folded = fold_letters(text[:_MAX_TEXT])
     lowered = folded.lower()
     # Some capitals become two characters in lower case; offsets must stay those of the text.
@@ -266,7 +274,8 @@ def _concept_weights() -> dict[str, float]:
 
 
 @lru_cache(maxsize=65_536)
-def _weight(feature: str) -> float:
+def _weigh_feature(feature: str) -> float:
+    """Returns how much a shared feature counts: rare ones more than common ones."""
     if feature.startswith("~"):
         return _LONG_WORD if len(feature) > _STEM else _SHORT_WORD
     if feature.startswith("law of "):
@@ -285,13 +294,14 @@ def _score_features(shared: Iterable[str], counts: Mapping[str, int], candidates
     for feature in sorted(shared):
         rarity = (candidates - counts[feature]) / (candidates - 1) if candidates > 1 else 1.0
         if feature.startswith("~"):
-            words += _weight(feature) * rarity
+            words += _weigh_feature(feature) * rarity
         else:
-            terms += _weight(feature) * rarity
+            terms += _weigh_feature(feature) * rarity
     return terms + min(words, _WORDS_CAP)
 
 
 def _grade_strength(best: float, second: float) -> Strength:
+    """Grades how clearly the best candidate is ahead of the second."""
     margin = best - second
     if best >= _STRONG and margin >= max(_STRONG_MARGIN, best * 0.4):
         return "strong"
@@ -314,7 +324,7 @@ def _locate_features(text: str) -> tuple[tuple[int, int, str], ...]:
 
 
 def _total(names: Iterable[str]) -> float:
-    return sum(sorted(map(_weight, names)))
+    return sum(sorted(map(_weigh_feature, names)))
 
 
 def _choose_quote(texts: Sequence[str], deciding: frozenset[str]) -> str:
@@ -357,7 +367,7 @@ def topic_match(snippet: str, candidates: Sequence[Sequence[str]]) -> TopicMatch
         return TopicMatch(None, "none", tuple(scores), "", ())
     index = scores.index(best)
     deciding = frozenset(f for f in shared[index] if len(candidates) == 1 or counts[f] < len(candidates))
-    terms = sorted((feature for feature in deciding), key=lambda feature: (-_weight(feature), feature))
+    terms = sorted((feature for feature in deciding), key=lambda feature: (-_weigh_feature(feature), feature))
     quote = _choose_quote(candidates[index], deciding)
     return TopicMatch(index, strength, tuple(scores), quote, tuple(term.lstrip("~") for term in terms))
 

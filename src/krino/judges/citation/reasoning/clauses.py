@@ -16,7 +16,7 @@ from krino.judges.citation.reasoning.patterns import (
     join_pattern,
     phrase_pattern,
 )
-from krino.judges.citation.reasoning.sentences import SENTENCE_END
+from krino.judges.citation.reasoning.reasoning_sentences import SENTENCE_END
 from krino.judges.lazy import lazy
 
 _ASPECTS = ("number", "court", "context", "date", "ecli")
@@ -94,6 +94,7 @@ class Clause:
         return phrase_pattern("who", "idioms").sub(_blank, self.text)
 
     def cues(self) -> Iterator[Cue]:
+        """Yields the cues of the clause, negated ones marked."""
         for match in phrase_pattern("stances", "excused").finditer(self.text):
             yield Cue("excused", False, *match.span())
         text = phrase_pattern("stances", "excused").sub(_blank, self.text)
@@ -119,6 +120,7 @@ class Clause:
 
 
 def split_clauses(text: str) -> Iterator[Clause]:
+    """Yields the clauses of a text with their offsets."""
     start, ends = 0, [match.span() for match in SENTENCE_END.finditer(text)]
     text = text.lower()
     for sentence, (end, after) in enumerate([*ends, (len(text), len(text))]):

@@ -25,9 +25,11 @@ def mark_court_names(text: str, names: Names) -> str:
 
 
 def court_names_of(case: CitationCase, cited: Cited, candidates: Iterable[CandidateFacts]) -> Names:
+    """Returns all names of the case's courts, longest first, with the mark that replaces each."""
     found: dict[str, str] = {}
 
     def put(mark: str, *names: str | None) -> None:
+        """Notes the folded names under a mark; the first mark of a name stays."""
         for name in names:
             plain = " ".join(fold_letters(name).lower().split()) if name else ""
             if len(plain) > 1:

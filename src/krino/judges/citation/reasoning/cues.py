@@ -8,7 +8,7 @@ from functools import lru_cache
 from krino.judges.citation.belgium.dates import fold_letters
 from krino.judges.citation.reasoning import table
 from krino.judges.citation.reasoning.patterns import has_cue
-from krino.judges.citation.reasoning.sentences import Sentence, split_sentences
+from krino.judges.citation.reasoning.reasoning_sentences import ReasoningSentence, split_reasoning
 from krino.judges.lazy import lazy
 
 LONGEST = 8_000
@@ -32,8 +32,8 @@ class Cues:
         self.written = bool(self.text.strip())
 
     @lazy
-    def sentences(self) -> list[Sentence]:
-        return list(split_sentences(self._plain))
+    def sentences(self) -> list[ReasoningSentence]:
+        return list(split_reasoning(self._plain))
 
     @lazy
     def words(self) -> list[str]:

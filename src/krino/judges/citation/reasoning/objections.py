@@ -20,7 +20,7 @@ from krino.judges.citation.reasoning.clauses import Clause, Cue, Stance, earlier
 from krino.judges.citation.reasoning.court_names import court_names_of, mark_court_names
 from krino.judges.citation.reasoning.cues import LONGEST, Cues
 from krino.judges.citation.reasoning.patterns import CITED, FOUND, OTHER, denies, objecting_pattern
-from krino.judges.citation.scoring.candidates import Answer, CandidateFacts, Cited
+from krino.judges.citation.scoring.candidates import CandidateFacts, Cited, MatcherAnswer
 from krino.judges.lazy import lazy
 
 _SURE = 85  # a match above this confidence needs an explicit objection before it is read closely
@@ -52,7 +52,12 @@ class Objections:
     """The objections in one reasoning, computed when first read: most cases need none or one of them."""
 
     def __init__(
-        self, case: CitationCase, cited: Cited, candidates: tuple[CandidateFacts, ...], answer: Answer, cues: Cues
+        self,
+        case: CitationCase,
+        cited: Cited,
+        candidates: tuple[CandidateFacts, ...],
+        answer: MatcherAnswer,
+        cues: Cues,
     ) -> None:
         self._case, self._cited, self._candidates, self._answer, self._cues = case, cited, candidates, answer, cues
         self._written = (answer.reasoning or "")[:LONGEST]
@@ -86,7 +91,7 @@ class Objections:
         return self._find_penalised_lack("number") if self._may_object else None
 
     @lazy
-    def words(self) -> Objection | None:
+    def keyword_objection(self) -> Objection | None:
         """The clause that gives shared words as the reason for the match, if no clause gives its subject."""
         found = None
         for clause in self.clauses:
@@ -145,6 +150,7 @@ class Objections:
             yield from (Cue("costs", False, *match.span()) for match in re.finditer(written, clause.text))
 
     def _objection(self, clause: Clause, *, by_language: bool = False, by_short_name: bool = False) -> Objection:
+        """Returns the objection that a clause raises, in the words of the reasoning."""
         text = self._written[clause.start : clause.start + len(clause.text)]
         start = clause.start + len(text) - len(text.lstrip(" ,"))
         end = clause.start + len(text.rstrip(" ,"))
@@ -193,7 +199,8 @@ class Objections:
         return any(item.id == decision and item.alignment == "SAME" for item in self._candidates)
 
     def _objection_to_court(self, clause: Clause, before: Objection | None, *, unclear: bool) -> Objection:
-        """Where a court is called unclear and no name or language is mentioned, its name was not understood."""
+        """Returns the objection to the court that a clause raises. Where a court is called unclear and no name or
+        language is mentioned, its name was not understood."""
         nameless = not any(
             CITED in item.text or FOUND in item.text or "language" in item.topic_names for item in self.clauses
         )

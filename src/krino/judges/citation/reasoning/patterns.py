@@ -49,7 +49,7 @@ def objecting_pattern() -> re.Pattern[str]:
 
 @cache
 def join_pattern() -> re.Pattern[str]:
-    """Where a clause ends: at a punctuation mark or before a joining word."""
+    """Returns the pattern of clause ends: a punctuation mark or a joining word."""
     words, after_comma = (table("claims")["joins"][name] for name in ("words", "after_comma"))
     forms = _join(map(phrase_to_regex, sorted(words, key=len, reverse=True)))
     return re.compile(

@@ -39,6 +39,7 @@ def inner_names() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
 
 @cache
 def _reads_at_top() -> dict[str, Reads | None]:
+    """Returns the fields that are read at the top of a record."""
     output = table("record_names")["output"]
     names = inner_names()
     candidate = dict.fromkeys([*ID_NAMES, *(name for every in names["candidates"].values() for name in every)])
@@ -55,6 +56,7 @@ def _reads_at_top() -> dict[str, Reads | None]:
 
 
 def _names_of_fields(model: type[BaseModel], kind: str) -> dict[str, tuple[str, ...]]:
+    """Returns the names that each field of a model may have in a record."""
     others: Mapping[str, list[str]] = table("record_names")[kind]
     # A field with `json_schema_extra` is filled by the reader, never by a record.
     own = [name for name, field in model.model_fields.items() if not field.json_schema_extra]

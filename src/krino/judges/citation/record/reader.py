@@ -195,6 +195,7 @@ def _lift_output(fields: Fields) -> Answers:
 
 
 def _parse_output(value: Any, name: str) -> Fields | None:
+    """Parses the matcher's output: an object, a list of matches, or JSON text of either."""
     output = parse_json(value, name)
     if output is None:
         return None
@@ -240,6 +241,7 @@ def _refuse_second_answer(fields: Fields, name: str, answer: Fields) -> None:
 
 
 def _is_same_match(one: Any, other: Any) -> bool:
+    """Do two entries describe the same match?"""
     if not (isinstance(one, Mapping) and isinstance(other, Mapping)):
         return bool(one == other)
     for name in ("decision_id", "reasoning"):
@@ -265,6 +267,7 @@ def _fill_gaps(matches: list[Any], others: list[Any]) -> None:
 
 
 def _refuse_without_answer(fields: Fields) -> None:
+    """Refuses a record without any answer of the matcher."""
     if fields.get("matches") is None and fields.get("no_match_reason") is None:
         raise ValueError(
             "the matcher's output is missing: give matches (an empty list for none), a no_match_reason, or model_output"
@@ -276,6 +279,7 @@ def _read_matches(value: Any, candidates: list[Any]) -> list[Any]:
 
 
 def _read_match(item: Any, candidates: list[Any]) -> Any:
+    """Reads one match: renamed fields, its candidate resolved, percentages as numbers."""
     if isinstance(item, str):
         item = {"decision_id": item}
     if not isinstance(item, Mapping):
@@ -373,6 +377,7 @@ def _id_at(listed: list[Any], index: int) -> Any:
 
 
 def _read_candidates(fields: Fields) -> list[Any]:
+    """Reads the list of candidates; two lists that differ are refused."""
     listed, text = fields.get("candidates"), fields.pop("candidates_list", None)
     if listed is None:
         listed, text = text, None
@@ -405,6 +410,7 @@ def _parse_candidates(value: Any) -> list[Any]:
 
 
 def _read_candidate(item: Any) -> Any:
+    """Reads one candidate, and joins fields that occur several times."""
     if not isinstance(item, Mapping):
         return item
     fields, duplicates = _rename_fields(item, "candidate")

@@ -60,9 +60,9 @@ def parse_json(value: Any, name: str) -> Any:
             return found[0][0]
         if len(found) == 1:
             raise ValueError(
-                f"{name} holds JSON amid prose ({said!r}), which may say something else: give the JSON alone"
+                f"{name} holds JSON mixed with text ({said!r}), which may say something else: give the JSON alone"
             ) from None
-        amid = "" if not found else f", and holds {len(found)} JSON values amid prose"
+        amid = "" if not found else f", and holds {len(found)} JSON values mixed with text"
         raise ValueError(f"{name} is text but not JSON{amid}: {error}") from None
 
 
@@ -97,6 +97,7 @@ def _find_json(text: str) -> Iterator[tuple[Any, int, int]]:
 
 
 def items(value: Any, name: str) -> list[Any]:
+    """Returns the entries of a list that may be JSON text or a single object."""
     value = parse_json(value, name)
     if value is None:
         return []
@@ -108,6 +109,7 @@ def items(value: Any, name: str) -> list[Any]:
 
 
 def clean_texts(fields: Fields, names: frozenset[str]) -> Fields:
+    """Cleans the named texts of a record."""
     for name, value in fields.items():
         if value is not None and name in names:
             fields[name] = plain_text(value)
@@ -138,6 +140,7 @@ def plain_text(value: Any) -> Any:
 
 
 def _is_empty(text: str) -> bool:
+    """Is a text empty, or a word for "absent"?"""
     if len(text) > _LONGEST_ABSENT:
         return not text.strip()
     # No word for "absent" holds a digit; texts without digits (names of courts) recur, so they are cached.
@@ -228,6 +231,7 @@ def _split_entries(text: str) -> list[str]:
 
 
 def _parse_entry(entry: str) -> dict[str, Any] | None:
+    """Parses a candidate written as text, or returns None if it names no decision or several."""
     ids = {found.upper() for found in ECLI_IN_TEXT.findall(entry)}
     if len(ids) != 1:
         return None

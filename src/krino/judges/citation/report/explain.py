@@ -38,6 +38,7 @@ def explain_case_numbers(texts: Sequence[str]) -> Iterator[dict[str, Any]]:
 
 
 def _explain_case_number(text: str, first: str | None) -> dict[str, Any]:
+    """Explains how a case number is read, and how it compares with the first one."""
     parts = ("family", "text", "year", "sequence", "matter", "register", "language")
     numbers = [{name: getattr(number, name) for name in parts} for number in parse_case_numbers(text)]
     found = None if first is None else compare(first, text)

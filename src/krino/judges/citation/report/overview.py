@@ -50,6 +50,7 @@ class _Tally:
         self.correctness, self.calibration, self.errors = Counter[str](), Counter[str](), Counter[str]()
 
     def add(self, ending: _Outcome, count: int) -> None:
+        """Adds cases that ended alike."""
         self.n += count
         self.correctness[ending.correctness] += count
         self.calibration[ending.calibration] += count
@@ -71,6 +72,7 @@ class CitationOverview:
     _unread: Counter[str] = field(default_factory=Counter)
 
     def add(self, judgement: Mapping[str, Any], /) -> None:
+        """Counts one judgement."""
         known = judgement.get("metadata") or {}
         if (name := known.get("unread_court")) and (name in self._unread or len(self._unread) < _MOST_NAMES):
             self._unread[name] += 1
@@ -87,6 +89,7 @@ class CitationOverview:
             bin_[2] += correctness in RIGHT
 
     def _tally_by(self, part: Callable[[_Outcome], str]) -> dict[str, _Tally]:
+        """Sums the outcomes by one of their properties."""
         found: dict[str, _Tally] = {}
         for ending, count in self._endings.items():
             found.setdefault(part(ending), _Tally()).add(ending, count)
@@ -96,6 +99,7 @@ class CitationOverview:
         return list(self._build_sections())
 
     def _build_sections(self) -> Iterator[Block]:
+        """Yields the sections of the overview."""
         if self._confidence:
             yield Section("Is the matcher's confidence justified?", list(self._build_reliability()), "reliability")
         if self._endings:
@@ -112,6 +116,7 @@ class CitationOverview:
             yield Section("Courts that were not recognised", [table, Paragraph(note, small=True)], "unread")
 
     def _build_reliability(self) -> Iterator[Block]:
+        """Yields the reliability diagram and the expected calibration error."""
         bins = [
             ReliabilityBin(place * _BIN, (place + 1) * _BIN, int(n), total / n, right / n)
             for place, (n, total, right) in sorted(self._confidence.items())
@@ -126,6 +131,7 @@ class CitationOverview:
         )
 
     def _build_signal_table(self) -> DataTable:
+        """Returns the table of accuracy by what decided."""
         signals = self._tally_by(attrgetter("signal"))
         codes = [code for code in _CODES if any(tally.correctness[code] for tally in signals.values())]
         rows: list[Sequence[Value]] = []
@@ -137,6 +143,7 @@ class CitationOverview:
         return DataTable("", heads, rows, figures=range(1, len(heads)), names=3)
 
     def _build_court_table(self) -> DataTable:
+        """Returns the table of accuracy and errors by court."""
         rows: list[Sequence[Value]] = []
         for court, tally in sorted(self._tally_by(attrgetter("court")).items(), key=lambda item: -item[1].n):
             wrong = [(code, count) for code, count in tally.errors.most_common() if code != "NONE"]

@@ -33,6 +33,7 @@ def roll_up(verdict: Mapping[str, Any], rules: Mapping[str, str]) -> RollUp:
 
 
 def roll_up_with_reason(verdict: Mapping[str, Any], rules: Mapping[str, str]) -> tuple[RollUp, str]:
+    """Returns pass, review or fail, and why."""
     correctness = verdict["match_correctness"]
     right = correctness in RIGHT
     if not right and correctness != "PARTIALLY_CORRECT":
@@ -56,6 +57,7 @@ def roll_up_with_reason(verdict: Mapping[str, Any], rules: Mapping[str, str]) ->
 
 
 def slice_columns(case: CitationCase) -> dict[str, Any]:
+    """Returns the columns by which results can be sliced."""
     cited = read_cited(case)
     court = cited.court
     return {
@@ -110,6 +112,7 @@ def as_written(fields: Mapping[str, Any]) -> str:
 
 
 def _summarise_match(case: CitationCase) -> str:
+    """Returns the first match in a few words."""
     if not case.matches:
         return "no match"
     top, more = case.matches[0], len(case.matches) - 1

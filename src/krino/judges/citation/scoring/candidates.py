@@ -43,6 +43,7 @@ class Cited(NamedTuple):
 
 
 def read_cited(case: CitationCase) -> Cited:
+    """Reads the citation; an ECLI in the place of the case number counts as one."""
     in_number, number = cut_ecli(case.cited_case_number) if case.cited_case_number else (None, None)
     number = number if parse_case_numbers(number) else None
     ecli = parse_ecli(case.cited_ecli) or in_number
@@ -147,6 +148,7 @@ def study_candidates(candidates: Iterable[Candidate], cited: Cited) -> tuple[Can
 
 
 def study_candidate(candidate: Candidate, cited: Cited) -> CandidateFacts:
+    """Compares a candidate with the citation."""
     names = (candidate.court_name, candidate.court_name_fr, candidate.court_name_nl)
     return _compare(
         cited,
@@ -175,7 +177,7 @@ def study_unlisted(match: Match, cited: Cited) -> CandidateFacts:
 
 
 def _identifiers_of(named: Named) -> tuple[str, ...]:
-    """Every identifier of an entry, the one it goes by first."""
+    """Every identifier of an entry, the main one first."""
     return (named.decision_id, *named.other_ids) if named.decision_id else named.other_ids
 
 
@@ -189,6 +191,7 @@ def _compare(
     day: date | None,
     texts: tuple[str, ...],
 ) -> CandidateFacts:
+    """Compares a decision with the citation: court, number, ECLI and date."""
     decision_id = ids[0] if ids else None
     ecli = next(filter(None, map(parse_ecli, ids)), None) or _ecli_of_old_candidate(
         decision_id, court_names, court_code
@@ -269,7 +272,7 @@ def _compare_numbers(cited: str | None, number: str | None, ecli: Ecli | None) -
 
 
 def merge_duplicates(candidates: tuple[CandidateFacts, ...]) -> tuple[tuple[CandidateFacts, ...], tuple[str, ...]]:
-    """Each decision once, by its most complete entry, and the ids that were listed more than once."""
+    """Returns each decision once, by its most complete entry, and the ids that were listed more than once."""
     if len({candidate.key for candidate in candidates}) == len(candidates):
         return candidates, ()
     best: dict[tuple[object, ...], CandidateFacts] = {}
@@ -308,7 +311,7 @@ class MatchFacts(NamedTuple):
     remarks: tuple[str, ...] = ()
 
 
-class Answer(NamedTuple):
+class MatcherAnswer(NamedTuple):
     """All matches in the matcher's order, empty if it returned none, and the reasoning that is judged."""
 
     matches: tuple[MatchFacts, ...]
@@ -319,7 +322,8 @@ class Answer(NamedTuple):
         return self.matches[0] if self.matches else None
 
 
-def read_answer(case: CitationCase, cited: Cited, candidates: tuple[CandidateFacts, ...]) -> Answer:
+def read_matcher_answer(case: CitationCase, cited: Cited, candidates: tuple[CandidateFacts, ...]) -> MatcherAnswer:
+    """Reads the answer and finds the candidate of each match."""
     known: dict[tuple[object, ...], list[CandidateFacts]] = {}
     for candidate in candidates:
         for key in candidate.keys:
@@ -330,7 +334,7 @@ def read_answer(case: CitationCase, cited: Cited, candidates: tuple[CandidateFac
     reasoning = case.matches[0].reasoning if case.matches else case.no_match_reason
     if reasoning is None:
         reasoning = reasoning_beside_matches(case)
-    return Answer(matches, reasoning)
+    return MatcherAnswer(matches, reasoning)
 
 
 def reasoning_beside_matches(case: CitationCase) -> str | None:

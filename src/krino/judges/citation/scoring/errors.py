@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import get_args
 
-from krino.judges.citation.belgium.courts import Alignment, Court, CourtRef, Unknown, alignment, court_of_ecli_code
+from krino.judges.citation.belgium.courts import Alignment, Court, CourtRef, Unknown
 from krino.judges.citation.belgium.gazetteer import court_names_in
 from krino.judges.citation.facts import CitationFacts
 from krino.judges.citation.reasoning.objections import Objection
-from krino.judges.citation.scoring.candidates import CandidateFacts, Cited
+from krino.judges.citation.scoring.ecli_conflicts import (
+    citation_contradicts_itself,
+    court_code_contradicts,
+    court_codes_contradict,
+    year_contradicts,
+)
 from krino.judges.citation.scoring.outcome import Ceiling, Outcome, ceiling
 from krino.judges.citation.scoring.quality import claims_false_ecli
 from krino.judges.citation.verdict import RIGHT, AlignmentHandling, Calibration, ErrorType
@@ -57,7 +62,7 @@ def is_withheld_for_court(faults: tuple[AlignmentHandling, ...]) -> bool:
 
 
 def _misses_court(outcome: Outcome, floor: int) -> bool:
-    """Was the right court taken for another, because of its language, a short name or the name of its seat?"""
+    """Was the right court mistaken for another, because of its language, a short name or the name of its seat?"""
     if not any(candidate.alignment == "SAME" for candidate in outcome.facts.candidates):
         return False
     blamed = not outcome.answers.languages_as_one
@@ -180,7 +185,7 @@ def objections_behind(errors: Sequence[str], facts: CitationFacts) -> list[tuple
         "ABBREVIATION_MISSED": lambda: claims.court,
         "GENERIC_OVERPUNISHED": lambda: claims.jurisdiction,
         "MISSING_CASE_NUMBER_PENALIZED": lambda: claims.number,
-        "OVERFIT_TO_KEYWORDS": lambda: claims.words,
+        "OVERFIT_TO_KEYWORDS": lambda: claims.keyword_objection,
     }
     found = ((error, made[error]()) for error in errors if error in made)
     return [(error, claim) for error, claim in found if claim is not None]
@@ -220,6 +225,7 @@ def ignores_number(outcome: Outcome, calibration: Calibration) -> bool:
 
 
 def claims_false_number(outcome: Outcome) -> bool:
+    """Does the reasoning claim a matching number that the first match does not have?"""
     top, facts = outcome.top, outcome.facts
     if top is None or top.candidate.carries_number:
         return False
@@ -230,6 +236,7 @@ def claims_false_number(outcome: Outcome) -> bool:
 
 
 def penalises_missing_number(outcome: Outcome, calibration: Calibration) -> bool:
+    """Is the confidence too low because the citation gives no number?"""
     return (
         outcome.facts.cited.number is None
         and not outcome.answers.missing_told_apart
@@ -242,7 +249,7 @@ def overfits_to_keywords(outcome: Outcome) -> bool:
     top = outcome.top
     if top is None or top.candidate.carries_number or top.candidate.key == outcome.facts.cited.key:
         return False
-    return not outcome.facts.cues.claims_number_match and outcome.facts.objections.words is not None
+    return not outcome.facts.cues.claims_number_match and outcome.facts.objections.keyword_objection is not None
 
 
 def ignores_ecli(outcome: Outcome) -> bool:
@@ -256,37 +263,8 @@ def ignores_ecli(outcome: Outcome) -> bool:
         return True
     match = top.candidate
     by_code = match.ecli is not None and court_code_contradicts(match, cited)
-    court = by_code or _codes_contradict(match, cited) or citation_contradicts_itself(cited)
+    court = by_code or court_codes_contradict(match, cited) or citation_contradicts_itself(cited)
     return (year_contradicts(match, cited) and not cues.doubts_ecli) or (court and not cues.doubts_court_of_ecli)
-
-
-def citation_contradicts_itself(cited: Cited) -> bool:
-    """Is the cited ECLI that of another court than the citation names?"""
-    if cited.ecli is None or cited.ecli.country != "BE" or cited.court_from != "name":
-        return False
-    return alignment(cited.court, court_of_ecli_code(cited.ecli.court_code)) in ("OTHER_TYPE", "OTHER_JURISDICTION")
-
-
-def year_contradicts(match: CandidateFacts, cited: Cited) -> bool:
-    if match.ecli is None or match.key == cited.key:
-        return False
-    # The Council of State numbers its judgments across years, and its ECLIs are known to carry wrong years.
-    by_number = match.ecli.number is not None and match.carries_number
-    return bool(cited.years) and match.ecli.year not in cited.years and not by_number
-
-
-def court_code_contradicts(match: CandidateFacts, cited: Cited) -> bool:
-    """Does the court fit by its name, but not by the code in its ECLI?"""
-    if match.alignment not in ("SAME", "UNKNOWN"):
-        return False
-    return alignment(cited.court, match.coded) in ("OTHER_TYPE", "OTHER_JURISDICTION")
-
-
-def _codes_contradict(match: CandidateFacts, cited: Cited) -> bool:
-    """Do the court codes in the cited ECLI and in that of the match mean different courts?"""
-    if match.ecli is None or cited.ecli is None or cited.ecli.country != "BE":
-        return False
-    return alignment(court_of_ecli_code(cited.ecli.court_code), match.coded) in ("OTHER_TYPE", "OTHER_JURISDICTION")
 
 
 def _misreads_context(outcome: Outcome, found: set[ErrorType]) -> bool:

@@ -46,6 +46,7 @@ class Outcome(NamedTuple):
 
 
 def score_answer(facts: CitationFacts, labels: CitationLabels | None) -> Outcome:
+    """Decides which decision is meant, and whether the answer is right."""
     truth = decide_with_context(facts.truth, *_find_pointed(facts, labels))
     correctness, rule = _judge_correctness(facts, truth)
     top = facts.answer.top
@@ -54,6 +55,7 @@ def score_answer(facts: CitationFacts, labels: CitationLabels | None) -> Outcome
 
 
 def _find_pointed(facts: CitationFacts, labels: CitationLabels | None) -> tuple[CandidateFacts | None, Strength]:
+    """Returns the candidate that the labels say the snippet is about."""
     if labels is None:
         return None, "none"
     place = labels.subject.candidate
@@ -63,6 +65,7 @@ def _find_pointed(facts: CitationFacts, labels: CitationLabels | None) -> tuple[
 
 
 def _judge_correctness(facts: CitationFacts, truth: Truth) -> tuple[MatchCorrectness, str]:
+    """Returns whether the answer is right, and the rule that says so."""
     if truth.undecided:
         return _judge_undecided(facts, truth)
     if truth.key is None:
@@ -123,6 +126,7 @@ def ceiling_of_answer(outcome: Outcome) -> Ceiling | None:
 
 
 def ceiling_for(candidate: CandidateFacts, facts: CitationFacts) -> Ceiling | None:
+    """Returns the lowest ceiling that applies to a candidate, or None."""
     if candidate.alignment == "OTHER_TYPE":
         return ceiling("court_type")
     if candidate.alignment == "OTHER_JURISDICTION":
@@ -149,6 +153,7 @@ def _number_confirmed(candidate: CandidateFacts, facts: CitationFacts, by_ecli: 
 
 
 def _ceiling_without_match(outcome: Outcome) -> Ceiling | None:
+    """Returns the ceiling where no match is right: all candidates are of other courts."""
     if outcome.correctness != "CORRECT_NO_MATCH" or outcome.truth.undecided or not outcome.facts.candidates:
         return None
     alignments = {candidate.alignment for candidate in outcome.facts.candidates}
@@ -193,6 +198,7 @@ def withheld_range(outcome: Outcome, ceiling: Ceiling | None, expected: Expected
 
 
 def calibrate(outcome: Outcome, expected: Expected, ceiling: Ceiling | None) -> tuple[Calibration, str]:
+    """Says whether the confidence fits the evidence, and by which rule."""
     if outcome.correctness == "FALSE_NEGATIVE":
         return "UNDERCONFIDENT", "CIT-B4"
     if outcome.top is None:
@@ -219,6 +225,7 @@ def _cap_range(expected: Expected, cap: int) -> Expected:
 
 
 def _scenario_of_match(outcome: Outcome) -> str:
+    """Names the scenario of a match, by which the expected confidence is looked up."""
     top = outcome.top
     assert top is not None
     if outcome.other_type:
@@ -233,6 +240,7 @@ def _scenario_of_match(outcome: Outcome) -> str:
 
 
 def _scenario_without_match(outcome: Outcome) -> str:
+    """Names the scenario where the matcher chose none."""
     facts, truth = outcome.facts, outcome.truth
     if outcome.correctness == "FALSE_NEGATIVE":
         return _scenario_if_missed(outcome, truth.candidate)
@@ -259,6 +267,7 @@ def _scenario_if_missed(outcome: Outcome, candidate: CandidateFacts | None) -> s
 
 
 def _scenario_if_undecided(outcome: Outcome) -> str:
+    """Names the scenario where nothing decides which decision is meant."""
     if outcome.facts.cited.number is not None and len(outcome.truth.contenders) == 1:
         return "unconfirmed"
     court_only = outcome.facts.case.snippet_match_type == "COURT_ONLY"
@@ -266,6 +275,7 @@ def _scenario_if_undecided(outcome: Outcome) -> str:
 
 
 def _scenario_of_evidence(outcome: Outcome, candidate: CandidateFacts) -> str:
+    """Names the scenario of a right match by its strongest evidence."""
     cited, truth = outcome.facts.cited, outcome.truth
     if candidate.key == cited.key:
         return "ecli"

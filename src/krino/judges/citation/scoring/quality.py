@@ -87,6 +87,7 @@ def _find_shared_words(outcome: Outcome) -> set[str]:
 
 
 def _join_case_text(outcome: Outcome) -> str:
+    """Joins all texts of the case, in which a name that the reasoning uses may occur."""
     facts, case = outcome.facts, outcome.facts.case
     cited = (case.cited_court_name, case.cited_date, case.cited_case_number, case.cited_ecli, case.citation_snippet)
     listed = (

@@ -90,11 +90,11 @@ def decide_by_code(case: CitationCase, cited: Cited, given: CandidatePool) -> Tr
     if cited.key is not None and cited.ecli is not None:
         carrying = [candidate for candidate in given.candidates if cited.key in candidate.keys]
         if carrying:
-            return _decided("ecli", carrying[0])
+            return _make_truth("ecli", carrying[0])
         if given.listed != "all" and given.claims_ecli:
             return Truth("ecli", id=cited.ecli.text, key=cited.key)
     if len(given.carriers) == 1:
-        return _decided("number", given.carriers[0])
+        return _make_truth("number", given.carriers[0])
     if given.carriers:
         return Truth("nothing", contenders=given.carriers, open=True)
     pool = given.eligible
@@ -104,12 +104,12 @@ def decide_by_code(case: CitationCase, cited: Cited, given: CandidatePool) -> Tr
         return Truth("numbers_differ", contenders=pool, open=True)
     if len(pool) == 1 and given.listed != "some":
         if cited.number is None:
-            return _decided("only", pool[0], is_open=True)
+            return _make_truth("only", pool[0], is_open=True)
         # A null number is neutral (rule 8 of the rubric), so the order of signals (rule 6) goes on to the only aligned
         # candidate. One with a number of another form stays for review, although rule 8 calls it neutral too: on 1,228
         # real citations whose decision was absent, taking it as meant doubled the wrong ones, from 6 to 12.
         if pool[0].number is None:
-            return _decided("lone", pool[0], is_open=True)
+            return _make_truth("lone", pool[0], is_open=True)
     return Truth("nothing", contenders=pool, open=True)
 
 
@@ -118,10 +118,10 @@ def decide_with_context(truth: Truth, pointed: CandidateFacts | None, strength: 
     if pointed is None or pointed.key not in {contender.key for contender in truth.contenders}:
         return truth
     if truth.signal in ("only", "lone"):
-        return _decided(truth.signal, pointed, strength=strength)
+        return _make_truth(truth.signal, pointed, strength=strength)
     # A candidate that carries another number than the one cited must be supported strongly.
     enough = strength == "strong" if pointed.relation == "DIFFERENT" else strength in USABLE
-    return _decided("context", pointed, strength=strength) if enough else truth
+    return _make_truth("context", pointed, strength=strength) if enough else truth
 
 
 def find_closest_carriers(pool: Sequence[CandidateFacts]) -> tuple[CandidateFacts, ...]:
@@ -150,11 +150,12 @@ def division_of(court: CourtRef) -> str | None:
 
 
 def _decide_by_ground_truth(decision: str | None, candidates: Sequence[CandidateFacts]) -> Truth:
+    """Finds the decision that the record gives as right."""
     if decision is None:
         return Truth("given_none")
     for candidate in candidates:
         if is_decision(candidate, decision):
-            return _decided("given", candidate)
+            return _make_truth("given", candidate)
     if parse_ecli(decision) is None:
         raise CannotJudge(
             f"ground_truth: {decision[:80]!r} is neither an ECLI nor the id of a candidate; give one of these, null "
@@ -163,12 +164,16 @@ def _decide_by_ground_truth(decision: str | None, candidates: Sequence[Candidate
     return Truth("given", id=decision, key=key_of(decision))
 
 
-def _decided(signal: Signal, candidate: CandidateFacts, *, is_open: bool = False, strength: Strength = "none") -> Truth:
+def _make_truth(
+    signal: Signal, candidate: CandidateFacts, *, is_open: bool = False, strength: Strength = "none"
+) -> Truth:
+    """Returns the truth that a signal points to; an open one waits for a labeller."""
     contenders = (candidate,) if is_open else ()
     return Truth(signal, candidate.id, candidate.key, candidate, contenders, is_open, strength)
 
 
 def _signal_for_none(candidates: Sequence[CandidateFacts]) -> Signal:
+    """Returns why no candidate can be meant."""
     if not candidates:
         return "no_candidates"
     aligned = any(candidate.alignment in ("SAME", "UNKNOWN") for candidate in candidates)

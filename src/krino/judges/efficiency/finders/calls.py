@@ -12,7 +12,7 @@ import orjson
 
 from krino.judges.efficiency.data_files import table, words
 from krino.judges.efficiency.finders.effects import Effect, classify_effect, reads_by_name
-from krino.judges.efficiency.finders.tokens import has_name_part, name_parts, normalise, remove_invisible, texts_in
+from krino.judges.efficiency.finders.tokens import has_name_part, name_parts, normalise_text, remove_invisible, texts_in
 from krino.judges.efficiency.traces.content import dump, extract_text
 from krino.judges.efficiency.traces.steps import Step
 
@@ -67,7 +67,8 @@ class Call:
 
 
 def read_call(step: Step, used: Collection[str] = ()) -> Call:
-    """`used` are the request marks that the trace uses elsewhere: those are content, and stay in the result's key."""
+    """Returns the keys of a step by which calls and results are compared. `used` are the request marks that the trace
+    uses elsewhere: those are content, and stay in the result's key."""
     speaks = step.kind in ("llm", "message") and _is_blank(step.input)
     subject: Any = find_code(extract_text(step.output)) if speaks else step.input
     if not speaks and _is_blank(subject) and step.kind == "other":
@@ -84,7 +85,9 @@ def read_call(step: Step, used: Collection[str] = ()) -> Call:
         normal=_digest(name.casefold(), dump(_normalise_arguments(subject)), own),
         frame=_digest(name.casefold(), dump(frame), own),
         wording=" ".join(wordings)[:_MAX_TEXT],
-        result=None if blank or is_redacted(result_text) else _digest(drop_request_marks(normalise(result_text), used)),
+        result=None
+        if blank or is_redacted(result_text)
+        else _digest(drop_request_marks(normalise_text(result_text), used)),
         has_result=bool(result_text),
         is_empty=blank and bool(result_text),
         is_moving=has_name_part(step.name, "moving") and not reads,
@@ -121,9 +124,10 @@ def _is_blank(value: Any) -> bool:
 
 
 def is_empty_result(text: str) -> bool:
+    """Does a result say that nothing was found?"""
     if not text or len(text) > 400:
         return not text
-    plain = normalise(text).strip(".!\"' ")
+    plain = normalise_text(text).strip(".!\"' ")
     return not plain or plain in words("cues", "empty_results") or plain.startswith(_empty_openings())
 
 
@@ -145,7 +149,7 @@ def find_code(text: str) -> str:
 def find_used_marks(steps: Sequence[Step]) -> frozenset[str]:
     """The request marks (ids, hashes, times) that appear in the arguments of a call or in a model's text."""
     later = (text for step in steps for text in (dump(step.input), extract_text(step.output) if step.talks else ""))
-    return frozenset(mark for text in later for mark in _MARK.findall(normalise(text)))
+    return frozenset(mark for text in later for mark in _MARK.findall(normalise_text(text)))
 
 
 def drop_request_marks(text: str, used: Collection[str]) -> str:
@@ -194,7 +198,7 @@ def _normalise_number(value: float) -> str:
 
 def _normalise_text(text: str) -> str:
     """The text without differences of case, white space, and the ways to write one address or path."""
-    squeezed = normalise(text)
+    squeezed = normalise_text(text)
     if " " not in squeezed and "/" in squeezed and len(squeezed) < 2000:
         match = _URL.fullmatch(squeezed)
         return _SAME_FOLDER.sub("/", _HERE.sub("", match.group(1) if match else squeezed))

@@ -40,6 +40,7 @@ def reads_by_name(name: str) -> bool:
 
 
 def classify_effect(step: Step) -> Effect:
+    """Says what a step does: nothing, waiting, a change, or not clear."""
     if step.kind in ("llm", "retrieval"):
         return "none"
     if step.kind == "message":
@@ -56,6 +57,7 @@ def classify_effect(step: Step) -> Effect:
 
 
 def _classify_code(code: str) -> Effect:
+    """Says what code or a shell command does."""
     code = code[:_LOOKED_AT].lower()
     if any(sign in code for sign in words("cues", "code_writes")):
         return "changes"
@@ -70,6 +72,7 @@ def _classify_code(code: str) -> Effect:
 
 
 def _only_looks(line: list[str]) -> bool:
+    """Does a command only read?"""
     if line[:2] == ["git", "branch"]:  # with a name it makes one, and with -d it deletes one
         return len(line) == 2 or line[2] in words("cues", "git_branch_reads")
     if line[0] == "git":

@@ -8,12 +8,12 @@ from krino.judges.efficiency.data_files import table, words
 from krino.judges.efficiency.finders.similarity import measure_similarity, read_wording
 from krino.judges.efficiency.finders.tokens import (
     MAX_TEXT,
+    collect_words,
     has_name_part,
     inflect,
     name_parts,
     tokens_in,
     tokens_of,
-    words_of,
 )
 from krino.judges.efficiency.traces.content import dump, extract_text
 from krino.judges.efficiency.traces.steps import Step
@@ -50,6 +50,7 @@ def find_rewordings(steps: Sequence[Step]) -> dict[int, int]:
 
 
 def _is_reworded(earlier: Step, step: Step) -> bool:
+    """Does a step reword a text of its input, without other work?"""
     before, said = extract_text(earlier.output)[:MAX_TEXT].strip(), extract_text(step.output)
     if not before or before == said or not isinstance(step.input, str) or before not in step.input:
         return False
@@ -62,13 +63,13 @@ def adds_nothing_new(steps: Sequence[Step], place: int) -> bool:
     step = steps[place]
     if not step.talks:
         return False
-    said = words_of(step.output)
+    said = collect_words(step.output)
     if step.kind == "message":
         said -= words("cues", "courtesy") | words("cues", "talk")
-    new = said - words_of(step.input)
+    new = said - collect_words(step.input)
     for earlier in steps[max(0, place - _NEARBY) : place]:
         if earlier.talks and new:
-            new -= words_of(earlier.output)
+            new -= collect_words(earlier.output)
     instruction = step.input[:_INSTRUCTION].lower() if isinstance(step.input, str) else ""
     if not words("cues", "adding").isdisjoint({*name_parts(step.name), *tokens_in(instruction)}):
         return not new

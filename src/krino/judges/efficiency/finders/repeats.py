@@ -24,7 +24,7 @@ from krino.judges.efficiency.finders.similarity import (
     read_wording,
 )
 from krino.judges.efficiency.finders.task import ONCE, Repetition
-from krino.judges.efficiency.finders.tokens import normalise, texts_in
+from krino.judges.efficiency.finders.tokens import normalise_text, texts_in
 from krino.judges.efficiency.traces.content import dump
 from krino.judges.efficiency.traces.steps import Step
 
@@ -95,6 +95,7 @@ class RepeatSearch:
     """From a place to the next place where the same call returns something else."""
 
     def run(self) -> None:
+        """Finds all repeats, in the order of the steps."""
         self._note_changes()
         changed = 0
         for place in range(len(self.steps)):
@@ -111,6 +112,7 @@ class RepeatSearch:
     # --- the same call ---
 
     def _note_changes(self) -> None:
+        """Notes for each step how many changes came before it, and when its result was new."""
         unclear = writes = 0
         following: dict[bytes, int] = {}
         for call in self.calls:
@@ -139,6 +141,7 @@ class RepeatSearch:
         return b"nothing" if call.is_empty else call.result
 
     def _match_same(self, place: int, seen: _Seen) -> Repeat:
+        """Returns the repeat of an equal call, and whether there was ground for it."""
         step, call = self.steps[place], self.calls[place]
         level: Level = "exact" if call.exact in self._exact else "normalised"
         state = self._state(place)
@@ -177,7 +180,7 @@ class RepeatSearch:
     def _fails_again(self, place: int) -> bool:
         """Whether the same short result says again that the thing could not be done."""
         before = self._last_before.get(place)
-        result = normalise(dump(self.steps[place].output))
+        result = normalise_text(dump(self.steps[place].output))
         same = before is not None and self.calls[before].result == self.calls[place].result
         return same and len(result) < _SHORT_RESULT and any(cue in result for cue in table("cues")["failing"])
 
@@ -206,11 +209,12 @@ class RepeatSearch:
     def _is_same_error(self, place: int, earlier: int) -> bool:
         """The same error twice will not pass, unless it is of a kind that does."""
         error, before = self.steps[place].error or "", self.steps[earlier].error or ""
-        return normalise(error) == normalise(before) and not _passing().search(error)
+        return normalise_text(error) == normalise_text(before) and not _passing().search(error)
 
     # --- a similar wording ---
 
     def _match_similar(self, place: int) -> Repeat | None:
+        """Returns the repeat of a call with nearly the same wording, or None."""
         call, step = self.calls[place], self.steps[place]
         if step.error is not None or not call.wording or call.is_moving or call.is_paging:
             return None
@@ -242,6 +246,7 @@ class RepeatSearch:
     # --- memory ---
 
     def _remember(self, place: int, seen: _Seen | None, repeat: Repeat | None) -> None:
+        """Notes a step, so that later ones can be found to repeat it."""
         step, call = self.steps[place], self.calls[place]
         succeeded = step.error is None
         self._exact.setdefault(call.exact, place)
@@ -302,6 +307,7 @@ def find_cycles(calls: Sequence[Call]) -> list[Cycle]:
 
 
 def _cycle_at(calls: Sequence[Call], start: int) -> Cycle | None:
+    """Returns the shortest cycle that begins at a step, or None."""
     for length in range(1, _LONGEST_CYCLE + 1):
         place = start + length
         while place < len(calls) and calls[place].normal == calls[place - length].normal:

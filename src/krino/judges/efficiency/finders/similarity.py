@@ -55,6 +55,7 @@ def _stem(word: str) -> str:
 
 @lru_cache(maxsize=512)
 def read_wording(text: str) -> Wording:
+    """Returns what a wording is compared by: words, letters, marks and quoted parts."""
     tokens = CODE_WORD.findall(text.lower())[:_MAX_TOKENS]
     counted = Counter(tokens)
     short = len(tokens) < table("limits")["long_query"]
@@ -119,6 +120,7 @@ def ask_different_things(a: Wording, b: Wording, named: Collection[str] | None =
 
 @cache
 def _opposites() -> dict[str, frozenset[str]]:
+    """Returns for each word the words that mean its opposite."""
     found: dict[str, frozenset[str]] = {}
     for group in table("cues")["opposites"]:
         for word in group:
@@ -160,6 +162,7 @@ def _have_same_marks(a: Wording, b: Wording, named: Collection[str] | None = Non
 
 
 def _holds(wording: Wording, mark: str) -> bool:
+    """Does a wording hold a mark, as a word or as the same number?"""
     if mark in wording.marks or mark in wording.bag or _stem(mark) in wording.bag:
         return True
     value = _number(mark)
@@ -194,6 +197,7 @@ class NearIndex:
         return [place for _, place in ranked[:_COMPARED]]
 
     def add(self, place: int, wording: Wording) -> None:
+        """Adds a wording to the index."""
         for mark in _sketch(wording):
             held = self.postings.setdefault(mark, [])
             if len(held) < _POSTINGS:

@@ -41,6 +41,7 @@ class Request:
 
 @lru_cache(maxsize=256)
 def read_request(task: str) -> Request:
+    """Reads from a task whether it asks something, and which acts it orders."""
     clauses = [tokens for tokens in map(tokens_in, _CLAUSE.split(task[:_LOOKED_AT])) if tokens]
     found = {word for tokens in clauses for word in tokens}
     leads = {word for tokens in clauses for word in (tokens[1:2] if tokens[0] == "please" else tokens[:1])}

@@ -63,7 +63,7 @@ def words_in(text: str) -> set[str]:
     return set(_LONG_WORD.findall(text[:MAX_TEXT].lower())) - words("cues", "stop_words")
 
 
-def words_of(value: object) -> set[str]:
+def collect_words(value: object) -> set[str]:
     """`words_in` of every text inside a value."""
     if isinstance(value, str):
         return words_in(value)
@@ -91,7 +91,7 @@ def remove_invisible(text: str) -> str:
     return text if text.isascii() else text.translate(INVISIBLE)
 
 
-def normalise(text: str) -> str:
+def normalise_text(text: str) -> str:
     """The text in lower case, with single spaces and without invisible characters."""
     return " ".join(remove_invisible(text).split()).casefold()
 

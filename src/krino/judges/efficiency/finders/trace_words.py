@@ -14,6 +14,7 @@ from krino.judges.efficiency.finders.effects import acknowledges, is_pending, ma
 from krino.judges.efficiency.finders.task import read_request
 from krino.judges.efficiency.finders.tokens import (
     MAX_TEXT,
+    collect_words,
     has_name_part,
     inflect,
     keys_in,
@@ -23,7 +24,6 @@ from krino.judges.efficiency.finders.tokens import (
     tokens_in,
     tokens_of,
     words_in,
-    words_of,
 )
 from krino.judges.efficiency.traces.content import extract_text, from_json
 from krino.judges.efficiency.traces.steps import Step
@@ -115,7 +115,7 @@ class TraceWords:
     def _find_stated(self, spoken: Step | None) -> set[str]:
         """What the answer states beyond the task; if the last model was given a text, what that text states."""
         was_given_text = isinstance(spoken.input, str) and spoken.kind == "llm" if spoken else False
-        found = words_of(spoken.input) if spoken and was_given_text else words_in(self.said)
+        found = collect_words(spoken.input) if spoken and was_given_text else words_in(self.said)
         return found - self.task_forms - words("cues", "talk")
 
     def _find_returned(self, place: int) -> tuple[str, ...]:
@@ -125,7 +125,7 @@ class TraceWords:
         step = self.steps[place]
         output = from_json(step.output)
         keys = words_in(" ".join(keys_in(output))) if not isinstance(output, str) else set()
-        found = (words_of(output) | keys | words_in(step.observed)) - self.task - self.given[place]
+        found = (collect_words(output) | keys | words_in(step.observed)) - self.task - self.given[place]
         share = self._vocabulary.setdefault
         return tuple([share(word, word) for word in found - (_DIGITS - self.stated) or found])
 
@@ -193,8 +193,8 @@ def _find_words_used(step: Step) -> set[str]:
     """
     if step.talks:
         given = step.input if isinstance(step.input, str) else None
-        return words_of(step.output) | words_of(given)
-    return words_of(step.input)
+        return collect_words(step.output) | collect_words(given)
+    return collect_words(step.input)
 
 
 # --- where arguments come from -----------------------------------------------------------------------

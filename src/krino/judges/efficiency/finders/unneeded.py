@@ -20,14 +20,14 @@ from krino.judges.efficiency.finders.calls import Call
 from krino.judges.efficiency.finders.similarity import ask_different_things, has_opposites, read_wording
 from krino.judges.efficiency.finders.tokens import (
     MAX_TEXT,
+    collect_words,
     has_name_part,
     inflect,
     name_parts,
-    normalise,
+    normalise_text,
     texts_in,
     tokens_of,
     words_in,
-    words_of,
 )
 from krino.judges.efficiency.finders.trace_words import NEARBY, ArgumentSources, TraceWords, list_plain_verbs
 from krino.judges.efficiency.traces.content import dump, from_json
@@ -65,7 +65,8 @@ def find_unneeded_readings(
     settled: Collection[int],
     user_turns: Collection[int],
 ) -> dict[int, Unneeded]:
-    """`set_aside` are useless steps (repeats, failures): they use nothing, and nothing is known from them.
+    """Returns the readings that could have been left out. `set_aside` are useless steps (repeats, failures): they use
+    nothing, and nothing is known from them.
 
     `settled` are repeats that had a ground, and what they repeat: they are needed. `user_turns` are the messages after
     which a user spoke, or may have spoken.
@@ -111,12 +112,13 @@ class _Pass:
         self.unused_chains = self._find_unused_chains()
 
     def find(self) -> dict[int, Unneeded]:
+        """Finds the unneeded readings, step by step in the order of the trace."""
         found: dict[int, Unneeded] = {}
         known: dict[str, int] = {}
         looked_at: set[str] = set()
         for place in self.kept:
             if self.trace.is_act(place):  # what an act reports need not be looked up
-                for word in words_of(from_json(self.trace.steps[place].output)):
+                for word in collect_words(from_json(self.trace.steps[place].output)):
                     known.setdefault(word, place)
             if not self.trace.reads[place] or self.trace.calls[place].is_empty:
                 continue
@@ -140,7 +142,7 @@ class _Pass:
         return {place: Unneeded("beyond") for place in added if place not in self.settled}
 
     def _find_used(self) -> dict[int, set[str]]:
-        """For each kept reading, the words of its result that a later kept step or the answer uses.
+        """Returns for each kept reading the words of its result that a later kept step or the answer uses.
 
         Also finds the readings that anything but the next calls of the same tool uses: listing folder after folder
         keeps no listing.
@@ -193,6 +195,7 @@ class _Pass:
     # --- the decision about one reading ---
 
     def _judge(self, place: int, known: Mapping[str, int], looked_at: set[str]) -> Unneeded | None:
+        """Judges one reading: was its result known, never used, or needed?"""
         returned, task_words, used = (
             self.trace.returned[place],
             self.trace.task_words[place],
@@ -227,7 +230,7 @@ class _Pass:
         text, word for word.
         """
         trace, step = self.trace, self.trace.steps[place]
-        result, text = tokens_of(from_json(step.output)), normalise(dump(step.output))
+        result, text = tokens_of(from_json(step.output)), normalise_text(dump(step.output))
         if not result or step.talks or len(text) > MAX_TEXT or trace.calls[place].is_watching:
             return None
         for other in range(place - 1, max(-1, place - NEARBY - 1), -1):
@@ -239,7 +242,7 @@ class _Pass:
             if not result <= held:
                 continue
             said = trace.request.single and len(result) >= _TEXT
-            if said and text in normalise(dump(trace.steps[other].output)):
+            if said and text in normalise_text(dump(trace.steps[other].output)):
                 return other
             if 0 < len(trace.given[place]) <= _ID_WORDS and trace.given[place] <= held:
                 return other
@@ -252,7 +255,7 @@ class _Pass:
             first = min(known[word] for word in used)
             return None if self._is_another_thing(place, first, known) else Unneeded("known", first)
         task_words = bool(self.trace.task_words[place] - self.covered)
-        result = words_of(self.trace.steps[place].output)
+        result = collect_words(self.trace.steps[place].output)
         if result and result <= self.trace.task and not self.trace.steps[place].observed:
             return Unneeded("unused")  # it only returns what the task says
         several = self.trace.request.wants_answer and not self.trace.request.single and task_words
@@ -290,7 +293,7 @@ class _Pass:
         return bool(own) and any(own.issubset(self.trace.returned[other]) for other in self.used if other < place)
 
     def _prepares_act(self, place: int) -> bool:
-        """It looks at what a later act works on, and that act is given more than the task says."""
+        """Does a reading look at what a later act works on, and is that act given more than the task says?"""
         given = self.trace.given[place]
         return any(
             not given.isdisjoint(worked_on) for act, worked_on in self.arguments.worked_on.items() if act > place
@@ -302,11 +305,11 @@ class _Pass:
         spoken = next((later for later in range(place + 1, len(steps)) if steps[later].talks), None)
         if spoken is None or spoken not in self.user_turns or self.trace.request.wants_answer:
             return False
-        said = words_of(steps[spoken].output) - self.trace.task_forms - words("cues", "talk")
+        said = collect_words(steps[spoken].output) - self.trace.task_forms - words("cues", "talk")
         return bool(said) and any(self.trace.is_act(later) for later in range(spoken + 1, len(steps)))
 
     def _is_another_thing(self, place: int, first: int, known: Mapping[str, int]) -> bool:
-        """The same tool was asked about another thing of the task or of a list, or about the opposite."""
+        """Was the same tool asked about another thing of the task or of a list, or about the opposite?"""
         trace = self.trace
         one, other = trace.calls[place], trace.calls[first]
         if trace.steps[place].name == trace.steps[first].name and one.frame != other.frame:
@@ -415,7 +418,7 @@ def _only_adds(trace: TraceWords, place: int, used: set[str], rest: set[str], so
     if not used or not used <= rest:
         return False
     later = (step for step in trace.steps[place + 1 :] if step.kind in ("tool", "retrieval", "other"))
-    if any(not used.isdisjoint(words_of(step.input)) for step in later):
+    if any(not used.isdisjoint(collect_words(step.input)) for step in later):
         return False
     named = {part for part in name_parts(trace.steps[place].name) if part not in list_plain_verbs()}
     for source in sources:

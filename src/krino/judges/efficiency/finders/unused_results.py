@@ -11,13 +11,13 @@ from krino.judges.efficiency.finders.calls import Call
 from krino.judges.efficiency.finders.effects import only_reads
 from krino.judges.efficiency.finders.tokens import (
     MAX_TEXT,
+    collect_words,
     inflect,
     keys_in,
     name_parts,
     texts_in,
     tokens_in,
     words_in,
-    words_of,
 )
 from krino.judges.efficiency.traces.content import extract_text
 from krino.judges.efficiency.traces.steps import Step
@@ -104,5 +104,5 @@ def _is_announced(step: Step, said: str) -> bool:
         return True
     if words("cues", "intention").isdisjoint(tokens_in(lowered)):
         return False
-    asked = words_of(step.input)
+    asked = collect_words(step.input)
     return bool(asked) and len(asked & words_in(said)) * 2 > len(asked) + len(asked) // 2

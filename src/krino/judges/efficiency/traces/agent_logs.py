@@ -10,12 +10,12 @@ from typing import Any
 from krino.judges.efficiency.data_files import words
 from krino.judges.efficiency.traces.content import (
     Album,
-    clean,
     extract_text,
     find_list,
     first_of,
     keep_objects,
     parse_duration,
+    replace_media,
 )
 from krino.judges.efficiency.traces.messages import read_requested_call
 from krino.judges.efficiency.traces.steps import Reader, Step, Trace
@@ -37,6 +37,7 @@ def _recognise_smol(value: Any) -> str | None:
 
 
 def _read_smol(value: Any) -> Trace:
+    """Reads the log of a smolagents run."""
     logged = keep_objects(find_list(value, "steps", "memory"))
     task = next((raw["task"] for raw in logged if isinstance(raw.get("task"), str)), None)
     media = find_task_media(*(raw.get("task_images") for raw in logged))
@@ -62,6 +63,7 @@ def _smol_steps(raw: Mapping[str, Any]) -> list[Step]:
 
 
 def _recognise_swe(value: Any) -> str | None:
+    """Recognises an SWE-agent trajectory."""
     steps = keep_objects(find_list(value, "trajectory", "steps"))
     if not steps or not all(isinstance(raw.get("action"), str) and "observation" in raw for raw in steps):
         return None
@@ -70,10 +72,11 @@ def _recognise_swe(value: Any) -> str | None:
 
 
 def _read_swe(value: Any) -> Trace:
+    """Reads an SWE-agent trajectory."""
     holder = value if isinstance(value, Mapping) else {}
     task = first_of(holder, ("problem_statement", "task", "issue"))
     steps = [_swe_step(raw) for raw in keep_objects(find_list(value, "trajectory", "steps"))]
-    return Trace(tuple(steps), task if isinstance(task, str) else _opening(holder))
+    return Trace(tuple(steps), task if isinstance(task, str) else _find_opening(holder))
 
 
 def _swe_step(raw: Mapping[str, Any]) -> Step:
@@ -86,7 +89,7 @@ def _swe_step(raw: Mapping[str, Any]) -> Step:
     return replace(made, seconds=parse_duration(raw.get("execution_time")))
 
 
-def _opening(holder: Mapping[str, Any]) -> str | None:
+def _find_opening(holder: Mapping[str, Any]) -> str | None:
     """The first words of the user in the history beside the trajectory, without demonstrations."""
     history = [turn for turn in keep_objects(find_list(holder.get("history"))) if not turn.get("is_demo")]
     said = (extract_text(turn.get("content")).strip() for turn in history if turn.get("role") == "user")
@@ -105,16 +108,18 @@ _HANDOVER = re.compile(r"([\w .()-]{1,80}?)->([\w .()-]{1,80}?): ?", re.ASCII)
 
 
 def _recognise_chat(value: Any) -> str | None:
-    log = _log(value)
+    """Recognises a chat or text log of several agents."""
+    log = _find_log(value)
     if log is not None:
-        found = sum(1 for record in _records(log) if _RESPONSE.match(record))
+        found = sum(1 for record in _split_records(log) if _RESPONSE.match(record))
         return f"a log with {found} agent responses" if found else None
     messages = _messages(value)
     named = bool(messages) and all({"name", "role", "content"} <= message.keys() for message in messages)
     return "messages with names and roles" if named else None
 
 
-def _log(value: Any) -> str | None:
+def _find_log(value: Any) -> str | None:
+    """Returns the text log of a record, or None."""
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping) and not value.get("steps"):
@@ -128,12 +133,13 @@ def _messages(value: Any) -> list[Mapping[str, Any]]:
 
 
 def _read_chat(value: Any) -> Trace:
-    log = _log(value)
+    log = _find_log(value)
     steps, task = _from_log(log) if log is not None else _from_messages(_messages(value))
-    return Trace(tuple(steps), _problem(value) or task)
+    return Trace(tuple(steps), _find_problem(value) or task)
 
 
-def _problem(value: Any) -> str | None:
+def _find_problem(value: Any) -> str | None:
+    """Returns the task that a record states, or None."""
     if not isinstance(value, Mapping):
         return None
     found = next((value[name] for name in ("problem", "problem_statement", "task") if value.get(name)), None)
@@ -145,16 +151,16 @@ def _problem(value: Any) -> str | None:
 # --- logs ------------------------------------------------------------------------------------------
 
 
-def _records(log: str) -> list[str]:
+def _split_records(log: str) -> list[str]:
     """A record runs from one log prefix to the next."""
     return _RECORD.split(log)[1:]
 
 
 def _from_log(log: str) -> tuple[list[Step], str | None]:
-    """Each response is a step; what an agent hands over is the result of the step before."""
+    """Returns the steps of a log: one a response; what an agent hands over is the result of the step before."""
     steps: list[Step] = []
     observed: dict[int, str] = {}
-    for record in _records(log):
+    for record in _split_records(log):
         if match := _RESPONSE.match(record):
             steps.append(Step("", "llm", match.group(1).strip(), None, record[match.end() :].strip()))
         elif (match := _HANDOVER.match(record)) and steps:
@@ -170,7 +176,7 @@ def _from_log(log: str) -> tuple[list[Step], str | None]:
 
 
 def _from_messages(messages: list[Mapping[str, Any]]) -> tuple[list[Step], str | None]:
-    """The opener of the chat stands for the user: its first message is the task, later ones answer the step before."""
+    """The opener of the chat acts as the user: its first message is the task, later ones answer the step before."""
     opener = str(messages[0].get("name") or "") if messages else ""
     is_user = bool(messages) and _stands_for_user(opener, messages)
     steps: list[Step] = []
@@ -179,7 +185,7 @@ def _from_messages(messages: list[Mapping[str, Any]]) -> tuple[list[Step], str |
     for message in messages:
         album = Album()
         content = message.get("content")
-        joined = extract_text(clean(content, album))
+        joined = extract_text(replace_media(content, album))
         name = str(message.get("name") or "")
         if is_user and name == opener:
             task = task or joined.strip() or None
@@ -194,6 +200,7 @@ def _from_messages(messages: list[Mapping[str, Any]]) -> tuple[list[Step], str |
 
 
 def _stands_for_user(opener: str, messages: list[Mapping[str, Any]]) -> bool:
+    """Does the one who opens a chat act as the user?"""
     names = {str(message.get("name") or "") for message in messages}
     parts = set(re.findall(r"[a-z]+", opener.lower()))
     if parts & words("cues", "user_names") or any(cue in opener.lower() for cue in words("cues", "user_name_parts")):

@@ -37,20 +37,21 @@ Piece = tuple[str, Any]
 
 
 def _pieces(step: Step) -> list[Piece]:
-    return _named_calls(step.input) or _argument_sets(step) or _repeated_commands(step)
+    return _read_named_calls(step.input) or _argument_sets(step) or _repeated_commands(step)
 
 
-def _named_calls(given: Any) -> list[Piece]:
+def _read_named_calls(given: Any) -> list[Piece]:
     """The calls of a tool that runs others (`multi_tool_use.parallel`): one list of objects with name and arguments."""
     values = list(given.values()) if isinstance(given, Mapping) else [given]
     lists = [found for value in values if isinstance(found := from_json(value), list)]
     if len(lists) != 1 or not lists[0]:
         return []
-    calls = [_named_call(item) for item in lists[0]]
+    calls = [_read_named_call(item) for item in lists[0]]
     return [call for call in calls if call is not None] if None not in calls else []
 
 
-def _named_call(item: Any) -> Piece | None:
+def _read_named_call(item: Any) -> Piece | None:
+    """Returns name and arguments of a call inside a list of calls, or None."""
     if not isinstance(item, Mapping):
         return None
     inner = item.get("function")
@@ -89,7 +90,7 @@ def _repeated_commands(step: Step) -> list[Piece]:
 
 
 def _numbered(step: Step, pieces: Sequence[Piece]) -> Iterator[Step]:
-    """Each call as a step, with its own result if there are as many as calls, and an equal share of tokens and time."""
+    """Returns each call as a step, with its own result if there are as many as calls, and an equal share of cost."""
     count = len(pieces)
     results = _results(step.output, count)
     for number, ((name, given), output) in enumerate(zip(pieces, results, strict=True), 1):

@@ -44,7 +44,7 @@ def _kind_of(mime: str) -> Literal["image", "audio", "file"]:
     return "audio" if mime.startswith("audio/") else "file"
 
 
-def clean(value: Any, album: Album, depth: int = 0) -> Any:
+def replace_media(value: Any, album: Album, depth: int = 0) -> Any:
     """The value with every medium replaced by a placeholder; nesting beyond a limit is cut, with a note."""
     if isinstance(value, str):
         return _clean_text(value, album)
@@ -54,15 +54,16 @@ def clean(value: Any, album: Album, depth: int = 0) -> Any:
         placeholder = _media_block(value, album)
         if placeholder is not None:
             return placeholder
-        return {str(key): clean(item, album, depth + 1) for key, item in value.items()}
+        return {str(key): replace_media(item, album, depth + 1) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [clean(item, album, depth + 1) for item in value]
+        return [replace_media(item, album, depth + 1) for item in value]
     if value is None or isinstance(value, bool | int | float):
         return value
     return str(value)
 
 
 def _clean_text(text: str, album: Album) -> str:
+    """Replaces a text that is a data address by a placeholder, and keeps the medium."""
     if "data:" not in text or ";base64," not in text:
         return text
     match = _DATA_URL.match(text)
@@ -103,6 +104,7 @@ def _named_media(block: Mapping[Any, Any], album: Album) -> str | None:
 
 
 def _from_url(url: Any, album: Album) -> str | None:
+    """Returns the placeholder of an image given by its address."""
     if not isinstance(url, str) or not url:
         return None
     cleaned = _clean_text(url, album)
@@ -115,6 +117,7 @@ def _from_base64(data: Any, mime: Any, album: Album) -> str | None:
 
 
 def _decode(text: str) -> bytes | None:
+    """Decodes base64, or returns None."""
     try:
         return base64.b64decode(text, validate=False)
     except (binascii.Error, ValueError):
@@ -138,6 +141,7 @@ def extract_text(content: Any) -> str:
 
 
 def _block_text(block: Any) -> str:
+    """Returns the text of one content block."""
     if isinstance(block, str):
         return block
     if isinstance(block, Mapping):

@@ -26,7 +26,7 @@ from krino.judges.efficiency.traces.messages import (
 )
 from krino.judges.efficiency.traces.openai_responses import OPENAI_RESPONSES, is_item
 from krino.judges.efficiency.traces.plain import PLAIN, is_step
-from krino.judges.efficiency.traces.span_formats import DEEPEVAL, LANGFUSE, MLFLOW, OPENAI_AGENTS, OPENINFERENCE, OTLP
+from krino.judges.efficiency.traces.span_dialects import DEEPEVAL, LANGFUSE, MLFLOW, OPENAI_AGENTS, OPENINFERENCE, OTLP
 from krino.judges.efficiency.traces.spans import is_span, iterate_spans, read_trace_id
 from krino.judges.efficiency.traces.steps import TASK_NAMES, TRACE_NAMES, Reader, Trace, assign_ids
 
@@ -97,6 +97,7 @@ def recognise(value: Any) -> tuple[Reader, str] | None:
 
 
 def _detect(value: Any) -> tuple[Reader, str]:
+    """Returns the reader of a trace, or raises an error that says what was seen instead."""
     if (found := recognise(value)) is not None:
         return found
     known = ", ".join(sorted(_BY_NAME))
@@ -187,6 +188,7 @@ def split_traces(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _by_trace(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Groups spans by their trace."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for trace, raw in rows:
         groups.setdefault(trace, []).append(raw)

@@ -58,6 +58,7 @@ def find_failure(name: str, given: Any, output: Any) -> str | None:
 
 
 def _shows_errors(name: str, given: Any) -> bool:
+    """Does a call show logs or files, so that an error in its result is not its own?"""
     values = given.values() if isinstance(given, Mapping) else (given,)
     texts = [value[:_LOOKED_AT].lower() for value in values if isinstance(value, str)]
     last = [found for text in texts if (found := _COMMANDS.split(text.strip())[-1].split())]
@@ -68,6 +69,7 @@ def _shows_errors(name: str, given: Any) -> bool:
 
 
 def _find_error_in_object(output: Mapping[Any, Any]) -> str | None:
+    """Returns the error that a result object reports, or None."""
     only_error = not (output.keys() - set(table("cues")["error_fields"]))
     message = output.get("error") or output.get("errors") or output.get("exception")
     if message and only_error:
@@ -97,6 +99,7 @@ def _find_exception(output: str) -> str | None:
 
 @cache
 def _openings() -> re.Pattern[str]:
+    """Returns the pattern of openings that report an error."""
     openings = "|".join(re.escape(text) for text in table("cues")["error_openings"])
     phrases = "|".join(re.escape(text) for text in table("cues")["http_errors"])
     passing = "|".join(re.escape(text) for text in table("cues")["gateway_errors"])

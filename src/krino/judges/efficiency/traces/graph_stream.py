@@ -39,6 +39,7 @@ def _chunks(value: Any) -> list[Any]:
 
 
 def _recognise(value: Any) -> str | None:
+    """Recognises chunks of a LangGraph stream."""
     chunks = _chunks(value)
     if not any(map(is_chunk, chunks)) and not _are_states(value, chunks):
         return None
@@ -121,6 +122,7 @@ def _messages(state: Mapping[str, Any]) -> list[Message]:
 
 
 def _read(value: Any) -> Trace:
+    """Reads a LangGraph stream; whole messages count rather than their pieces."""
     chunks = [list(_extract(chunk)) for chunk in _chunks(value)]
     whole = [[item for item in held if item[0] != "piece"] for held in chunks]
     if any(whole):  # the same messages, already joined
@@ -129,7 +131,7 @@ def _read(value: Any) -> Trace:
 
 
 def _drop_repeats(chunks: Iterable[list[tuple[Sort, Message]]]) -> Iterator[Message]:
-    """Each message once, by id; without ids, a state repeats the messages that came before."""
+    """Yields each message once, by id; without ids, a state repeats the messages that came before."""
     known: set[str] = set()
     seen: Counter[str] = Counter()
     for held in chunks:
@@ -155,6 +157,7 @@ def _join_pieces(pieces: Iterable[Message]) -> Iterator[Message]:
 
 
 def _join_message(parts: list[Message]) -> Message:
+    """Joins the pieces of a message that was streamed."""
     calls: dict[Any, dict[str, str]] = {}
     for number, part in enumerate(parts):
         for call in keep_objects(find_list(part.get("tool_call_chunks"))):

@@ -43,6 +43,7 @@ def _recognise_runs(value: Any) -> str | None:
 
 
 def _find_top_runs(value: Any) -> list[Mapping[str, Any]]:
+    """Returns the top runs of a LangSmith export."""
     if isinstance(value, Mapping) and "run_type" in value:
         return [value]
     if isinstance(value, Mapping) and isinstance(value.get("run"), Mapping):
@@ -51,10 +52,11 @@ def _find_top_runs(value: Any) -> list[Mapping[str, Any]]:
 
 
 def _read_runs(value: Any) -> Trace:
+    """Reads a LangSmith export, nested or flat."""
     nodes: dict[str, Node] = {}
     made: list[tuple[str, Node]] = []
-    for run, holder in _runs(value):
-        node = _run_node(run)
+    for run, holder in _list_runs(value):
+        node = _make_run_node(run)
         nodes.setdefault(node.id, node)
         made.append((holder or str(run.get("parent_run_id") or ""), node))
     roots = []
@@ -82,7 +84,8 @@ def runs_by_trace(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
             yield str(run.get("trace_id") or known.get(str(run.get("parent_run_id"))) or ""), run
 
 
-def _runs(value: Any) -> Iterator[tuple[Mapping[str, Any], str]]:
+def _list_runs(value: Any) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """Yields every run with the id of the run that holds it."""
     waiting = [(run, "") for run in reversed(_find_top_runs(value))]
     while waiting:
         run, holder = waiting.pop()
@@ -91,7 +94,8 @@ def _runs(value: Any) -> Iterator[tuple[Mapping[str, Any], str]]:
         waiting.extend((child, own) for child in reversed(keep_objects(find_list(run, "child_runs") or [])))
 
 
-def _run_node(run: Mapping[str, Any]) -> Node:
+def _make_run_node(run: Mapping[str, Any]) -> Node:
+    """Returns a run as a node of the tree."""
     start, end = parse_time(run.get("start_time")), parse_time(run.get("end_time"))
     role = ROLES.get(str(run.get("run_type")), "other")
     return Node(
@@ -155,6 +159,7 @@ def _recognise_events(value: Any) -> str | None:
 
 
 def _read_events(value: Any) -> Trace:
+    """Reads the events of `astream_events`."""
     runs: dict[str, _Run] = {}
     for event in filter(is_event, _events(value)):
         own = str(event["run_id"])
@@ -170,6 +175,7 @@ def _read_events(value: Any) -> Trace:
 
 
 def _start_run(event: Mapping[str, Any], runs: Mapping[str, _Run]) -> _Run:
+    """Starts the run of an event, below the run that is open around it."""
     found = _EVENT.fullmatch(str(event["event"]))
     kind = found.group(1) if found else "chain"
     about = event.get("metadata")

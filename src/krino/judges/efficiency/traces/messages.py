@@ -42,6 +42,7 @@ _AUTOGEN_RESULTS = "ToolCallExecutionEvent"
 
 
 def find_messages(value: Any) -> list[Message]:
+    """Returns the messages of a conversation, wherever the record holds them."""
     if isinstance(value, Mapping) and value.get("type") == "message" and isinstance(value.get("content"), list):
         return [value]  # one reply of Anthropic's API by itself
     if isinstance(value, Mapping) and isinstance(value.get("steps"), list) and _is_vercel_step(value["steps"][:1]):
@@ -55,7 +56,7 @@ def is_message(raw: Message) -> bool:
 
 
 def read_turns(value: Any) -> list[Turn]:
-    return [_turn(message) for message in find_messages(value)]
+    return [_read_turn(message) for message in find_messages(value)]
 
 
 def read_messages(messages: Iterable[Message]) -> Trace:
@@ -74,7 +75,8 @@ def unwrap_message(message: Message) -> Message:
     return {"type": kind, **inner} if isinstance(inner, Mapping) and isinstance(kind, str) else message
 
 
-def _role(message: Message) -> Literal["user", "assistant", "tool", "other"]:
+def _read_role(message: Message) -> Literal["user", "assistant", "tool", "other"]:
+    """Returns who speaks a message."""
     said = message.get("role") or message.get("type")
     if isinstance(said, str) and said in _ROLES:
         return _ROLES[said]
@@ -83,12 +85,13 @@ def _role(message: Message) -> Literal["user", "assistant", "tool", "other"]:
     return "other"
 
 
-def _turn(message: Message) -> Turn:
+def _read_turn(message: Message) -> Turn:
+    """Returns a message as a turn: what is said, called and returned in it."""
     if message.get("type") == _AUTOGEN_RESULTS:
-        return Turn("tool", results=tuple(map(_result, keep_objects(find_list(message.get("content"))))))
+        return Turn("tool", results=tuple(map(_read_result, keep_objects(find_list(message.get("content"))))))
     if message.get("type") == _AUTOGEN_CALLS:
         return Turn("assistant", calls=tuple(map(read_requested_call, keep_objects(find_list(message.get("content"))))))
-    role = _role(message)
+    role = _read_role(message)
     content = message.get("content", message.get("parts"))
     if isinstance(content, str) or not isinstance(from_json(content), list):
         blocks: list[Message] = []
@@ -102,7 +105,7 @@ def _turn(message: Message) -> Turn:
         calls.append(read_requested_call({"function": old}))
     results = list(_block_results(blocks))
     if role == "tool" and not results:
-        results = [_result({**message, "id": None})]
+        results = [_read_result({**message, "id": None})]
     spoken = not (calls or results or blocks) or (role == "assistant" and isinstance(content, str))
     words = content if spoken else [block for block in blocks if _is_words(block)]
     if role == "user" and results and not words:
@@ -120,6 +123,7 @@ def _drop_copies(calls: list[CallMade]) -> Iterator[CallMade]:
 
 
 def _is_words(block: Message) -> bool:
+    """Is a content block something that was said, rather than a thought or a call?"""
     kind = str(block.get("type") or "")
     thinks = "thinking" in block or block.get("thought") is True or kind in ("reasoning", "redacted_thinking")
     acts = kind in _USES or kind.startswith("tool-") or kind.endswith(("tool_result", "tool-result", "tool-invocation"))
@@ -128,6 +132,7 @@ def _is_words(block: Message) -> bool:
 
 
 def _block_calls(blocks: list[Message]) -> Iterator[CallMade]:
+    """Yields the calls among content blocks."""
     for block in blocks:
         kind = str(block.get("type") or "")
         part = next((block[key] for key in _CALL_PARTS if isinstance(block.get(key), Mapping)), None)
@@ -148,17 +153,18 @@ def _is_ui_call(kind: str) -> bool:
 
 
 def _block_results(blocks: list[Message]) -> Iterator[CallResult]:
+    """Yields the results among content blocks."""
     for block in blocks:
         kind = str(block.get("type") or "")
         part = next((block[key] for key in _RESULT_PARTS if isinstance(block.get(key), Mapping)), None)
         invocation = block.get("toolInvocation")
         holder = invocation if isinstance(invocation, Mapping) else block
         if part is not None:
-            yield _result(part)
+            yield _read_result(part)
         elif kind.endswith(("tool_result", "tool-result")):
-            yield _result(block)
+            yield _read_result(block)
         elif _is_ui_call(kind) and first_of(holder, ("output", "result", "errorText")) is not None:
-            yield _result(holder)
+            yield _read_result(holder)
 
 
 def read_requested_call(raw: Message) -> CallMade:
@@ -173,7 +179,8 @@ def read_requested_call(raw: Message) -> CallMade:
     return CallMade(str(own or ""), str(name or ""), {} if given == "" else given)
 
 
-def _result(raw: Message) -> CallResult:
+def _read_result(raw: Message) -> CallResult:
+    """Returns the result of a call, and whether it failed."""
     own = first_of(raw, ("tool_call_id", "tool_use_id", "toolCallId", "call_id", "toolUseId", "id"))
     output = first_of(raw, ("output", "result", "response", "errorText", "content"))
     failed = raw.get("is_error") is True or raw.get("isError") is True
@@ -214,7 +221,8 @@ def _blocks(messages: list[Message]) -> Iterator[Message]:
         yield from keep_objects(find_list(message.get("parts")))
 
 
-def _anthropic(value: Any) -> str | None:
+def _recognise_anthropic(value: Any) -> str | None:
+    """Recognises messages of Anthropic's API."""
     messages = find_messages(value)
     speakers = [message for message in messages if message.get("role") in ("user", "assistant")]
     for block in _blocks([message for message in speakers if "tool_calls" not in message]):
@@ -223,7 +231,8 @@ def _anthropic(value: Any) -> str | None:
     return None
 
 
-def _gemini(value: Any) -> str | None:
+def _recognise_gemini(value: Any) -> str | None:
+    """Recognises contents of Gemini's API."""
     messages = find_messages(value)
     roles = [message.get("role") for message in messages]
     known = all(role in ("user", "model", "function", "tool", None) for role in roles)
@@ -232,6 +241,7 @@ def _gemini(value: Any) -> str | None:
 
 
 def _is_langchain(raw: Message) -> bool:
+    """Is a message one of LangChain?"""
     if "lc" in raw and isinstance(raw.get("id"), list):
         return any(str(part).endswith(("Message", "MessageChunk")) for part in raw["id"][-1:])
     kind, held = raw.get("type"), "content" in raw or isinstance(raw.get("data"), Mapping)
@@ -240,7 +250,7 @@ def _is_langchain(raw: Message) -> bool:
     return kind == "tool" and ("additional_kwargs" in raw or "data" in raw or ("tool_call_id" in raw and held))
 
 
-def _langchain(value: Any) -> str | None:
+def _recognise_langchain(value: Any) -> str | None:
     raw = keep_objects(find_list(value, *_HOLDERS))
     spoken = any(message.get("type") not in ("system", "tool") for message in raw)
     return "messages of type human, ai and tool" if spoken and all(map(_is_langchain, raw)) else None
@@ -250,12 +260,13 @@ def _is_autogen(raw: Message) -> bool:
     return isinstance(raw.get("source"), str) and str(raw.get("type")).endswith(("Message", "Event"))
 
 
-def _autogen(value: Any) -> str | None:
+def _recognise_autogen(value: Any) -> str | None:
     messages = find_messages(value)
     return "messages with source and type" if messages and all(map(_is_autogen, messages)) else None
 
 
-def _vercel(value: Any) -> str | None:
+def _recognise_vercel(value: Any) -> str | None:
+    """Recognises messages or steps of Vercel's AI SDK."""
     if isinstance(value, Mapping) and isinstance(value.get("steps"), list) and _is_vercel_step(value["steps"][:1]):
         return "steps with toolCalls"
     messages = find_messages(value)
@@ -266,7 +277,8 @@ def _vercel(value: Any) -> str | None:
     return None
 
 
-def _tau_bench(value: Any) -> str | None:
+def _recognise_tau_bench(value: Any) -> str | None:
+    """Recognises a result of tau-bench."""
     if not isinstance(value, Mapping) or not find_messages(value):
         return None
     if "traj" in value and ("reward" in value or "task_id" in value):
@@ -276,7 +288,8 @@ def _tau_bench(value: Any) -> str | None:
     return None
 
 
-def _openai_chat(value: Any) -> str | None:
+def _recognise_openai_chat(value: Any) -> str | None:
+    """Recognises messages of OpenAI's chat API."""
     messages = find_messages(value)
     if not messages or not all(_speaks(message) for message in messages):
         return None
@@ -289,7 +302,7 @@ def _openai_chat(value: Any) -> str | None:
     return None
 
 
-def _react(value: Any) -> str | None:
+def _recognise_react(value: Any) -> str | None:
     return "a text with actions and observations" if isinstance(value, str) and find_actions(value) else None
 
 
@@ -320,11 +333,11 @@ def _read_text(value: Any) -> Trace:
     return build_trace([Turn("assistant", value)], task)
 
 
-TAU_BENCH = Reader("tau_bench", _tau_bench, _read_tau_bench)
-LANGCHAIN = Reader("langchain", _langchain, _read)
-AUTOGEN = Reader("autogen", _autogen, _read)
-GEMINI = Reader("gemini", _gemini, _read)
-VERCEL_AI = Reader("vercel_ai", _vercel, _read)
-ANTHROPIC = Reader("anthropic", _anthropic, _read)
-OPENAI_CHAT = Reader("openai_chat", _openai_chat, _read)
-REACT = Reader("react", _react, _read_text)
+TAU_BENCH = Reader("tau_bench", _recognise_tau_bench, _read_tau_bench)
+LANGCHAIN = Reader("langchain", _recognise_langchain, _read)
+AUTOGEN = Reader("autogen", _recognise_autogen, _read)
+GEMINI = Reader("gemini", _recognise_gemini, _read)
+VERCEL_AI = Reader("vercel_ai", _recognise_vercel, _read)
+ANTHROPIC = Reader("anthropic", _recognise_anthropic, _read)
+OPENAI_CHAT = Reader("openai_chat", _recognise_openai_chat, _read)
+REACT = Reader("react", _recognise_react, _read_text)

@@ -6,9 +6,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from krino.judges.efficiency.traces.content import Album, clean, extract_text, find_list, from_json, keep_objects
+from krino.judges.efficiency.traces.content import (
+    Album,
+    extract_text,
+    find_list,
+    from_json,
+    keep_objects,
+    replace_media,
+)
 from krino.judges.efficiency.traces.failure import find_failure
-from krino.judges.efficiency.traces.steps import Kind, Reader, Step, Trace
+from krino.judges.efficiency.traces.steps import Reader, Step, StepKind, Trace
 
 _CALLS = frozenset(
     f"{name}_call"
@@ -30,7 +37,8 @@ def is_item(raw: Mapping[str, Any]) -> bool:
 
 
 def _recognise(value: Any) -> str | None:
-    items = _items(value)
+    """Recognises items of OpenAI's Responses API."""
+    items = _list_items(value)
     calls = [item["type"] for item in items if isinstance(item.get("type"), str) and item["type"] in _CALLS]
     if calls:
         return f"items of type {calls[0]}"
@@ -41,7 +49,8 @@ def _recognise(value: Any) -> str | None:
     return None
 
 
-def _items(value: Any) -> list[Mapping[str, Any]]:
+def _list_items(value: Any) -> list[Mapping[str, Any]]:
+    """Returns the items of a response, those of its input first."""
     if isinstance(value, Mapping):
         given = value.get("input")
         before = keep_objects(given) if isinstance(given, list) else []
@@ -50,36 +59,40 @@ def _items(value: Any) -> list[Mapping[str, Any]]:
 
 
 def _read(value: Any) -> Trace:
-    items = _items(value)
+    """Reads items of OpenAI's Responses API."""
+    items = _list_items(value)
     outputs = {str(item.get("call_id")): item for item in items if str(item.get("type")).endswith("_call_output")}
     steps: list[Step] = []
     for item in items:
         kind = str(item.get("type") or ("message" if "role" in item else ""))
         if kind in _CALLS:
-            steps.append(_call(item, kind, outputs.get(str(item.get("call_id")))))
+            steps.append(_read_call(item, kind, outputs.get(str(item.get("call_id")))))
         elif kind == "message" and item.get("role") == "user" and steps and steps[-1].kind == "message":
-            steps[-1] = replace(steps[-1], observed=extract_text(clean(item.get("content"), Album())).strip())
+            steps[-1] = replace(steps[-1], observed=extract_text(replace_media(item.get("content"), Album())).strip())
         elif kind == "message" and item.get("role") == "assistant":
             album = Album()
-            text = extract_text(clean(item.get("content"), album)).strip()
+            text = extract_text(replace_media(item.get("content"), album)).strip()
             if text:
                 steps.append(
                     Step(str(item.get("id") or ""), "message", "message", None, text, media=tuple(album.items))
                 )
-    return Trace(tuple(steps), _task(value, items))
+    return Trace(tuple(steps), _find_task(value, items))
 
 
-def _call(item: Mapping[str, Any], kind: str, result: Mapping[str, Any] | None) -> Step:
+def _read_call(item: Mapping[str, Any], kind: str, result: Mapping[str, Any] | None) -> Step:
+    """Returns a call with its output as a step."""
     album = Album()
     given = next((item[field] for field in _INPUT_FIELDS if item.get(field) is not None), None)
     if given is None:
         given = {key: held for key, held in item.items() if key not in _OWN_FIELDS} or None
     holder = result if result is not None else item
-    output = clean(next((holder[field] for field in _OUTPUT_FIELDS if holder.get(field) is not None), None), album)
+    output = replace_media(
+        next((holder[field] for field in _OUTPUT_FIELDS if holder.get(field) is not None), None), album
+    )
     shown = extract_text(output) if isinstance(output, list) and result is not None else output
-    step_kind: Kind = "retrieval" if kind in _SEARCHES else "tool"
+    step_kind: StepKind = "retrieval" if kind in _SEARCHES else "tool"
     error = item.get("error")
-    name, arguments = str(item.get("name") or kind.removesuffix("_call")), clean(from_json(given), album)
+    name, arguments = str(item.get("name") or kind.removesuffix("_call")), replace_media(from_json(given), album)
     return Step(
         id=str(item.get("call_id") or item.get("id") or ""),
         kind=step_kind,
@@ -91,11 +104,12 @@ def _call(item: Mapping[str, Any], kind: str, result: Mapping[str, Any] | None) 
     )
 
 
-def _task(value: Any, items: list[Mapping[str, Any]]) -> str | None:
+def _find_task(value: Any, items: list[Mapping[str, Any]]) -> str | None:
+    """Returns the first thing the user asked, or None."""
     if isinstance(value, Mapping) and isinstance(value.get("input"), str):
         return str(value["input"]).strip() or None
     for item in items:
-        if item.get("role") == "user" and (text := extract_text(clean(item.get("content"), Album())).strip()):
+        if item.get("role") == "user" and (text := extract_text(replace_media(item.get("content"), Album())).strip()):
             return text
     return None
 

@@ -10,7 +10,6 @@ from typing import Any
 from krino.judges.efficiency.data_files import table, words
 from krino.judges.efficiency.traces.content import (
     Album,
-    clean,
     extract_text,
     find_list,
     first_of,
@@ -19,10 +18,11 @@ from krino.judges.efficiency.traces.content import (
     parse_duration,
     parse_number,
     parse_time,
+    replace_media,
     time_between,
 )
 from krino.judges.efficiency.traces.failure import find_failure
-from krino.judges.efficiency.traces.steps import Kind, Reader, Step, Trace
+from krino.judges.efficiency.traces.steps import Reader, Step, StepKind, Trace
 
 _LISTS = ("steps", "actions", "trajectory", "trace", "tool_calls", "calls")
 
@@ -40,6 +40,7 @@ def _known() -> frozenset[str]:
 
 
 def _recognise(value: Any) -> str | None:
+    """Recognises a plain list of steps or texts."""
     steps = find_list(value, *_LISTS)
     if steps is None:
         return None
@@ -53,8 +54,9 @@ def _recognise(value: Any) -> str | None:
 
 
 def _read(value: Any) -> Trace:
+    """Reads a plain list of steps."""
     raws = find_list(value, *_LISTS) or ()
-    steps = _steps(raws)
+    steps = _read_steps(raws)
     task = value.get("task") if isinstance(value, Mapping) else None
     answer = value.get("answer", value.get("final_answer")) if isinstance(value, Mapping) else None
     return Trace(
@@ -65,11 +67,11 @@ def _read(value: Any) -> Trace:
     )
 
 
-def _steps(raws: Sequence[Any]) -> list[Step]:
+def _read_steps(raws: Sequence[Any]) -> list[Step]:
     """The steps of the agent; what a user said becomes the reply (`observed`) to the message before it."""
     steps: list[Step] = []
     for raw in raws:
-        step = _step(raw)
+        step = _read_step(raw)
         if not _is_from_user(raw):
             steps.append(step)
         elif _is_call(raw):
@@ -92,7 +94,7 @@ def _is_call(raw: Mapping[str, Any]) -> bool:
     return isinstance(name, Mapping) or (name is not None and isinstance(given, Mapping))
 
 
-def _read_input(kind: Kind, given: Any) -> Any:
+def _read_input(kind: StepKind, given: Any) -> Any:
     """The input of a model; an object with one text is replaced by the text."""
     if kind == "llm" and isinstance(given, Mapping) and len(given) == 1:
         (only,) = given.values()
@@ -100,14 +102,15 @@ def _read_input(kind: Kind, given: Any) -> Any:
     return given
 
 
-def _step(raw: Any) -> Step:
+def _read_step(raw: Any) -> Step:
+    """Returns one entry as a step."""
     if not isinstance(raw, Mapping):
         return Step("", "llm", "step", None, str(raw))
     album = Album()
     given_kind = str(raw.get("type") or raw.get("kind") or "").lower()
     name = _first(raw, "name")
     details = name if isinstance(name, Mapping) else {}
-    output = clean(_first(raw, "output"), album)
+    output = replace_media(_first(raw, "output"), album)
     given = _first(raw, "input")
     if given is None and details:
         given = _first(details, "input")
@@ -116,9 +119,11 @@ def _step(raw: Any) -> Step:
     seconds = next(
         (found for key in ("seconds", "duration", "latency") if (found := parse_duration(raw.get(key)))), None
     )
-    kind: Kind = table("fields")["kind"].get(given_kind) or ("tool" if name is not None and not given_kind else "other")
+    kind: StepKind = table("fields")["kind"].get(given_kind) or (
+        "tool" if name is not None and not given_kind else "other"
+    )
     called = str(details.get("name") if details else name if name is not None else given_kind or "step")
-    read_input = _read_input(kind, clean(from_json(given), album))
+    read_input = _read_input(kind, replace_media(from_json(given), album))
     return Step(
         id=_id(raw),
         kind=kind,

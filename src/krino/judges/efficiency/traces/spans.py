@@ -40,10 +40,11 @@ class Span:
 
 def read_spans(value: Any) -> list[Span]:
     """Every span in the order of the file; empty if there are none."""
-    return [_span(raw, parent) for raw, parent in iterate_spans(value) if raw.get("object") != "trace"]
+    return [_read_span(raw, parent) for raw, parent in iterate_spans(value) if raw.get("object") != "trace"]
 
 
 def iterate_spans(value: Any) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """Yields every span of an export, with the id of the span that holds it."""
     if isinstance(value, Mapping) and (resources := find_list(value, "resourceSpans", "resource_spans")):
         for resource in keep_objects(resources):
             scopes = find_list(resource, "scopeSpans", "scope_spans", "instrumentationLibrarySpans")
@@ -70,6 +71,7 @@ def iterate_spans(value: Any) -> Iterator[tuple[Mapping[str, Any], str]]:
 
 
 def is_span(raw: Any) -> bool:
+    """Is an object a span of any known export?"""
     if not isinstance(raw, Mapping):
         return False
     context = raw.get("context")
@@ -106,7 +108,8 @@ def _context(raw: Mapping[str, Any]) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
-def _span(raw: Mapping[str, Any], holder: str) -> Span:
+def _read_span(raw: Mapping[str, Any], holder: str) -> Span:
+    """Reads one span into the common form."""
     start = parse_time(first_of(raw, _STARTS))
     end = parse_time(first_of(raw, _ENDS))
     seconds = parse_duration(raw.get("duration")) if "duration" in raw else time_between(start, end)
@@ -116,15 +119,16 @@ def _span(raw: Mapping[str, Any], holder: str) -> Span:
         id=_text(raw, "spanId", "span_id", "context.span_id") or _text(_context(raw), "span_id") or _text(raw, "id"),
         parent=parent or holder,
         name=_text(raw, "name", "span_name") or _text(_data(raw), "name", "type") or "span",
-        attributes=_attributes(raw),
+        attributes=_collect_attributes(raw),
         events=tuple(_events(raw)),
         start=start,
         seconds=seconds,
-        error=_error(raw),
+        error=_find_error(raw),
     )
 
 
-def _attributes(raw: Mapping[str, Any]) -> dict[str, Any]:
+def _collect_attributes(raw: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the attributes of a span, those of other products under common names."""
     given = first_of(raw, ("attributes", "span_attributes"))
     found = flatten_attributes(given)
     if is_observation(raw):
@@ -160,6 +164,7 @@ def flatten_attributes(given: Any) -> dict[str, Any]:
 
 
 def _flatten(key: str, value: Any, into: dict[str, Any], depth: int = 0) -> None:
+    """Adds a value and what is inside it, under dotted names."""
     into[key] = value
     if isinstance(value, Mapping) and depth < 4:
         for inner, item in value.items():
@@ -188,7 +193,8 @@ def _events(raw: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield name, flatten_attributes(first_of(event, ("attributes", "Attributes")))
 
 
-def _error(raw: Mapping[str, Any]) -> str | None:
+def _find_error(raw: Mapping[str, Any]) -> str | None:
+    """Returns the error of a span, or None."""
     if raw.get("level") == "ERROR" or (is_agents_row(raw) and raw.get("error")):
         error = raw.get("error")
         message = (
@@ -235,7 +241,7 @@ def build_tree(spans: Sequence[Span], to_node: Callable[[Span], Node]) -> list[N
 
 
 def refuse_fragment(spans: Sequence[Span], roots: Sequence[Node]) -> None:
-    """Raise `CannotJudge` for spans whose parents are all missing, without a root among them.
+    """Raises `CannotJudge` for spans whose parents are all missing, without a root among them.
 
     Agents and chains with children can be judged without their parent: it belongs to the calling service, or never
     ended and so was not exported. Bare calls of models and tools cannot: most of their trace is elsewhere.
@@ -257,6 +263,7 @@ def count_orphans(spans: Sequence[Span]) -> int:
 
 
 def require_one_trace(spans: Sequence[Span]) -> None:
+    """Refuses spans of several traces in one record."""
     traces = list(dict.fromkeys(span.trace for span in spans if span.trace))
     if len(traces) > 1:
         shown = ", ".join(traces[:3]) + (", …" if len(traces) > 3 else "")

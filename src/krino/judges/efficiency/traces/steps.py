@@ -16,7 +16,7 @@ TRACE_NAMES = ("trace", "trace_dict", "_trace_dict", "execution_trace", "traject
 _MACHINE_ID = re.compile(r"(?=[^\W_]*\d)[^\W_]{8,}|[^\W_]{16,}")  # a span's id, a UUID, a call's random letters
 _LONGEST_ID = 24
 
-Kind = Literal["tool", "retrieval", "llm", "message", "other"]
+StepKind = Literal["tool", "retrieval", "llm", "message", "other"]
 """`llm` is a call of a model, `message` a text that an assistant or agent sends."""
 
 
@@ -25,7 +25,7 @@ class Step:
     """One action of the agent. `id` is the trace's own wherever it has one."""
 
     id: str
-    kind: Kind
+    kind: StepKind
     name: str
     input: Any = None
     """None if the trace does not record it; a call without arguments has an empty object."""
@@ -82,7 +82,7 @@ def assign_ids(steps: list[Step]) -> tuple[Step, ...]:
     for position, step in enumerate(steps, 1):
         own = one_line(step.id)
         if not own or own in used:
-            own = _free(f"{own}#" if own else "", position, used if own else taken | used)
+            own = _find_free_id(f"{own}#" if own else "", position, used if own else taken | used)
         used.add(own)
         named.append(step if own == step.id else replace(step, id=own))
     return tuple(named)
@@ -98,7 +98,8 @@ def one_line(text: str) -> str:
     return text if text.isprintable() else " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-def _free(prefix: str, number: int, taken: set[str]) -> str:
+def _find_free_id(prefix: str, number: int, taken: set[str]) -> str:
+    """Returns an id that is not taken."""
     candidate = f"{prefix}{number}"
     while candidate in taken:
         candidate += "'"

@@ -66,10 +66,10 @@ def find_actions(text: str, reply: str | None = None) -> list[Action]:
     """The actions of one message. Code counts only if `reply`, the next message, holds its output."""
     if not any(mark in text for mark in _MARKS):
         return []
-    for find in (_react, _tagged, _json):
+    for find in (_find_react_actions, _find_tagged_actions, _find_json_actions):
         if found := list(find(text)):
             return found
-    return list(_code(text)) if reply is not None and _OBSERVED.match(reply) else []
+    return list(_find_code_actions(text)) if reply is not None and _OBSERVED.match(reply) else []
 
 
 def begins_with_action(text: str) -> bool:
@@ -112,7 +112,8 @@ def _responses(reply: str) -> Iterator[str]:
         opening = _RESPONSE.search(reply, max(start, end))
 
 
-def _react(text: str) -> Iterator[Action]:
+def _find_react_actions(text: str) -> Iterator[Action]:
+    """Yields the actions of ReAct lines."""
     for match in _REACT.finditer(text):
         yield Action(match["name"].strip().strip("`"), _stripped(match["input"]), _text(match["seen"]))
     if _REACT.search(text) is None:
@@ -121,7 +122,8 @@ def _react(text: str) -> Iterator[Action]:
             yield Action(match["name"], given or {}, _text(match["seen"]))
 
 
-def _tagged(text: str) -> Iterator[Action]:
+def _find_tagged_actions(text: str) -> Iterator[Action]:
+    """Yields the actions in tool-call tags."""
     for name, inner in (*_INVOKE.findall(text), *_FUNCTION.findall(text)):
         parameters = {named or other: from_json(value.strip()) for named, other, value in _PARAMETER.findall(inner)}
         yield Action(name, parameters or from_json(inner.strip()) or {})
@@ -130,30 +132,31 @@ def _tagged(text: str) -> Iterator[Action]:
     for _, inner in _TAGGED.findall(text):
         yield from _one_of(inner.strip())
     if match := _MISTRAL.search(text):
-        yield from _calls(from_json(match.group(1)))
+        yield from _read_calls(from_json(match.group(1)))
 
 
 def _one_of(inner: str) -> Iterator[Action]:
     """The action between tags: JSON, lines that name tool and parameters, or a call `name(...)`."""
     value = from_json(inner)
     if not isinstance(value, str):
-        yield from _calls(value)
+        yield from _read_calls(value)
     elif match := _NAMED_LINES.fullmatch(inner):
         yield Action(match.group(1).strip("`\"' "), _stripped(match.group(2)))
     elif match := _CALLED.fullmatch(inner):
         yield Action(match.group(1), match.group(2) or {})
 
 
-def _json(text: str) -> Iterator[Action]:
+def _find_json_actions(text: str) -> Iterator[Action]:
+    """Yields the actions in JSON, fenced or after "Action:"."""
     for block in _FENCED.findall(text):
-        yield from _calls(from_json(block))
+        yield from _read_calls(from_json(block))
     if "```" not in text:
         start = text.find("{", text.find("Action:") if "Action:" in text else 0)
         if start == 0 or "Action:" in text:
-            yield from _calls(from_json(text[start:].strip()))
+            yield from _read_calls(from_json(text[start:].strip()))
 
 
-def _calls(value: Any) -> Iterator[Action]:
+def _read_calls(value: Any) -> Iterator[Action]:
     """Objects that name a tool and its arguments; an object with only a name is data."""
     for item in value if isinstance(value, list) else [value]:
         if not isinstance(item, Mapping):
@@ -166,7 +169,8 @@ def _calls(value: Any) -> Iterator[Action]:
             yield Action(name, given)
 
 
-def _code(text: str) -> Iterator[Action]:
+def _find_code_actions(text: str) -> Iterator[Action]:
+    """Yields code that was written to be run."""
     for language, code in _CODE.findall(text):
         yield Action(_LANGUAGES.get(language.lower(), language.lower()), code.strip())
     if _CODE.search(text) is None:

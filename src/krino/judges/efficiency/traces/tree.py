@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from krino.judges.efficiency.traces.content import Album, clean, dump, extract_text, from_json
+from krino.judges.efficiency.traces.content import Album, dump, extract_text, from_json, replace_media
 from krino.judges.efficiency.traces.failure import find_failure
-from krino.judges.efficiency.traces.steps import Kind, Step
+from krino.judges.efficiency.traces.steps import Step, StepKind
 
-Role = Kind | Literal["container", "glue"]
+Role = StepKind | Literal["container", "glue"]
 """`container`: an agent or chain that is made of its children. `glue`: no action of the agent, never a step."""
 
 
@@ -51,7 +51,7 @@ def list_steps(roots: list[Node]) -> list[Step]:
     observed, failed = _find_observations(roots)
     for _, node in found:
         node.error = node.error or failed.get(id(node))
-    steps = [_step(node, observed.get(id(node), "")) for _, node in sorted(found, key=lambda item: item[0])]
+    steps = [_make_step(node, observed.get(id(node), "")) for _, node in sorted(found, key=lambda item: item[0])]
     return add_answer(roots, steps)
 
 
@@ -67,6 +67,7 @@ def _drop_copies(roots: list[Node]) -> Iterator[Node]:
 
 
 def _is_step(node: Node) -> bool:
+    """Is a node a step, rather than a container of others?"""
     if node.role == "glue":
         return False
     if node.role != "container":
@@ -95,12 +96,13 @@ def _find_observations(roots: list[Node]) -> tuple[dict[int, str], dict[int, str
     return observed, failed
 
 
-def _step(node: Node, observed: str) -> Step:
+def _make_step(node: Node, observed: str) -> Step:
+    """Returns a node as a step."""
     album = Album()
-    output = clean(from_json(node.output), album)
+    output = replace_media(from_json(node.output), album)
     if node.role == "llm":
-        output = _reply(output)
-    kind: Kind = "other" if node.role == "container" or node.role == "glue" else node.role
+        output = _read_reply(output)
+    kind: StepKind = "other" if node.role == "container" or node.role == "glue" else node.role
     error = node.error
     if error is None and kind in ("tool", "retrieval"):
         error = find_failure(node.name, from_json(node.input), output)
@@ -108,7 +110,7 @@ def _step(node: Node, observed: str) -> Step:
         id=node.id,
         kind=kind,
         name=node.name,
-        input=clean(from_json(node.input), album),
+        input=replace_media(from_json(node.input), album),
         output=output,
         error=error,
         observed=observed,
@@ -119,7 +121,7 @@ def _step(node: Node, observed: str) -> Step:
     )
 
 
-def _reply(output: Any) -> Any:
+def _read_reply(output: Any) -> Any:
     """The words of a model's reply, however it is wrapped; a reply that calls tools stays as it is."""
     for _ in range(_MAX_DEPTH + 2):
         inner = output[0] if isinstance(output, list) and len(output) == 1 else output
@@ -141,7 +143,7 @@ def add_answer(roots: list[Node], steps: list[Step]) -> list[Step]:
     the same work must score the same in both.
     """
     agent = find_closing_agent(roots)
-    said = _extract_answer(clean(from_json(agent.output), Album())).strip() if agent is not None else ""
+    said = _extract_answer(replace_media(from_json(agent.output), Album())).strip() if agent is not None else ""
     if agent is None or not said or not steps:
         return steps
     last = steps[-1]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from krino.contract import Media
-from krino.judges.efficiency.traces.content import Album, clean, extract_text, from_json
+from krino.judges.efficiency.traces.content import Album, extract_text, from_json, replace_media
 from krino.judges.efficiency.traces.failure import find_failure
 from krino.judges.efficiency.traces.steps import Step, Trace
 from krino.judges.efficiency.traces.text_actions import (
@@ -56,7 +56,7 @@ def build_trace(turns: Sequence[Turn], task: str | None = None) -> Trace:
     """The trace of a conversation; the task is the user's first message unless the format states it elsewhere."""
     turns, moved = _with_actions_of_users(turns)
     album = Album()
-    said = [extract_text(clean(turn.content, album)).strip() for turn in turns if turn.role == "user"]
+    said = [extract_text(replace_media(turn.content, album)).strip() for turn in turns if turn.role == "user"]
     opening = next(filter(None, said), "")
     return Trace(
         tuple(build_steps(turns)), task or opening or None, opening=opening, media=tuple(album.items), moved=moved
@@ -92,6 +92,7 @@ def _text_of_turn(turn: Turn, before: Sequence[Turn]) -> str:
 
 
 def build_steps(turns: Sequence[Turn]) -> list[Step]:
+    """Returns the steps of a conversation."""
     results = _Results(turns)
     steps: list[Step] = []
     for place, turn in enumerate(turns):
@@ -99,16 +100,17 @@ def build_steps(turns: Sequence[Turn]) -> list[Step]:
             continue
         if turn.calls:
             made = [build_call_step(call, results.take(call, place)) for call in turn.calls]
-            steps += [replace(made[0], said=extract_text(clean(turn.content, Album())).strip()), *made[1:]]
+            steps += [replace(made[0], said=extract_text(replace_media(turn.content, Album())).strip()), *made[1:]]
         else:
             steps += _read_words(turn, turns[place + 1] if place + 1 < len(turns) else None)
     return steps
 
 
 def build_call_step(call: CallMade, result: CallResult | None) -> Step:
+    """Returns a call with its result as a step."""
     album = Album()
-    output = None if result is None else flatten_result(clean(result.output, album))
-    given = clean(from_json(call.input), album)
+    output = None if result is None else flatten_result(replace_media(result.output, album))
+    given = replace_media(from_json(call.input), album)
     error = find_failure(call.name, given, from_json(output))
     if result is not None and result.failed:
         error = (extract_text(output) or "error")[:_LONGEST_ERROR]
@@ -124,11 +126,13 @@ def flatten_result(output: Any) -> Any:
 def _read_words(turn: Turn, following: Turn | None) -> list[Step]:
     """The actions in a message's text, each with its observation; else the text as a message."""
     album = Album()
-    text = extract_text(clean(turn.content, album)).strip()
+    text = extract_text(replace_media(turn.content, album)).strip()
     if not text:
         return []
     reply = (
-        extract_text(clean(following.content, Album())) if following and following.role in ("user", "tool") else None
+        extract_text(replace_media(following.content, Album()))
+        if following and following.role in ("user", "tool")
+        else None
     )
     if following and following.role == "tool" and not reply:
         reply = "\n".join(extract_text(result.output) for result in following.results)
@@ -144,6 +148,7 @@ def _read_words(turn: Turn, following: Turn | None) -> list[Step]:
 
 
 def _action_step(turn: Turn, action: Action, observed: str | None, number: int) -> Step:
+    """Returns an action written in text as a step."""
     result = action.observation if action.observation is not None else observed
     own = turn.id if number == 0 else ""
     given = from_json(action.input)
@@ -165,6 +170,7 @@ class _Results:
         self._ends = [place for place, turn in enumerate(turns) if turn.role == "assistant"]
 
     def take(self, call: CallMade, place: int) -> CallResult | None:
+        """Returns the result of a call, by its id or else by order and name, and uses it up."""
         if waiting := self._by_id.get(call.id):
             return waiting.pop(0)
         end = next((other for other in self._ends if other > place), float("inf"))
@@ -182,5 +188,5 @@ def find_task_media(*contents: Any) -> tuple[Media, ...]:
     """The media inside the contents that state a task."""
     album = Album()
     for content in contents:
-        clean(from_json(content), album)
+        replace_media(from_json(content), album)
     return tuple(album.items)

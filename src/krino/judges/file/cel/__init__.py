@@ -8,7 +8,7 @@ memory that an expression takes, and two of three do not bound its time; here ev
 
 from krino.judges.file.cel.compile import Expression, compile_expression
 from krino.judges.file.cel.faults import ExpressionProblem, RuleFault
-from krino.judges.file.cel.scope import Budget
+from krino.judges.file.cel.scope import StepBudget
 from krino.judges.file.cel.types import BOOL, DOUBLE, DYN, INT, NULL, STRING, Type, list_of, map_of, one_of, record
 
 __all__ = [
@@ -18,10 +18,10 @@ __all__ = [
     "INT",
     "NULL",
     "STRING",
-    "Budget",
     "Expression",
     "ExpressionProblem",
     "RuleFault",
+    "StepBudget",
     "Type",
     "compile_expression",
     "list_of",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from krino.judges.file.cel.faults import ExpressionProblem, RuleFault
 from krino.judges.file.cel.operators import is_number, name_of
-from krino.judges.file.cel.scope import Budget
+from krino.judges.file.cel.scope import StepBudget
 from krino.judges.file.cel.types import BOOL, DOUBLE, DYN, INT, NULL, STRING, Type, list_of, map_of
 
 if TYPE_CHECKING:
@@ -53,29 +53,29 @@ class Function:
 # --- of CEL ------------------------------------------------------------------------------------------
 
 
-def _size(budget: Budget, value: Any) -> int:
+def _size(budget: StepBudget, value: Any) -> int:
     return len(value)
 
 
-def _contains(budget: Budget, text: str, part: str) -> bool:
+def _contains(budget: StepBudget, text: str, part: str) -> bool:
     budget.read(text)
     return part in text
 
 
-def _starts_with(budget: Budget, text: str, part: str) -> bool:
+def _starts_with(budget: StepBudget, text: str, part: str) -> bool:
     return text.startswith(part)
 
 
-def _ends_with(budget: Budget, text: str, part: str) -> bool:
+def _ends_with(budget: StepBudget, text: str, part: str) -> bool:
     return text.endswith(part)
 
 
-def _lower_ascii(budget: Budget, text: str) -> str:
+def _lower_ascii(budget: StepBudget, text: str) -> str:
     budget.build(len(text))
     return text.translate(_LOWER)
 
 
-def _upper_ascii(budget: Budget, text: str) -> str:
+def _upper_ascii(budget: StepBudget, text: str) -> str:
     budget.build(len(text))
     return text.translate(_UPPER)
 
@@ -84,12 +84,13 @@ _LOWER = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
 _UPPER = {code: code - 32 for code in range(ord("a"), ord("z") + 1)}
 
 
-def _trim(budget: Budget, text: str) -> str:
+def _trim(budget: StepBudget, text: str) -> str:
     budget.build(len(text))
     return text.strip()
 
 
-def _int(budget: Budget, value: Any) -> int:
+def _int(budget: StepBudget, value: Any) -> int:
+    """Converts a value to a whole number of 64 bits."""
     try:
         made = int(value.strip()) if isinstance(value, str) and len(value) < _LONGEST_NUMBER else int(value)
     except (ValueError, OverflowError):
@@ -99,14 +100,16 @@ def _int(budget: Budget, value: Any) -> int:
     return made
 
 
-def _double(budget: Budget, value: Any) -> float:
+def _double(budget: StepBudget, value: Any) -> float:
+    """Converts a value to a number."""
     try:
         return float(value)
     except (ValueError, OverflowError):
         raise RuleFault(f"double() makes no number of {value!r:.60}") from None
 
 
-def _string(budget: Budget, value: Any) -> str:
+def _string(budget: StepBudget, value: Any) -> str:
+    """Converts a value to text, as CEL writes it."""
     if type(value) is bool:
         return "true" if value else "false"
     budget.build(len(value) if isinstance(value, str) else 1)
@@ -152,18 +155,18 @@ def _check_pattern(node: Node) -> None:
             raise ExpressionProblem(str(fault), part.offset) from None
 
 
-def _ready_pattern(budget: Budget, text: str, source: str) -> Any:
+def _ready_pattern(budget: StepBudget, text: str, source: str) -> Any:
     """A search takes at most as many steps as the text has characters times the program of the pattern."""
     pattern = _pattern(source)
     budget.spend(1 + len(text) * (10 + pattern.programsize) // 500)
     return pattern
 
 
-def _matches(budget: Budget, text: str, pattern: str) -> bool:
+def _matches(budget: StepBudget, text: str, pattern: str) -> bool:
     return _ready_pattern(budget, text, pattern).search(_encodable(text)) is not None
 
 
-def _count(budget: Budget, text: str, pattern: str) -> int:
+def _count(budget: StepBudget, text: str, pattern: str) -> int:
     """Matches that do not overlap, empty ones left out."""
     count = 0
     for found in _ready_pattern(budget, text, pattern).finditer(_encodable(text)):
@@ -181,38 +184,41 @@ def _encodable(text: str) -> str:
 # --- counts and sums ---------------------------------------------------------------------------------
 
 
-def _words(budget: Budget, text: str) -> int:
+def _words(budget: StepBudget, text: str) -> int:
     budget.spend(1 + len(text) // 8)
     return sum(1 for _ in _WORD.finditer(text))
 
 
-def _lines(budget: Budget, text: str) -> int:
+def _lines(budget: StepBudget, text: str) -> int:
     budget.read(text)
     return sum(1 for line in text.splitlines() if line.strip())
 
 
-def _is_blank(budget: Budget, text: str | None) -> bool:
-    """Also of an optional input that a case has not: there is nothing to see in it."""
+def _is_blank(budget: StepBudget, text: str | None) -> bool:
+    """Is a text empty for a reader? Also an optional input that the case does not have."""
     from krino.text.forms import is_blank
 
     budget.read(text or "")
     return text is None or is_blank(text)
 
 
-def _numbers(budget: Budget, values: Sequence[Any], name: str) -> Sequence[float]:
+def _numbers(budget: StepBudget, values: Sequence[Any], name: str) -> Sequence[float]:
+    """Returns the values if all are numbers; they cost one step each."""
     budget.spend(1 + len(values))
     odd = next((value for value in values if not is_number(value)), 0)
     if not is_number(odd):
-        raise RuleFault(f"{name}() takes numbers, and here is {name_of(odd)}")
+        raise RuleFault(f"{name}() takes numbers, got {name_of(odd)}")
     return values
 
 
-def _sum(budget: Budget, values: Sequence[Any]) -> float:
+def _sum(budget: StepBudget, values: Sequence[Any]) -> float:
     return float(sum(_numbers(budget, values, "sum")))
 
 
-def _of_some(name: str, compute: Callable[[Sequence[float]], float]) -> Callable[[Budget, Sequence[Any]], float]:
-    def computed(budget: Budget, values: Sequence[Any]) -> float:
+def _of_some(name: str, compute: Callable[[Sequence[float]], float]) -> Callable[[StepBudget, Sequence[Any]], float]:
+    """Returns a function that computes a figure of a list that is not empty."""
+
+    def computed(budget: StepBudget, values: Sequence[Any]) -> float:
         if not _numbers(budget, values, name):
             raise RuleFault(f"{name}() of an empty list")
         return float(compute(values))
@@ -220,14 +226,15 @@ def _of_some(name: str, compute: Callable[[Sequence[float]], float]) -> Callable
     return computed
 
 
-def _round(budget: Budget, value: float, digits: int) -> float:
+def _round(budget: StepBudget, value: float, digits: int) -> float:
     return round(float(value), max(0, min(digits, 12)))
 
 
 # --- facts without a key -----------------------------------------------------------------------------
 
 
-def _supports(budget: Budget, text: str, claim: str) -> float:
+def _supports(budget: StepBudget, text: str, claim: str) -> float:
+    """Returns the probability that a text supports a claim, by the entailment model."""
     from krino.models.entailment import entail
 
     budget.spend(_MODEL_STEPS)
@@ -235,7 +242,8 @@ def _supports(budget: Budget, text: str, claim: str) -> float:
     return round(found.supported, 4)
 
 
-def _similarity(budget: Budget, one: str, other: str) -> float:
+def _similarity(budget: StepBudget, one: str, other: str) -> float:
+    """Returns how near two texts are in meaning, from 0 to 1."""
     from krino.models.embedder import embed
 
     budget.spend(_MODEL_STEPS)
@@ -243,7 +251,7 @@ def _similarity(budget: Budget, one: str, other: str) -> float:
     return round(max(0.0, min(1.0, float(first @ second))), 4)
 
 
-def _is_refusal(budget: Budget, text: str) -> bool:
+def _is_refusal(budget: StepBudget, text: str) -> bool:
     """By the embedded models: some sentence declines, and every other one states nothing."""
     from krino.models.entailment import ROLES, RoleInput, entail, roles
 
@@ -262,7 +270,8 @@ def _is_refusal(budget: Budget, text: str) -> bool:
     return any(declines) and not any(states)
 
 
-def _language(budget: Budget, text: str) -> str:
+def _language(budget: StepBudget, text: str) -> str:
+    """Returns the language code of a text, or an empty text if it is not known."""
     from krino.text.language import guess_language
 
     budget.spend(_MODEL_STEPS // 10)
@@ -274,7 +283,8 @@ def _language(budget: Budget, text: str) -> str:
 _LONGEST_JSON = 200_000
 
 
-def _json_value(budget: Budget, text: str) -> Any:
+def _json_value(budget: StepBudget, text: str) -> Any:
+    """Parses JSON that is not too long."""
     import orjson
 
     budget.spend(1 + len(text) // 8)
@@ -283,7 +293,8 @@ def _json_value(budget: Budget, text: str) -> Any:
     return orjson.loads(text.encode("utf-8", "replace"))
 
 
-def _is_json(budget: Budget, text: str) -> bool:
+def _is_json(budget: StepBudget, text: str) -> bool:
+    """Does a text parse as JSON?"""
     try:
         _json_value(budget, text)
     except ValueError:
@@ -291,7 +302,8 @@ def _is_json(budget: Budget, text: str) -> bool:
     return True
 
 
-def _json(budget: Budget, text: str) -> Any:
+def _json(budget: StepBudget, text: str) -> Any:
+    """Parses JSON; a text that is none has no value in a rule."""
     try:
         return _json_value(budget, text)
     except ValueError as error:

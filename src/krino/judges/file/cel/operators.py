@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from krino.judges.file.cel.faults import BudgetSpent, RuleFault
-from krino.judges.file.cel.scope import Budget
+from krino.judges.file.cel.scope import StepBudget
 from krino.judges.file.cel.types import Type
 
 _LEAST, _MOST = -(2**63), 2**63 - 1
@@ -16,7 +16,7 @@ _DEEPEST = 60
 
 
 def name_of(value: Any) -> str:
-    """`a text`, `null`: what a value is."""
+    """Returns what a value is, as messages name it: `a text`, `null`."""
     if value is None:
         return "null"
     names: dict[type, str] = {
@@ -37,7 +37,7 @@ def is_number(value: Any) -> bool:
 def truth(value: Any) -> bool:
     if value is True or value is False:
         return bool(value)
-    raise RuleFault(f"true or false is wanted, and here is {name_of(value)}")
+    raise RuleFault(f"expected true or false, got {name_of(value)}")
 
 
 def of_kind(value: Any, options: Sequence[Type], name: str) -> Any:
@@ -60,9 +60,7 @@ def of_kind(value: Any, options: Sequence[Type], name: str) -> Any:
                 return value
             case "null" if value is None:
                 return value
-    raise RuleFault(
-        f"{name}() takes {' or '.join(option.in_words() for option in options)}, and here is {name_of(value)}"
-    )
+    raise RuleFault(f"{name}() takes {' or '.join(option.in_words() for option in options)}, got {name_of(value)}")
 
 
 # --- numbers and texts -------------------------------------------------------------------------------
@@ -77,10 +75,11 @@ def _checked(value: Any) -> Any:
 def _numbers(one: Any, other: Any, sign: str) -> None:
     if not (is_number(one) and is_number(other)):
         odd = other if is_number(one) else one
-        raise RuleFault(f"`{sign}` takes numbers, and here is {name_of(odd)}")
+        raise RuleFault(f"`{sign}` takes numbers, got {name_of(odd)}")
 
 
-def add(budget: Budget, one: Any, other: Any) -> Any:
+def add(budget: StepBudget, one: Any, other: Any) -> Any:
+    """Adds numbers, or joins texts or lists of the same type."""
     if type(one) is type(other) and type(one) in (str, list):
         if type(one) is list:
             budget.spend(len(one) + len(other))
@@ -90,17 +89,18 @@ def add(budget: Budget, one: Any, other: Any) -> Any:
     return _checked(one + other)
 
 
-def subtract(budget: Budget, one: Any, other: Any) -> Any:
+def subtract(budget: StepBudget, one: Any, other: Any) -> Any:
     _numbers(one, other, "-")
     return _checked(one - other)
 
 
-def multiply(budget: Budget, one: Any, other: Any) -> Any:
+def multiply(budget: StepBudget, one: Any, other: Any) -> Any:
     _numbers(one, other, "*")
     return _checked(one * other)
 
 
-def divide(budget: Budget, one: Any, other: Any) -> Any:
+def divide(budget: StepBudget, one: Any, other: Any) -> Any:
+    """Divides numbers, but not two whole numbers, whose remainder would be lost."""
     _numbers(one, other, "/")
     if type(one) is int and type(other) is int:
         raise RuleFault("`/` between whole numbers drops what is left over; write double(a) / b")
@@ -109,7 +109,8 @@ def divide(budget: Budget, one: Any, other: Any) -> Any:
     return one / other
 
 
-def modulo(budget: Budget, one: Any, other: Any) -> Any:
+def modulo(budget: StepBudget, one: Any, other: Any) -> Any:
+    """Returns the remainder with the sign of the first number, as CEL defines it."""
     if type(one) is not int or type(other) is not int:
         raise RuleFault("`%` takes whole numbers")
     if other == 0:
@@ -120,11 +121,11 @@ def modulo(budget: Budget, one: Any, other: Any) -> Any:
 
 def negate(value: Any) -> Any:
     if not is_number(value):
-        raise RuleFault(f"`-` takes a number, and here is {name_of(value)}")
+        raise RuleFault(f"`-` takes a number, got {name_of(value)}")
     return _checked(-value)
 
 
-ARITHMETIC: dict[str, Callable[[Budget, Any, Any], Any]] = {
+ARITHMETIC: dict[str, Callable[[StepBudget, Any, Any], Any]] = {
     "+": add,
     "-": subtract,
     "*": multiply,
@@ -134,6 +135,8 @@ ARITHMETIC: dict[str, Callable[[Budget, Any, Any], Any]] = {
 
 
 def _ordered(sign: str, compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    """Returns a comparison that takes two numbers or two texts."""
+
     def decide(one: Any, other: Any) -> bool:
         if (is_number(one) and is_number(other)) or (type(one) is str and type(other) is str):
             return compare(one, other)
@@ -153,7 +156,7 @@ ORDER = {
 # --- equality and membership -------------------------------------------------------------------------
 
 
-def equal(budget: Budget, one: Any, other: Any, depth: int = 0) -> bool:
+def equal(budget: StepBudget, one: Any, other: Any, depth: int = 0) -> bool:
     """1 equals 1.0 and nothing equals true but true."""
     if type(one) is str or type(other) is str:
         return bool(one == other)
@@ -174,16 +177,18 @@ def equal(budget: Budget, one: Any, other: Any, depth: int = 0) -> bool:
     return bool(one == other)
 
 
-def contains(budget: Budget, many: Any, wanted: Any) -> bool:
+def contains(budget: StepBudget, many: Any, wanted: Any) -> bool:
+    """Is a value in a list, or a key in an object?"""
     if type(many) is dict:
         return type(wanted) is str and wanted in many
     if type(many) is not list:
-        raise RuleFault(f"`in` looks in a list, and here is {name_of(many)}")
+        raise RuleFault(f"`in` looks in a list, got {name_of(many)}")
     budget.spend(1 + len(many))
     return any(equal(budget, item, wanted) for item in many)
 
 
 def select(value: Any, name: str) -> Any:
+    """Returns a field of an object."""
     if type(value) is not dict:
         raise RuleFault(f"{name_of(value)} has no `.{name}`")
     if name not in value:
@@ -198,6 +203,7 @@ def has(value: Any, name: str) -> bool:
 
 
 def index(value: Any, place: Any) -> Any:
+    """Returns an element of a list by its number, or of an object by its key."""
     if type(value) is dict:
         if type(place) is str and place in value:
             return value[place]
@@ -207,7 +213,7 @@ def index(value: Any, place: Any) -> Any:
     if type(place) is float and place.is_integer():
         place = int(place)
     if type(place) is not int:
-        raise RuleFault(f"an element of a list is named by a whole number, and here is {name_of(place)}")
+        raise RuleFault(f"an element of a list is named by a whole number, got {name_of(place)}")
     if not 0 <= place < len(value):
         raise RuleFault(f"a list of {len(value)} has no element {place}; the first is 0")
     return value[place]
@@ -215,18 +221,19 @@ def index(value: Any, place: Any) -> Any:
 
 # --- macros ------------------------------------------------------------------------------------------
 
-Run = Callable[[Budget], Any]
+Run = Callable[[StepBudget], Any]
 
 
 def items_of(value: Any, macro: str) -> Sequence[Any]:
+    """Returns the elements of a list, or the keys of an object."""
     if type(value) is list:
         return value
     if type(value) is dict:
         return list(value)
-    raise RuleFault(f".{macro}() takes a list, and here is {name_of(value)}")
+    raise RuleFault(f".{macro}() takes a list, got {name_of(value)}")
 
 
-def _some(budget: Budget, items: Iterable[Any], name: str, steps: int, body: Run, decides: bool) -> bool:
+def _some(budget: StepBudget, items: Iterable[Any], name: str, steps: int, body: Run, decides: bool) -> bool:
     """Whether the body is `decides` for any item; a fault counts only where no item decides."""
     fault: RuleFault | None = None
     for item in items:
@@ -244,15 +251,16 @@ def _some(budget: Budget, items: Iterable[Any], name: str, steps: int, body: Run
     return False
 
 
-def exists(budget: Budget, items: Iterable[Any], name: str, steps: int, body: Run) -> bool:
+def exists(budget: StepBudget, items: Iterable[Any], name: str, steps: int, body: Run) -> bool:
     return _some(budget, items, name, steps, body, True)
 
 
-def every(budget: Budget, items: Iterable[Any], name: str, steps: int, body: Run) -> bool:
+def every(budget: StepBudget, items: Iterable[Any], name: str, steps: int, body: Run) -> bool:
     return not _some(budget, items, name, steps, body, False)
 
 
-def select_items(budget: Budget, items: Iterable[Any], name: str, steps: int, body: Run) -> list[Any]:
+def select_items(budget: StepBudget, items: Iterable[Any], name: str, steps: int, body: Run) -> list[Any]:
+    """Returns the elements for which the body is true."""
     found = []
     for item in items:
         budget.spend(steps)
@@ -262,12 +270,12 @@ def select_items(budget: Budget, items: Iterable[Any], name: str, steps: int, bo
     return found
 
 
-def exists_one(budget: Budget, items: Iterable[Any], name: str, steps: int, body: Run) -> bool:
+def exists_one(budget: StepBudget, items: Iterable[Any], name: str, steps: int, body: Run) -> bool:
     return len(select_items(budget, items, name, steps, body)) == 1
 
 
-def map_items(budget: Budget, items: Iterable[Any], name: str, steps: int, *bodies: Run) -> list[Any]:
-    """With two bodies, the first says which items count."""
+def map_items(budget: StepBudget, items: Iterable[Any], name: str, steps: int, *bodies: Run) -> list[Any]:
+    """Returns what the body gives for each element. With two bodies, the first says which items count."""
     *conditions, body = bodies
     made = []
     for item in items:

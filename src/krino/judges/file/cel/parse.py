@@ -21,9 +21,9 @@ class Node:
     offset: int
     parts: tuple[Node, ...] = ()
     value: Any = None
-    """Of a literal its value; of a name, selection, call or macro the name."""
+    """The value of a literal; the name of a name, selection, call or macro."""
     bound: str = ""
-    """Of a macro: the name of the element."""
+    """The variable of a macro, which names the element."""
     depth: int = field(init=False)
     size: int = field(init=False)
 
@@ -51,6 +51,7 @@ class _Parser:
         self._open = 0
 
     def whole(self) -> Node:
+        """Returns the tree of the whole expression."""
         tree = self._expression()
         if self._next.kind != "end":
             raise self._unexpected()
@@ -74,6 +75,7 @@ class _Parser:
         return self._take()
 
     def _unexpected(self, wanted: str = "") -> ExpressionProblem:
+        """Returns the error for the next token, with a hint where the mistake is a common one."""
         token = self._next
         what = "the expression ends here" if token.kind == "end" else f"`{token.value}` cannot stand here"
         hint = f"; {wanted} is missing" if wanted else ""
@@ -82,6 +84,7 @@ class _Parser:
         return ExpressionProblem(f"{what}{hint}", token.offset)
 
     def _expression(self) -> Node:
+        """Parses an expression, down to the limit of nesting."""
         self._open += 1
         if self._open > DEEPEST:
             raise ExpressionProblem(f"the expression is nested deeper than {DEEPEST} levels", self._next.offset)
@@ -95,6 +98,7 @@ class _Parser:
         return condition
 
     def _binary(self, level: int) -> Node:
+        """Parses the binary operators of one level of precedence, from left to right."""
         if level == len(_LEVELS):
             return self._unary()
         left = self._binary(level + 1)
@@ -104,6 +108,7 @@ class _Parser:
         return left
 
     def _unary(self) -> Node:
+        """Parses signs before a value; a minus before a number becomes part of the number."""
         signs: list[Token] = []
         while self._is("!") or self._is("-"):
             if signs and signs[0].value != self._next.value:
@@ -118,6 +123,7 @@ class _Parser:
         return node
 
     def _member(self) -> Node:
+        """Parses a value with the fields, elements and methods after it."""
         node = self._primary()
         while self._is(".", "["):
             sign = self._take()
@@ -133,6 +139,7 @@ class _Parser:
         return node
 
     def _method(self, target: Node, name: Token) -> Node:
+        """Parses the call of a method or macro."""
         arguments = self._arguments()
         if name.value not in MACROS:
             return Node("method", name.offset, (target, *arguments), name.value)
@@ -148,6 +155,7 @@ class _Parser:
         return self._listed(")")
 
     def _listed(self, closing: str) -> tuple[Node, ...]:
+        """Parses values up to a closing bracket."""
         items: list[Node] = []
         while not self._is(closing):
             items.append(self._expression())
@@ -159,6 +167,7 @@ class _Parser:
         return tuple(items)
 
     def _primary(self) -> Node:
+        """Parses a literal, a name, a list, an object, or an expression in brackets."""
         token = self._next
         if token.kind in ("int", "float", "text"):
             return Node("literal", self._take().offset, (), token.value)
@@ -177,6 +186,7 @@ class _Parser:
         raise self._unexpected("a value")
 
     def _named(self) -> Node:
+        """Parses what begins with a name: a constant, a name, a call or `has`."""
         token = self._take()
         name = str(token.value)
         constants = {"true": True, "false": False, "null": None}
@@ -194,6 +204,7 @@ class _Parser:
         return Node("has", token.offset, arguments[0].parts, arguments[0].value)
 
     def _object(self) -> Node:
+        """Parses an object."""
         offset = self._want("{").offset
         parts: list[Node] = []
         while not self._is("}"):

@@ -13,7 +13,7 @@ _MOST_BUILT = 1_000_000
 """Characters of a text that an expression puts together."""
 
 
-class Budget:
+class StepBudget:
     """The names of one case and the steps that are left. Not for two threads at once."""
 
     __slots__ = ("left", "values")

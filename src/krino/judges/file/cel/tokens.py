@@ -86,6 +86,7 @@ def read_tokens(source: str) -> list[Token]:
 
 
 def _whole(text: str, start: int) -> int:
+    """Parses a whole number, decimal or hexadecimal."""
     value = int(text, 16) if text.startswith("0x") else int(text)
     if value > _MOST_WHOLE:
         raise ExpressionProblem("the number is too large; write it with a decimal point", start)
@@ -105,7 +106,10 @@ def _read_text(source: str, start: int, opening: str) -> tuple[str, int]:
 
 
 def _unescape(text: str, offset: int) -> str:
+    """Replaces the escapes of a text."""
+
     def replaced(found: re.Match[str]) -> str:
+        """Returns the character of one escape."""
         octal, plain = found.group(4), found.group(5)
         code = next((int(part, 16) for part in found.groups()[:3] if part), int(octal, 8) if octal else None)
         if code is not None:

@@ -5,7 +5,14 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from krino.judges.rag.embedded.relevance import Desk, Heard, answers_part, held_in, holds_declined, rest_of
+from krino.judges.rag.embedded.relevance import (
+    CaseInProgress,
+    ModelAnswers,
+    answers_part,
+    held_in,
+    holds_declined,
+    non_refusal_text,
+)
 from krino.judges.rag.labels import RefusalCategory, RefusalLabel
 from krino.judges.rag.tables import table
 from krino.text.forms import straighten
@@ -23,20 +30,21 @@ class Declined(NamedTuple):
     label: RefusalLabel | None
 
 
-def read_refusal(desk: Desk, heard: Heard) -> Declined:
+def read_refusal(current: CaseInProgress, model_answers: ModelAnswers) -> Declined:
     """An answer that declines every part of the question is a whole refusal, whatever background follows."""
-    if not desk.roles.refusals:
+    if not current.roles.refusals:
         return Declined(False, None)
-    whole = _declines_all(desk, heard)
-    held = desk.facts.has_context and all(
-        holds_declined(desk, part, heard) if whole else held_in(desk, part, heard) is not None for part in desk.parts
+    whole = _declines_all(current, model_answers)
+    held = current.facts.has_context and all(
+        holds_declined(current, part, model_answers) if whole else held_in(current, part, model_answers) is not None
+        for part in current.parts
     )
-    text = _declining_text(desk)
+    text = _declining_text(current)
     words = frozenset(plain_words(text))
-    named = _names_what_is_missing(desk, words)
+    named = _names_what_is_missing(current, words)
     category = _category(words, named, asks=text.rstrip().endswith("?"))
     label = RefusalLabel(
-        why="the passages hold what the question asks" if held else _why_right(desk, category),
+        why="the passages hold what the question asks" if held else _why_right(current, category),
         is_refusal=whole,
         reason_stated=category is not None or not words.isdisjoint(_cues("because")),
         category=category,
@@ -46,36 +54,36 @@ def read_refusal(desk: Desk, heard: Heard) -> Declined:
     return Declined(whole, label)
 
 
-def _why_right(desk: Desk, category: RefusalCategory | None) -> str:
+def _why_right(current: CaseInProgress, category: RefusalCategory | None) -> str:
     if category is None:
         return "its wording gives no reason"
-    return "the passages do not hold what the question asks" if desk.facts.has_context else "nothing was retrieved"
+    return "the passages do not hold what the question asks" if current.facts.has_context else "nothing was retrieved"
 
 
-def _declines_all(desk: Desk, heard: Heard) -> bool:
-    rest = rest_of(desk)
+def _declines_all(current: CaseInProgress, model_answers: ModelAnswers) -> bool:
+    rest = non_refusal_text(current)
     if not rest:
         return True
-    limit = "answered_after" if len(desk.parts) == 1 else "answered_part_after"
-    return not any(answers_part(heard, rest, part.asked, limit) for part in desk.parts)
+    limit = "answered_after" if len(current.parts) == 1 else "answered_part_after"
+    return not any(answers_part(model_answers, rest, part.asked, limit) for part in current.parts)
 
 
-def _declining_text(desk: Desk) -> str:
+def _declining_text(current: CaseInProgress) -> str:
     """The sentences that decline, with what is said around them of the passages, and questions that are asked back."""
     around = ("about_passages", "question")
     return " ".join(
         straighten(sentence.text[:_LONGEST]).lower()
-        for number, (sentence, shares) in enumerate(zip(desk.facts.sentences, desk.roles.shares, strict=True), 1)
-        if number in desk.roles.refusals or max(shares[role] for role in around) >= _SURROUNDING
+        for number, (sentence, shares) in enumerate(zip(current.facts.sentences, current.roles.shares, strict=True), 1)
+        if number in current.roles.refusals or max(shares[role] for role in around) >= _SURROUNDING
     )
 
 
-def _names_what_is_missing(desk: Desk, words: frozenset[str]) -> bool:
+def _names_what_is_missing(current: CaseInProgress, words: frozenset[str]) -> bool:
     """Whether the refusal repeats what the question asks about; with nothing retrieved, that there is no context."""
-    if not desk.facts.has_context and not words.isdisjoint(_cues("sources")):
+    if not current.facts.has_context and not words.isdisjoint(_cues("sources")):
         return True
-    asked = frozenset(desk.index.question_weights)
-    readings = [desk.facts.readings[number - 1] for number in desk.roles.refusals]
+    asked = frozenset(current.index.question_weights)
+    readings = [current.facts.readings[number - 1] for number in current.roles.refusals]
     return any(not asked.isdisjoint(reading.stems) for reading in readings)
 
 

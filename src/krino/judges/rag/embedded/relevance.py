@@ -30,12 +30,12 @@ _LEAST = 0.01
 """Probabilities count up to so near 0 or 1."""
 _MEASURES = frozenset({"money", "mass", "area", "speed", "length", "duration", "volume", "data", "power"})
 
-Heard = Mapping[tuple[str, str], "Answered"]
-"""What the model says of a text and a question."""
+ModelAnswers = Mapping[tuple[str, str], "Answered"]
+"""What the model says about each pair of text and question."""
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class CaseInProgress:
     """One case while it is labelled."""
 
     facts: RagFacts
@@ -48,47 +48,54 @@ class Desk:
         return question_parts(self.facts.case.question)
 
 
-def asked_of(desk: Desk) -> Iterator[tuple[str, str]]:
-    """The texts that are put before the model, each with the question that it may answer."""
-    questions = [part.asked for part in desk.parts]
+def question_pairs(current: CaseInProgress) -> Iterator[tuple[str, str]]:
+    """Yields the pairs of text and question that the model is asked about."""
+    questions = [part.asked for part in current.parts]
     for question in questions:
-        yield from ((item.sentence.text, question) for item in desk.index.speakers)
+        yield from ((item.sentence.text, question) for item in current.index.speakers)
     if len(questions) > 1:
-        questions.append(desk.facts.case.question)
-    yield from ((said_of(desk), question) for question in questions)
-    if desk.roles.refusals:
-        yield from ((text, part.asked) for text in (rest_of(desk), together_of(desk)) if text for part in desk.parts)
+        questions.append(current.facts.case.question)
+    yield from ((answer_excerpt(current), question) for question in questions)
+    if current.roles.refusals:
+        yield from (
+            (text, part.asked)
+            for text in (non_refusal_text(current), joined_text(current))
+            if text
+            for part in current.parts
+        )
 
 
-def asked_further(desk: Desk, heard: Heard) -> Iterator[tuple[str, str]]:
-    """The nearest sentences as one text, where a part of the question is answered by none of them alone."""
-    if len(desk.index.sentences) > 1:
-        yield from ((together_of(desk), part.asked) for part in desk.parts if _alone(desk, part, heard) is None)
+def joined_pairs(current: CaseInProgress, model_answers: ModelAnswers) -> Iterator[tuple[str, str]]:
+    """Yields the nearest sentences as one text, for parts of the question that none of them answers alone."""
+    if len(current.index.sentences) > 1:
+        yield from (
+            (joined_text(current), part.asked) for part in current.parts if _alone(current, part, model_answers) is None
+        )
 
 
-def asked_of_claims(desk: Desk, sentences: Collection[int]) -> Iterator[tuple[str, str]]:
-    """Claims that may be critical: whether they answer the question."""
-    for draft in desk.drafts:
+def claim_pairs(current: CaseInProgress, sentences: Collection[int]) -> Iterator[tuple[str, str]]:
+    """Yields claims that may be critical with the question, since a claim that answers it is."""
+    for draft in current.drafts:
         if draft.sentence in sentences:
-            yield from ((draft.hypothesis, part.asked) for part in desk.parts)
+            yield from ((draft.hypothesis, part.asked) for part in current.parts)
 
 
-def said_of(desk: Desk) -> str:
-    """The answer, or what of a long one speaks most of the question."""
-    facts = desk.facts
+def answer_excerpt(current: CaseInProgress) -> str:
+    """Returns the answer, or the sentences of a long one that share most with the question."""
+    facts = current.facts
     if len(facts.answer.split()) <= _LONG:
         return facts.answer
-    return _nearest_of(desk, range(1, len(facts.sentences) + 1))
+    return _choose_nearest(current, range(1, len(facts.sentences) + 1))
 
 
-def rest_of(desk: Desk) -> str:
-    """What the answer says beside declining; empty where it claims nothing else."""
-    numbers = sorted(desk.roles.claims - desk.roles.refusals)
-    return _nearest_of(desk, numbers) if numbers else ""
+def non_refusal_text(current: CaseInProgress) -> str:
+    """Returns what the answer claims apart from its refusal; empty if it claims nothing else."""
+    numbers = sorted(current.roles.claims - current.roles.refusals)
+    return _choose_nearest(current, numbers) if numbers else ""
 
 
-def _nearest_of(desk: Desk, numbers: Iterable[int]) -> str:
-    facts, weights = desk.facts, desk.index.question_weights
+def _choose_nearest(current: CaseInProgress, numbers: Iterable[int]) -> str:
+    facts, weights = current.facts, current.index.question_weights
     shares = {number: coverage(weights, (facts.readings[number - 1],)) for number in numbers}
     chosen: dict[int, str] = {}
     room = _LONG
@@ -100,32 +107,34 @@ def _nearest_of(desk: Desk, numbers: Iterable[int]) -> str:
     return " ".join(chosen[number] for number in sorted(chosen))
 
 
-def together_of(desk: Desk) -> str:
-    return " ".join(item.sentence.text for item in desk.index.nearest)
+def joined_text(current: CaseInProgress) -> str:
+    return " ".join(item.sentence.text for item in current.index.nearest)
 
 
-def answers_part(heard: Heard, text: str, question: str, limit: str) -> bool:
-    found = heard[text, question]
+def answers_part(model_answers: ModelAnswers, text: str, question: str, limit: str) -> bool:
+    found = model_answers[text, question]
     return found.whole + found.part / 2 >= _limit(limit)
 
 
 # --- the passages ----------------------------------------------------------------------------------
 
 
-def useful_sentences(desk: Desk, heard: Heard) -> dict[int, list[int]]:
+def useful_sentences(current: CaseInProgress, model_answers: ModelAnswers) -> dict[int, list[int]]:
     """By passage, the numbers of the sentences that answer the question or a part of it, whatever the answer says.
 
     Where sentences answer only when read together, all of those do. A sentence that the model was not asked about is
     useful by a large share of the question's words.
     """
-    asked = {id(item): _bears_on(desk, item, heard) for item in desk.index.speakers}
-    only_together = any(answers_part(heard, *pair, "held") for pair in asked_further(desk, heard))
-    together = desk.index.nearest if only_together else ()
-    return {item.number: _useful_in(desk, item.number, asked, together) for item in desk.facts.passages}
+    asked = {id(item): _bears_on(current, item, model_answers) for item in current.index.speakers}
+    only_together = any(answers_part(model_answers, *pair, "held") for pair in joined_pairs(current, model_answers))
+    together = current.index.nearest if only_together else ()
+    return {item.number: _find_useful(current, item.number, asked, together) for item in current.facts.passages}
 
 
-def _useful_in(desk: Desk, number: int, asked: Mapping[int, bool], together: Sequence[PassageSentence]) -> list[int]:
-    sentences, share = desk.index.sentences_of(number), desk.index.asked_share
+def _find_useful(
+    current: CaseInProgress, number: int, asked: Mapping[int, bool], together: Sequence[PassageSentence]
+) -> list[int]:
+    sentences, share = current.index.sentences_of(number), current.index.asked_share
     useful = {item.number for item in sentences if asked.get(id(item), share(item) >= _limit("useful"))}
     useful = useful or {item.number for item in together if item.passage == number}
     if useful:
@@ -135,23 +144,25 @@ def _useful_in(desk: Desk, number: int, asked: Mapping[int, bool], together: Seq
     return sorted(useful - {0})
 
 
-def _bears_on(desk: Desk, item: PassageSentence, heard: Heard) -> bool:
+def _bears_on(current: CaseInProgress, item: PassageSentence, model_answers: ModelAnswers) -> bool:
     """It answers a part of the question, or a part of a part: that may be one of two things that are asked for."""
-    return any(_bearing(desk, item, part, heard, in_part=1.0) >= 0 for part in desk.parts)
+    return any(_bearing(current, item, part, model_answers, in_part=1.0) >= 0 for part in current.parts)
 
 
-def _bearing(desk: Desk, item: PassageSentence, part: QuestionPart, heard: Heard, *, in_part: float) -> float:
+def _bearing(
+    current: CaseInProgress, item: PassageSentence, part: QuestionPart, model_answers: ModelAnswers, *, in_part: float
+) -> float:
     """Log odds that a sentence answers; `in_part` is what an answer in part counts."""
-    found, weights = heard[item.sentence.text, part.asked], table("local")["bearing"]
+    found, weights = model_answers[item.sentence.text, part.asked], table("local")["bearing"]
     balance: float = weights["start"]
-    for name, value in traits(desk, item, part, found.whole + in_part * found.part).items():
+    for name, value in traits(current, item, part, found.whole + in_part * found.part).items():
         balance += weights[name] * value
     return balance
 
 
-def traits(desk: Desk, item: PassageSentence, part: QuestionPart, answers: float) -> dict[str, float]:
+def traits(current: CaseInProgress, item: PassageSentence, part: QuestionPart, answers: float) -> dict[str, float]:
     """What is weighed, by the names in `[bearing]`; `answers` is how likely it answers by the model."""
-    share, nearest = desk.index.asked_share(item), desk.index.asked_share(desk.index.speakers[0])
+    share, nearest = current.index.asked_share(item), current.index.asked_share(current.index.speakers[0])
     valued = part.kind in ("date", "number")
     fits = valued and any(_fits(value, part) for value in item.reading.values)
     return {
@@ -178,47 +189,47 @@ def _fits(value: Value, part: QuestionPart) -> bool:
     return measure is None or value.unit not in _MEASURES or value.unit == measure
 
 
-def held_in(desk: Desk, part: QuestionPart, heard: Heard) -> int | None:
+def held_in(current: CaseInProgress, part: QuestionPart, model_answers: ModelAnswers) -> int | None:
     """The passage that holds what a part asks for: in one sentence, or in some that are read together."""
-    alone = _alone(desk, part, heard)
-    if alone is not None or len(desk.index.sentences) < 2:
+    alone = _alone(current, part, model_answers)
+    if alone is not None or len(current.index.sentences) < 2:
         return alone
-    together = answers_part(heard, together_of(desk), part.asked, "held")
-    return desk.index.nearest[0].passage if together else None
+    together = answers_part(model_answers, joined_text(current), part.asked, "held")
+    return current.index.nearest[0].passage if together else None
 
 
-def holds_declined(desk: Desk, part: QuestionPart, heard: Heard) -> bool:
+def holds_declined(current: CaseInProgress, part: QuestionPart, model_answers: ModelAnswers) -> bool:
     """Whether the passages answer a part that the answer declines, so that declining it is wrong.
 
     Such a label calls an answer wrong, so the nearest sentences must answer when read together.
     """
-    pair = together_of(desk), part.asked
-    return pair in heard and heard[pair].whole >= _limit("declined")
+    pair = joined_text(current), part.asked
+    return pair in model_answers and model_answers[pair].whole >= _limit("declined")
 
 
-def _alone(desk: Desk, part: QuestionPart, heard: Heard) -> int | None:
+def _alone(current: CaseInProgress, part: QuestionPart, model_answers: ModelAnswers) -> int | None:
     """The passage of the sentence that answers the part best, if any does."""
-    balances = [_bearing(desk, item, part, heard, in_part=0.5) for item in desk.index.speakers]
+    balances = [_bearing(current, item, part, model_answers, in_part=0.5) for item in current.index.speakers]
     best = max(range(len(balances)), key=lambda place: balances[place], default=None)
-    return desk.index.speakers[best].passage if best is not None and balances[best] >= 0 else None
+    return current.index.speakers[best].passage if best is not None and balances[best] >= 0 else None
 
 
 # --- the answer ------------------------------------------------------------------------------------
 
 
-def answering_sentence(desk: Desk, part: QuestionPart, heard: Heard) -> int | None:
+def answering_sentence(current: CaseInProgress, part: QuestionPart, model_answers: ModelAnswers) -> int | None:
     """The answer sentence that says most of the part, where the answer covers it; None where it goes unanswered."""
-    facts, said = desk.facts, said_of(desk)
+    facts, said = current.facts, answer_excerpt(current)
     whole = (said, facts.case.question)
-    answered = whole in heard and heard[whole].whole >= _limit("answered")
-    if not (answered or answers_part(heard, said, part.asked, "answered")):
+    answered = whole in model_answers and model_answers[whole].whole >= _limit("answered")
+    if not (answered or answers_part(model_answers, said, part.asked, "answered")):
         return None
-    weights = desk.index.weigh(read_sentence(part.matter, facts.matter_language))
-    numbers = sorted(desk.roles.claims - desk.roles.refusals) or range(1, len(facts.sentences) + 1)
+    weights = current.index.weigh(read_sentence(part.matter, facts.matter_language))
+    numbers = sorted(current.roles.claims - current.roles.refusals) or range(1, len(facts.sentences) + 1)
     return max(numbers, key=lambda number: coverage(weights, (facts.readings[number - 1],)))
 
 
-def directness(desk: Desk, answering: Collection[int], useful: Mapping[int, Sequence[int]]) -> Directness:
+def directness(current: CaseInProgress, answering: Collection[int], useful: Mapping[int, Sequence[int]]) -> Directness:
     """Full when what it states first is on topic; partly when only something later is.
 
     `answering`: the sentences that answer a part of the question. An answer may also begin with what rests on a passage
@@ -226,13 +237,13 @@ def directness(desk: Desk, answering: Collection[int], useful: Mapping[int, Sequ
     """
     if not answering:
         return "no"
-    if not desk.drafts or not desk.index.question_weights:
+    if not current.drafts or not current.index.question_weights:
         return "full"
-    first = desk.drafts[0]
+    first = current.drafts[0]
     rests = first.best is not None and bool(useful.get(first.best.passage))
     if rests or min(answering) <= first.sentence:
         return "full"
-    share = coverage(desk.index.question_weights, (desk.facts.readings[first.sentence - 1],))
+    share = coverage(current.index.question_weights, (current.facts.readings[first.sentence - 1],))
     return "full" if share >= _limit("on_topic") else "partly"
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from krino.contract import Ruling
 from krino.judges.rag.labels import Claim, RagLabels
 from krino.judges.rag.tables import table
-from krino.judges.rag.wording import cut
+from krino.judges.rag.wording import shorten
 
 _SUREST = 0.001
 """Probabilities count up to so near 0 or 1."""
@@ -26,9 +26,11 @@ def hallucination_risk(labels: RagLabels | None, faithfulness_rule: str) -> Ruli
         return Ruling(1.0, "RAG-H3")
     probabilities = [_support(claim) for claim in labels.claims]
     worst = min(labels.claims, key=_support)
-    told = f'answer sentence {worst.sentence}: "{cut(worst.text)}" is supported with probability {_support(worst):.2f}'
+    explanation = (
+        f'answer sentence {worst.sentence}: "{shorten(worst.text)}" is supported with probability {_support(worst):.2f}'
+    )
     value = weigh(signs(probabilities))
-    return Ruling(round(max(value, 1 - min(probabilities)), 3), "RAG-H1", (told,), from_labels=True)
+    return Ruling(round(max(value, 1 - min(probabilities)), 3), "RAG-H1", (explanation,), from_labels=True)
 
 
 def _support(claim: Claim) -> float:

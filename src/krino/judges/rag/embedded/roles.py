@@ -1,4 +1,4 @@
-"""Tells what each sentence of an answer is there for, by the role head of the entailment model.
+"""Classifies the role of each sentence of an answer with the role head of the entailment model.
 
 A sentence that is set aside is checked by nobody, so code looks at it once more: a value of its own, or words that the
 passages have and the question has not, make it a claim unless the model is nearly sure that it is none.
@@ -92,7 +92,7 @@ def _settle(facts: RagFacts, shares: tuple[dict[str, float], ...]) -> Roles:
 def _all_that_is_said(facts: RagFacts) -> frozenset[int]:
     """Of an answer in which nothing looks like a claim, everything but questions: a bare name answers, too.
 
-    Where no sentence has a word of weight, small words count as well: "a BE" may be taken for an answer.
+    Where no sentence has a word of weight, small words count as well: "a BE" may look like an answer.
     """
     said = [number for number, item in enumerate(facts.sentences, 1) if not item.text.endswith("?")]
     return frozenset([number for number in said if facts.readings[number - 1].content] or said)

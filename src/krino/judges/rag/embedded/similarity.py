@@ -13,7 +13,7 @@ from krino.judges.rag.labels import Similarity, step_of, worth_of
 from krino.judges.rag.reading.sentences import split_sentences
 from krino.judges.rag.reading.words import Reading, read_sentence
 from krino.judges.rag.tables import table
-from krino.text.forms import canonical
+from krino.text.forms import canonical_text
 from krino.text.words import stop_words
 
 if TYPE_CHECKING:
@@ -155,7 +155,7 @@ def _place_on_scale(
         score = _with_same(same, _blend(meaning, overlap), overlap)
         why += f"; by the entailment model they say the same with probability {same:.2f}"
     else:
-        score = _weigh("told", _signs(facts, near, held))
+        score = _weigh("long_texts", _signs(facts, near, held))
         why += f"; the answer holds {_held(facts, held)[0]:.0%} of it by the entailment model"
     if conflict := facts.exact_difference:
         score = min(score, worth_of("little"))
@@ -175,7 +175,7 @@ def _with_same(found: float, score: float, overlap: Overlap) -> float:
 
 
 def signs_of(batch: Sequence[RagFacts]) -> list[dict[str, float] | None]:
-    """What is weighed where answer or reference is long, by the names in `[similarity] told`; None elsewhere."""
+    """What is weighed where answer or reference is long, by the names in `[similarity] long_texts`; None elsewhere."""
     near, held = _asked(batch)
     have_reference = (facts.case.reference is not None and not _is_short(facts) for facts in batch)
     long = (one and not is_bare(facts.case.reference or "") for one, facts in zip(have_reference, batch, strict=True))
@@ -312,5 +312,5 @@ def _letter_share(first: str, second: str) -> float:
 
 
 def _pieces(text: str) -> Counter[str]:
-    plain = f" {canonical(text)} "
+    plain = f" {canonical_text(text)} "
     return Counter(plain[place : place + 3] for place in range(len(plain) - 2))

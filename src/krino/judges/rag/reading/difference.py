@@ -50,6 +50,7 @@ def _values(text: str, language: str | None) -> list[Value]:
 
 
 def _other_value(ours: Iterable[Value], theirs: Iterable[Value], asked: frozenset[str]) -> str | None:
+    """Names a value of the answer and the other one that the reference has, or returns None."""
     ours, theirs = list(ours), list(theirs)
     ours_offered, theirs_offered = offered(ours), offered(theirs)
     missing = [value for value in theirs if not stated(value, ours_offered)]

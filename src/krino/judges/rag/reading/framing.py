@@ -188,7 +188,7 @@ def _inside(text: str, code: str, matter: Set[str]) -> Stated | None:
 
 
 def _after_adverbial(text: str, code: str, matter: Set[str]) -> Stated | None:
-    """ "As far as I can see, T" asserts T: what opens it speaks of nothing that the passages speak of."""
+    """ "As far as I can see, T" asserts T: its opening shares no topic with the passages."""
     opening, comma, statement = text.partition(", ")
     words = _words(opening.lower())
     # One word may carry meaning: "Together, May and June brought 95,000".
@@ -202,7 +202,7 @@ def _after_adverbial(text: str, code: str, matter: Set[str]) -> Stated | None:
 
 
 def _after_concession(text: str, code: str, matter: Set[str]) -> Stated | None:
-    """ "Although T, U" and "Because T, U" assert both, but for what only others think."""
+    """ "Although T, U" and "Because T, U" assert both, except what only others think."""
     words = text.split(maxsplit=1)
     if len(words) < 2 or words[0].lower() not in _listed("concession", code):
         return None
@@ -219,7 +219,7 @@ def _after_concession(text: str, code: str, matter: Set[str]) -> Stated | None:
 
 
 def _splits(text: str, code: str) -> Iterator[tuple[str, str]]:
-    """What stands before and behind each word that can introduce a statement."""
+    """Yields the text before and after each word that can introduce a statement."""
     for found in _complement(code).finditer(text):
         yield text[: found.start()], text[found.end() :]
 
@@ -233,7 +233,7 @@ def _statement(text: str, denied: bool, matter: Set[str], code: str) -> Stated |
 
 
 def cut_at_turn(text: str) -> tuple[str, str]:
-    """What stands before a semicolon or a "but", and what follows it."""
+    """Returns the text before a semicolon or a "but", and the text after it."""
     found = _turn().search(text)
     parts = (text, "") if found is None else (text[: found.start()], text[found.end() :])
     return parts[0].strip(_EDGES), parts[1].strip(_EDGES)
@@ -248,7 +248,7 @@ def _sentence(text: str) -> str:
 
 
 def _is_frame(text: str, code: str, matter: Set[str]) -> bool:
-    """Whether a text speaks of nothing that the question or the passages speak of, but for how true something is.
+    """Does a text only say how true something is, without any topic of the question or the passages?
 
     Names and values of its own are claims: "NASA confirmed in 1999 that ..." is no frame.
     """

@@ -24,6 +24,7 @@ class Goal:
 
 @cache
 def _goals() -> tuple[tuple[Goal, tuple[str, ...]], ...]:
+    """Returns all goals with the words by which they are recognised."""
     return tuple(
         (Goal(item["name"], Fraction(item["recall_weight"])), tuple(item["keywords"]))
         for item in table("goals")["goals"]

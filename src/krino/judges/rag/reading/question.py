@@ -69,7 +69,7 @@ def question_parts(question: str) -> tuple[QuestionPart, ...]:
 
 
 def _kind(text: str) -> Asked | None:
-    """The kind whose words stand first: "How old was she when she died?" asks for a number."""
+    """The kind whose words come first: "How old was she when she died?" asks for a number."""
     found = [(match.start(), kind) for kind in get_args(Asked) if (match := _pattern("kinds", kind).search(text))]
     return min(found, key=lambda item: item[0])[1] if found else None
 

@@ -1,4 +1,4 @@
-"""Cuts a text into sentences and keeps where each stands."""
+"""Splits a text into sentences with their offsets."""
 
 from __future__ import annotations
 
@@ -65,6 +65,7 @@ class _ShortForms:
 
 @cache
 def _short_forms() -> _ShortForms:
+    """Returns the short forms after which a full stop does not end a sentence."""
     data, dates = table("sentences"), table("values")["dates"]
     return _ShortForms(
         frozenset(data["never_end"].split()),
@@ -106,6 +107,7 @@ def split_any(text: str) -> tuple[Sentence, ...]:
 
 
 def _append(found: list[Sentence], text: str, start: int, end: int) -> None:
+    """Appends a sentence without its list marker; a dangling piece joins the sentence before it."""
     marker = _MARKER.match(text, start, end)
     if marker is not None and marker.end() < end:
         start = marker.end()
@@ -183,7 +185,7 @@ def _last_word(text: str, start: int, dot: int) -> re.Match[str] | None:
 
 
 def _opens(text: str, start: int, word: int) -> bool:
-    """Whether nothing stands before a word in its sentence."""
+    """Is a word the first of its sentence?"""
     return word - start <= _INDENT and not text[start:word].strip()
 
 
@@ -198,7 +200,7 @@ def _is_ordinal(text: str, word: str, following: re.Match[str]) -> bool:
 def _is_inline_mark(text: str, start: int, place: int, word: str) -> bool:
     """Whether a word marks an item inside a sentence: "include: a. More oxygen b. Less pain".
 
-    The first stands behind a colon; any other follows the mark before it.
+    The first follows a colon; any other follows the mark before it.
     """
     if _INLINE_ITEM.fullmatch(word) is None:
         return False
@@ -218,7 +220,7 @@ def _marks_before(word: str) -> tuple[str, ...]:
 
 
 def split_prose(text: str) -> tuple[Sentence, ...] | None:
-    """The same for plain prose, the most common text by far and read cheaply; None where it is anything else.
+    """Splits plain prose, the most common text by far, in a cheaper way; returns None for any other text.
 
     Each sentence begins with a capital and a small letter, has a second word, and ends with one that is no short form
     and no initial.

@@ -84,6 +84,7 @@ def _tokens(text: str, values: tuple[Value, ...]) -> list[tuple[str, Value | Non
 
 
 def _tokens_between(text: str, values: tuple[Value, ...], spaced: bool) -> Iterator[tuple[str, Value | None]]:
+    """Yields the words and values of a text in order; scripts without spaces give pairs of letters."""
     waiting = iter(values)
     value = next(waiting, None)
     for found in _TOKEN.finditer(text.lower()):

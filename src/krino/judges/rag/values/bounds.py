@@ -47,6 +47,7 @@ def _read_bounds(text: str) -> tuple[_Bounded, ...]:
 
 
 def _read_bound(lowered: str, value: Value) -> _Bounded:
+    """Returns a value with the bound and rate in the words around it."""
     before = lowered[max(0, value.start - _LOOK_BACK) : value.start]
     rate = _RATE.match(lowered, value.end)
     per = _rates().get(rate.group(1), "") if rate else ""

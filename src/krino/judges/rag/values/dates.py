@@ -57,36 +57,37 @@ def _quarters() -> re.Pattern[str]:
     return re.compile(rf"\bq([1-4])\b|\b({'|'.join(numbered('ordinals'))})[ -]quarter\b")
 
 
-def inside(place: int, spans: list[tuple[int, int]]) -> bool:
+def is_inside_span(place: int, spans: list[tuple[int, int]]) -> bool:
     """Whether a place lies in the last span that begins before it; spans are in order, and hardly ever overlap."""
     before = bisect_right(spans, (place, sys.maxsize))
     return before > 0 and place < spans[before - 1][1]
 
 
 def find_dates(plain: str, lowered: str, digits: bool, words: set[str]) -> Iterator[Value]:
+    """Yields the dates of a text."""
     spans: list[tuple[int, int]] = []
     in_figures = digits and _LIKE_DATE.search(plain) is not None
     for found in _ISO.finditer(plain) if in_figures else ():
         year, month, day = map(int, found.groups())
         if month <= 12 and 1 <= day <= 31:
             insort(spans, found.span())
-            yield _date(plain, found.span(), year, month, day)
+            yield _make_date(plain, found.span(), year, month, day)
     for found in _NUMERIC.finditer(plain) if in_figures else ():
         first, second, year = int(found.group(1)), int(found.group(3)), int(found.group(4))
-        if max(first, second) <= 31 and min(first, second) <= 12 and not inside(found.start(), spans):
+        if max(first, second) <= 31 and min(first, second) <= 12 and not is_inside_span(found.start(), spans):
             insort(spans, found.span())
             yield _numeric_date(plain, found.span(), first, second, year, found.group(2))
     for found in _named_dates().finditer(lowered) if not words.isdisjoint(numbered("months")) else ():
         found_day, name1, found_year, name2, day2, year2, name3, year3 = found.groups()
         name = name1 or name2 or name3
         beside_number = bool(found_day or day2 or year3)
-        if inside(found.start(), spans) or not (beside_number or _is_month(plain, found.start(), name)):
+        if is_inside_span(found.start(), spans) or not (beside_number or _is_month(plain, found.start(), name)):
             continue
         stated_year, stated_day = found_year or year2 or year3, found_day or day2
         if stated_day and int(stated_day) > 31:  # "in March 90 millimetres fell"
             continue
         insort(spans, found.span())
-        yield _date(
+        yield _make_date(
             plain,
             found.span(),
             int(stated_year) if stated_year else None,
@@ -121,7 +122,7 @@ def _through() -> re.Pattern[str]:
 
 def _is_month(plain: str, start: int, name: str) -> bool:
     """Away from a number only a full name with a capital is a month: `may`, `mars` and short forms are words, unless
-    they stand behind one such as "in"."""
+    they follow one such as "in"."""
     if not plain[start : start + 1].isupper():
         return False
     before = LETTERS.findall(plain[max(0, start - LOOK_BACK) : start].lower())
@@ -129,7 +130,8 @@ def _is_month(plain: str, start: int, name: str) -> bool:
     return (len(name) > 4 and name != "march") or (len(name) > 3 and dated) or (name == "may" and dated)
 
 
-def _date(plain: str, span: tuple[int, int], year: int | None, month: int, day: int | None) -> Value:
+def _make_date(plain: str, span: tuple[int, int], year: int | None, month: int, day: int | None) -> Value:
+    """Returns a date with all keys that it can be found by."""
     keys = ([str(year)] if year is not None else []) + [f"#month {month}"] + ([f"#day {month}-{day}"] if day else [])
     also = (f"#either {min(month, day)}-{max(month, day)}",) if day else ()
     ages = ages_of(year) if year is not None else ()
@@ -137,18 +139,19 @@ def _date(plain: str, span: tuple[int, int], year: int | None, month: int, day: 
 
 
 def _numeric_date(plain: str, span: tuple[int, int], first: int, second: int, year: int, sign: str) -> Value:
-    """Day first, but for what cannot be; with strokes and both up to 12 it stays open which is the month."""
+    """Returns a date in figures, day first if possible; with slashes and both up to 12, either may be the month."""
     if second > 12:
-        return _date(plain, span, year, first, second)
-    dated = _date(plain, span, year, second, first)
+        return _make_date(plain, span, year, first, second)
+    dated = _make_date(plain, span, year, second, first)
     if first > 12 or sign != "/" or first == second:
         return dated
-    other = _date(plain, span, year, first, second)
+    other = _make_date(plain, span, year, first, second)
     also = (*dated.keys, *other.keys, *dated.also[1:])
     return Value("date", (str(year), dated.also[0]), dated.text, *span, also=also)
 
 
 def find_times(lowered: str, digits: bool, words: list[re.Match[str]]) -> Iterator[Value]:
+    """Yields the times of day of a text."""
     for found in _CLOCK.finditer(lowered) if digits and _LIKE_TIME.search(lowered) else ():
         groups = found.groups()
         half = groups[2]

@@ -56,6 +56,7 @@ def often_words() -> frozenset[str]:
 
 @cache
 def _counts() -> dict[str, int]:
+    """Returns the number that each word of counting means, such as "twice"."""
     known = table("values")["frequencies"]
     small = table("values")["numbers"]["small"]
     words = {word: int(number) for number in small if number.isdecimal() for word in small[number].split()}
@@ -95,7 +96,7 @@ def frequencies(plain: str, lowered: str) -> Iterator[Frequency]:
             continue
         unit, day = found["per"] or found["unit"] or found["adverb"], found["day"]
         length, months = (Fraction(7 * _DAY), False) if day else _stretches()[unit]
-        count = _number(found["often"] or found["number"])
+        count = _read_number(found["often"] or found["number"])
         between = length / count if found["often"] else length * count
         also = (_duration(length * count, months), str(count)) if found["number"] and not day else ()
         keys = (_key(between, months), *((f"#weekday {_weekdays()[day]}",) if day else ()))
@@ -111,7 +112,8 @@ def rate_behind(lowered: str, end: int) -> tuple[str, ...]:
     return _key(length, months), *_about(length, months)
 
 
-def _number(word: str | None) -> Fraction:
+def _read_number(word: str | None) -> Fraction:
+    """Returns the number that a word means, 1 for no word."""
     if word is None:
         return Fraction(1)
     if word in table("values")["frequencies"]["half"]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal
 
-from krino.judges.rag.values.dates import ages_of, inside
+from krino.judges.rag.values.dates import ages_of, is_inside_span
 from krino.judges.rag.values.quantities import NUMBER, canonical_number, quantity_of, unit_at, with_unit
 from krino.judges.rag.values.spelled_numbers import read_run
 from krino.judges.rag.values.value import Value
@@ -32,12 +32,13 @@ _EARLIEST_YEAR, _LATEST_YEAR = 1000, 2100
 def find_numbers(
     plain: str, lowered: str, digits: bool, words: list[int], spans: list[tuple[int, int]]
 ) -> Iterator[Value]:
+    """Yields the numbers of a text that are not in the spans already taken."""
     done = 0
     starts = (
         [found.start() for found in NUMBER.finditer(plain) if not _in_code(lowered, found.start())] if digits else []
     )
     for start in sorted({*starts, *words}):
-        if start < done or inside(start, spans):
+        if start < done or is_inside_span(start, spans):
             continue
         value = _read_digits(plain, lowered, start) if plain[start].isdecimal() else _read_words(plain, lowered, start)
         if value is not None:
@@ -56,6 +57,7 @@ def _in_code(lowered: str, start: int) -> bool:
 
 
 def _read_digits(plain: str, lowered: str, start: int) -> Value | None:
+    """Reads a number in figures with its scale, sign and unit."""
     found = NUMBER.match(plain, start)
     assert found is not None
     end, key = found.end(), canonical_number(found.group())
@@ -104,19 +106,19 @@ def _read_words(plain: str, lowered: str, start: int) -> Value | None:
     assert first is not None
     word = first.group()
     if word in words_for("numbers", "half"):
-        return _half(plain, lowered, first)
+        return _read_half(plain, lowered, first)
     if word in words_for("numbers", "one") or word in words_for("numbers", "article"):
-        return _one(plain, lowered, first)
+        return _read_one(plain, lowered, first)
     run = read_run(lowered, start)
     if run is None:
         return None
     number, end = run
     if half := and_half().match(lowered, end + 1):
-        return _scaled(plain, lowered, start, half.end(), number + Decimal("0.5"))
+        return _read_scaled(plain, lowered, start, half.end(), number + Decimal("0.5"))
     return with_unit(plain, lowered, start, end, number, spelled=True)
 
 
-def _scaled(plain: str, lowered: str, start: int, end: int, number: Decimal) -> Value:
+def _read_scaled(plain: str, lowered: str, start: int, end: int, number: Decimal) -> Value:
     """A number in words with a half, and what it counts: "one and a half million copies"."""
     scale = NEXT_WORD.match(lowered, end)
     if scale and scale.group(1) in scale_words():
@@ -124,16 +126,18 @@ def _scaled(plain: str, lowered: str, start: int, end: int, number: Decimal) -> 
     return with_unit(plain, lowered, start, end, number, spelled=True)
 
 
-def _half(plain: str, lowered: str, first: re.Match[str]) -> Value | None:
+def _read_half(plain: str, lowered: str, first: re.Match[str]) -> Value | None:
+    """Reads "half a" with its unit."""
     after = _HALF_A.match(lowered, first.end())
     if after is None or (unit := unit_at(lowered, after.end() - 1)) is None:
         return None
     return quantity_of(plain, first.start(), unit[1], Decimal("0.5"), unit[0], spelled=True)
 
 
-def _one(plain: str, lowered: str, first: re.Match[str]) -> Value | None:
+def _read_one(plain: str, lowered: str, first: re.Match[str]) -> Value | None:
+    """Reads an article or "one" with its unit, as in "an hour and a half"."""
     if (half := and_half().match(lowered, first.end() + 1)) and first.group() not in words_for("numbers", "article"):
-        return _scaled(plain, lowered, first.start(), half.end(), Decimal("1.5"))
+        return _read_scaled(plain, lowered, first.start(), half.end(), Decimal("1.5"))
     scale = NEXT_WORD.match(lowered, first.end())
     if scale and scale.group(1) in scale_words() and len(scale.group(1)) > 2:
         run = read_run(lowered, scale.start(1))

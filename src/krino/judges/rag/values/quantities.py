@@ -26,7 +26,7 @@ _MONTHS = ((30, 1), (364, 12), (365, 12))
 
 
 def unit_at(lowered: str, end: int) -> tuple[tuple[str, str, Decimal], int] | None:
-    """The unit that stands after a number, the longest name first, and where it ends."""
+    """The unit after a number, the longest name first, and where it ends."""
     found = _UNIT.match(lowered, end)
     if found is None:
         return None
@@ -40,7 +40,7 @@ def unit_at(lowered: str, end: int) -> tuple[tuple[str, str, Decimal], int] | No
 
 
 def unit_of_range(lowered: str, end: int) -> tuple[tuple[str, str, Decimal], int] | None:
-    """Where a number is the first of a range: the unit of the second, and where that number begins."""
+    """Returns the unit of the second number and where that number begins, if a number is the first of a range."""
     upto = _RANGE.match(lowered, end)
     second = NUMBER.match(lowered, upto.end()) if upto is not None else None
     unit = unit_at(lowered, second.end()) if second is not None else None
@@ -97,6 +97,7 @@ def _hour(plain: str, start: int, end: int, number: Decimal) -> Value:
 def quantity_of(
     plain: str, start: int, end: int, number: Decimal, unit: tuple[str, str, Decimal], *, spelled: bool
 ) -> Value:
+    """Returns a number with its unit, the amount converted to the base unit."""
     dimension, prefix, factor = unit
     amount = number * factor
     also = (*_about(prefix, amount), _canonical(number))

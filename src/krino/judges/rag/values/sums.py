@@ -1,4 +1,4 @@
-"""Reckons: whether a value that stands nowhere is the sum, difference, product or length of time of values that do."""
+"""Decides whether a value missing from the passages is a sum, difference, product or time span of values in them."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _mixed(amounts: Sequence[Decimal], said: Sequence[Value]) -> set[Decimal]:
 
 
 def _products(value: Value, alike: Sequence[Value], counts: Sequence[Value]) -> Iterator[Decimal]:
-    """So many times the same, a share of it, and by the year what is given by the month."""
+    """Yields products: an amount N times, a share of it, and monthly amounts by the year."""
     factors = [_amount(count)[1] for count in counts if count.kind == "number" and _amount(count)[0] == ""]
     shares = [_amount(count)[1] / 100 for count in counts if count.kind == "number" and _amount(count)[0] == "#percent"]
     lengths = [_amount(count)[1] for count in counts if count.kind == "number" and _amount(count)[0] == "#months"]
@@ -148,7 +148,7 @@ def _date(value: Value) -> tuple[int, int, int]:
 
 
 def _months_between(first: tuple[int, int, int], second: tuple[int, int, int]) -> set[Decimal]:
-    """Of two days the months and the years that were full on the second; of years alone what is between them."""
+    """Returns the full months and years between two days; for years alone, the years between."""
     months = 12 * (second[0] - first[0])
     if first[1] and second[1]:
         months += second[1] - first[1] - (second[2] < first[2])

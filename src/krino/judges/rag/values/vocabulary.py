@@ -58,13 +58,13 @@ def numbered(name: str) -> dict[str, int]:
 
 @cache
 def unit_names() -> dict[str, tuple[str, str, Decimal]]:
-    """For each name of a unit: what it measures, what its key begins with, and its factor."""
+    """Returns for each name of a unit what it measures, how its key begins, and its factor."""
     found: dict[str, tuple[str, str, Decimal]] = {}
     for dimension, units in table("values")["units"].items():
         for unit, row in units.items():
             prefix = unit if dimension == "money" else dimension
             measured = _MEASURED_AS.get(dimension, dimension)
-            # Words stand between spaces; names of several words are set apart by bars.
+            # Words are separated by spaces; names of several words are set apart by bars.
             pieces = row["names"].split("|")
             for name in (*(pieces[0].split()), *pieces[1:]):
                 found[name] = (measured, prefix, Decimal(row["x"]))
@@ -73,6 +73,7 @@ def unit_names() -> dict[str, tuple[str, str, Decimal]]:
 
 @cache
 def speaking_words() -> frozenset[str]:
+    """Returns every word that may begin a value, for a quick check whether a text has any."""
     dates = table("values")["dates"]
     return frozenset(
         {*numbered("months"), *numbered("weekdays"), *small_number_words(), *scale_words(), *dates["noon"].split()}

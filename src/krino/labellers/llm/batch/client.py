@@ -17,13 +17,13 @@ from krino.labellers.llm.sending.http import (
     LOST,
     Proxy,
     backoff_seconds,
-    describe_fault,
+    describe_connection_fault,
     describe_proxy_fault,
     open_session,
     proxy_for,
 )
 from krino.labellers.llm.sending.pace import LONGEST_WAIT
-from krino.labellers.llm.sending.transport import RETRIED, Transport
+from krino.labellers.llm.sending.retrying import RETRIED, Transport
 from krino.labellers.llm.wire import ApiError, read_error, retry_after
 
 MOST_JSON = 32 * 1024 * 1024
@@ -34,8 +34,8 @@ PIECE = 256 * 1024
 QUIET_SECONDS = 300.0
 """How long a connection may be silent while a large file is transferred."""
 GONE = (
-    "the results of a batch are not at {}: providers keep them for some weeks. To ask, and pay, again for what is out, \
-delete the folder `batches` of the run"
+    "the results of a batch are not at {}: providers keep them for some weeks. To send, and pay for, the outstanding \
+requests again, delete the folder `batches` of the run"
 )
 STOPS = {401: "key", 403: "key", 404: "model"}
 
@@ -70,7 +70,7 @@ class BatchClient:
         return await self._until_answered("POST", url, body)
 
     async def create(self, url: str, body: Body) -> dict[str, Any]:
-        """Create a batch, which costs money: never retried once it may exist; raises `Unsure` then."""
+        """Creates a batch, which costs money: never retried once it may exist; raises `Unsure` then."""
         return await self._until_answered("POST", url, body, once=True)
 
     async def lines(self, url: str) -> AsyncIterator[bytes]:
@@ -93,6 +93,8 @@ class BatchClient:
             await session.close()
 
     async def _until_answered(self, method: str, url: str, body: Body, *, once: bool = False) -> dict[str, Any]:
+        """Sends a request until it is answered with status 200; with `once`, what may have been received is not
+        sent again."""
         trouble = ""
         for tried in range(self._transport.retries + 1):
             asked: float | None = None
@@ -100,7 +102,7 @@ class BatchClient:
             try:
                 async with self._request(method, url, body()) as response:
                     if response.status == 200:
-                        return _object(self._transport.secrets.redact(await _read_all(response)))
+                        return _parse_object(self._transport.secrets.redact(await _read_all(response)))
                     error, asked = await self._error(response), retry_after(_lower(response.headers))
                 trouble = str(error)
                 if error.status == 401 and await self._has_new_key(key):
@@ -135,7 +137,7 @@ class BatchClient:
         )
 
     def _refuse_final(self, error: ApiError, url: str) -> None:
-        """Stop the run on a refusal that no retry would change."""
+        """Stops the run on a refusal that no retry would change."""
         if "insufficient_quota" in (error.code, error.kind):
             raise RunStopped(f"the endpoint says that the quota is used up: {error}", kind="quota")
         if error.status in RETRIED or error.status >= 500:
@@ -151,7 +153,7 @@ class BatchClient:
         return ApiError(response.status, "no message")
 
     def _describe(self, error: Exception) -> str:
-        fault = describe_proxy_fault(self._proxy, error) if self._proxy else describe_fault(error)
+        fault = describe_proxy_fault(self._proxy, error) if self._proxy else describe_connection_fault(error)
         return self._transport.secrets.redact_text(fault[:1_000])
 
 
@@ -160,6 +162,7 @@ def _lower(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 async def _read_all(response: aiohttp.ClientResponse) -> bytes:
+    """Reads a whole response body, and refuses one that is longer than the limit."""
     kept = bytearray()
     async for piece in response.content.iter_chunked(PIECE):
         kept += piece
@@ -168,7 +171,8 @@ async def _read_all(response: aiohttp.ClientResponse) -> bytes:
     return bytes(kept)
 
 
-def _object(body: bytes) -> dict[str, Any]:
+def _parse_object(body: bytes) -> dict[str, Any]:
+    """Parses a response body that must be a JSON object."""
     data = orjson.loads(body)
     if not isinstance(data, dict):
         raise ValueError("the endpoint's answer is not a JSON object")  # noqa: TRY004 - handled like invalid JSON

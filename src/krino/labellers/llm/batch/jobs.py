@@ -40,6 +40,7 @@ class BatchJobs:
         self._done: dict[int, int] = {}
 
     async def aclose(self) -> None:
+        """Closes the client, and gives the labeller its prices and direct calls back."""
         labeller = self.queue.labeller
         labeller.batch_queue = None
         labeller.use_price_factor(1.0)
@@ -50,7 +51,7 @@ class BatchJobs:
         await self._client.aclose()
 
     def _reserve(self, sign: int, batch: Batch) -> None:
-        """Reserve what a batch may cost, or release it (`sign` -1)."""
+        """Reserves what a batch may cost, or release it (`sign` -1)."""
         self.queue.labeller.budget.shared.hold(sign * batch.requests, sign * batch.tokens, sign * batch.cost)
 
     def resume(self) -> None:
@@ -73,17 +74,18 @@ class BatchJobs:
     # --- sending -----------------------------------------------------------------------------------
 
     async def submit_all(self) -> None:
-        """Send every complete file; first search for those that may have been sent before a crash."""
+        """Sends every complete file; first searches for those that may have been sent before a crash."""
         for batch in self.outstanding():
             if batch.state in {"ready", "sending"} and batch.number not in self._postponed:
                 await self._submit(batch)
 
     async def _submit(self, batch: Batch) -> None:
+        """Sends one batch file to the provider, unless an earlier attempt has already arrived there."""
         path, label = self.ledger.path(batch.number), f"{self.ledger.prefix}{batch.number}-{batch.tries}"
         if batch.state == "sending" and await self._find_sent(batch, label):
             return
         if not path.is_file():
-            raise UsageProblem(f"{path} is gone: put it back, or delete {path.parent} to ask everything in it anew")
+            raise UsageProblem(f"{path} is gone: put it back, or delete {path.parent} to send everything in it again")
         self.ledger.sending(batch.number)
         try:
             self.ledger.sent(batch.number, await self.provider.send(path, label))
@@ -91,7 +93,7 @@ class BatchJobs:
             self._trouble = f"; batch {batch.number} was sent and not acknowledged: {doubt}"
 
     async def _find_sent(self, batch: Batch, label: str) -> bool:
-        """Search for a batch that may have been sent; True unless it certainly was not."""
+        """Searches for a batch that may have been sent; True unless it certainly was not."""
         holds = partial(self.queue.is_waiting, batch.number)
         try:
             found = await self.provider.find(Wanted(label, batch.begun, batch.requests, self.ledger.remotes(), holds))
@@ -124,7 +126,7 @@ class BatchJobs:
         return back
 
     async def _fetch(self, batch: Batch, progress: Progress) -> bool:
-        """Record the results of a batch; False if it will be sent again as it is."""
+        """Records the results of a batch; False if it will be sent again as it is."""
         if progress.state == "failed":
             return self._resend(batch, progress)
         for _ in range(READINGS):
@@ -146,7 +148,7 @@ class BatchJobs:
         return True
 
     async def _read(self, batch: Batch, progress: Progress) -> bool:
-        """Record the outcomes in the result files; False if one broke off."""
+        """Records the outcomes in the result files; False if one broke off."""
         try:
             for address in progress.files:
                 async for line in self.provider.results(address):
@@ -163,7 +165,7 @@ class BatchJobs:
         return True
 
     def _resend(self, batch: Batch, progress: Progress) -> bool:
-        """Prepare a failed batch, which costs nothing, to be sent again later; stops the run unless that can help."""
+        """Prepares a failed batch, which costs nothing, to be sent again later; stops the run unless that can help."""
         others = [other for other in self.outstanding() if other.state == "sent" and other.number != batch.number]
         self.ledger.send_again(batch.number)
         if progress.too_much and others:
@@ -172,6 +174,7 @@ class BatchJobs:
         raise RunStopped(f"the provider refuses the batch: {progress.message}", kind="endpoint")
 
     def _update_status(self) -> None:
+        """Writes the line that the progress display shows about outstanding batches."""
         out = self.outstanding()
         if not out:
             self.queue.status = None

@@ -85,6 +85,7 @@ class _Connection(sqlite3.Connection):
     """Ends the run if a step cannot be written to disk: the case is not to blame, and the next step must not follow."""
 
     def execute(self, *query: Any) -> sqlite3.Cursor:
+        """Runs a query; a fault of the database becomes a `UsageProblem` that says what to do."""
         try:
             return super().execute(*query)
         except sqlite3.Error as error:
@@ -101,7 +102,7 @@ class Ledger:
         self.folder = folder
         known = [folder, *folder.iterdir()] if folder.is_dir() else [folder]
         if any(path.is_symlink() for path in known) or (folder.exists() and not folder.is_dir()):
-            raise UsageProblem(f"{folder}: what is out must lie in the run folder itself, not behind a link")
+            raise UsageProblem(f"{folder}: outstanding requests are kept in the run folder itself, not behind a link")
         try:
             make_own_folder(folder)
             path = folder / "ledger.sqlite"
@@ -143,6 +144,7 @@ class Ledger:
     # --- requests ----------------------------------------------------------------------------------
 
     def find_request(self, key: bytes, turn: int) -> BatchRequest | None:
+        """Returns what is known about a request, or None if it was never written into a batch."""
         found = self._db.execute(
             "select batch, form, estimate, losses, status, reply, used from requests where key = ? and turn = ?",
             (key, turn),
@@ -150,7 +152,7 @@ class Ledger:
         return None if found is None else BatchRequest(*found)
 
     def put(self, key: bytes, turn: int, batch: int, form: bytes, estimate: int) -> None:
-        """Record that a request was written into a file; one that was lost before is now in this file."""
+        """Records that a request was written into a file; one that was lost before is now in this file."""
         self._change(
             "insert into requests (key, turn, batch, form, estimate) values (?, ?, ?, ?, ?) on conflict (key, turn) "
             "do update set batch = excluded.batch, form = excluded.form, estimate = excluded.estimate, status = null, "
@@ -159,7 +161,7 @@ class Ledger:
         )
 
     def answer(self, number: int, key: bytes, turn: int, status: int, reply: bytes, usage: Usage) -> None:
-        """Record the outcome of a request that waits in this batch; later outcomes are ignored."""
+        """Records the outcome of a request that waits in this batch; later outcomes are ignored."""
         taken = (status, reply, usage.input_tokens, usage.output_tokens, usage.cost, status == LOST)
         self._change(
             "update requests set status = ?, reply = ?, tokens_in = ?, tokens_out = ?, cost = ?, losses = losses + ? "
@@ -181,7 +183,7 @@ class Ledger:
         return int(self._db.execute(query, (number,)).fetchone()[0])
 
     def use(self, key: bytes, turn: int) -> None:
-        """Note that a judgement has recorded the cost of this reply."""
+        """Notes that a judgement has recorded the cost of this reply."""
         self._change("update requests set used = 1 where key = ? and turn = ?", (key, turn))
 
     def allow_again(self, key: bytes, turn: int) -> None:
@@ -208,7 +210,7 @@ class Ledger:
         return int(self._db.execute("select last_insert_rowid()").fetchone()[0])
 
     def close(self, number: int, requests: int, tokens: int, cost: float) -> None:
-        """Note that its file is complete and on disk, and what is reserved for it."""
+        """Notes that its file is complete and on disk, and what is reserved for it."""
         self._change(
             "update batches set state = 'ready', requests = ?, tokens = ?, cost = ? where number = ?",
             (requests, tokens, cost, number),
@@ -224,13 +226,13 @@ class Ledger:
         self.commit()
 
     def send_again(self, number: int) -> None:
-        """Send a batch again that the provider has failed. It gets a new label, to tell it from the failed one."""
+        """Sends a batch again that the provider has failed. It gets a new label, to tell it from the failed one."""
         query = "update batches set state = 'ready', remote = null, tries = tries + 1 where number = ?"
         self._change(query, (number,))
         self.commit()
 
     def finish(self, number: int, why: str) -> None:
-        """Close a batch: requests without an outcome count as lost."""
+        """Closes a batch: requests without an outcome count as lost."""
         self._change(
             "update requests set status = ?, reply = ?, losses = losses + 1 where batch = ? and status is null",
             (LOST, why.encode(), number),
@@ -255,13 +257,13 @@ class Ledger:
     # --- the file ----------------------------------------------------------------------------------
 
     def commit(self) -> None:
-        """Write all changes so far to disk."""
+        """Writes all changes so far to disk."""
         if self._db.in_transaction:
             self._db.execute("commit")
         self._changes = 0
 
     def end(self, *, keep: bool) -> None:
-        """Close the ledger; without `keep`, delete it."""
+        """Closes the ledger; without `keep`, deletes it."""
         try:
             self.commit()
         finally:
@@ -278,6 +280,7 @@ class Ledger:
         return self._db.execute("select 1 from requests where status = 200 and used = 0").fetchone() is not None
 
     def _change(self, query: str, values: tuple[Any, ...]) -> None:
+        """Runs a writing query, and commits after every `CHANGES_PER_COMMIT` changes."""
         if not self._db.in_transaction:
             self._db.execute("begin immediate")
         self._db.execute(query, values)
@@ -286,7 +289,7 @@ class Ledger:
             self.commit()
 
     def _forget_unfinished(self) -> None:
-        """Delete incomplete files, which were not sent, and lists of cases that wait for them."""
+        """Deletes incomplete files, which were not sent, and lists of cases that wait for them."""
         for (number,) in self._db.execute("select number from batches where state = 'writing'").fetchall():
             self._change("delete from requests where batch = ?", (number,))
             self._change("delete from batches where number = ?", (number,))
@@ -298,6 +301,6 @@ class Ledger:
 
 
 def forget_answered(folder: Path) -> None:
-    """Delete the ledger of a finished run, unless a batch is still at the provider."""
+    """Deletes the ledger of a finished run, unless a batch is still at the provider."""
     ledger = Ledger(folder)
     ledger.end(keep=ledger.is_out())

@@ -17,7 +17,7 @@ import orjson
 from krino.errors import UsageProblem
 from krino.labellers.llm.batch.client import BatchClient, Unsure
 from krino.labellers.llm.endpoint import Endpoint
-from krino.labellers.llm.sending.transport import RETRIED
+from krino.labellers.llm.sending.retrying import RETRIED
 from krino.labellers.llm.wire import UnreadableReply, as_object, count_or_zero, parse_body, text_or_none
 
 State = Literal["going", "ended", "cut", "failed"]
@@ -37,7 +37,7 @@ REFUSALS = {
 """Anthropic's error types that blame the request; every other error is the provider's own."""
 
 
-class Outcome(NamedTuple):
+class RequestOutcome(NamedTuple):
     """What became of one request: a reply (200), a refusal (another status), or nothing that was billed (0)."""
 
     name: str
@@ -86,7 +86,7 @@ class Provider(Protocol):
         """One request in a file."""
 
     async def send(self, path: Path, label: str) -> str:
-        """Create a batch from a file and return its id; `Unsure` if it may exist without an answer."""
+        """Creates a batch from a file and returns its id; `Unsure` if it may exist without an answer."""
 
     async def find(self, wanted: Wanted) -> str | None:
         """The id of the wanted batch, if it exists; `Unsure` while that cannot be decided."""
@@ -96,8 +96,8 @@ class Provider(Protocol):
     def results(self, address: str) -> AsyncIterator[bytes]:
         """The lines of a result file; `Lost` if it breaks off."""
 
-    def read(self, line: bytes) -> Outcome:
-        """Parse one line of results; `ValueError` if it is none."""
+    def read(self, line: bytes) -> RequestOutcome:
+        """Parses one line of results; `ValueError` if it is none."""
 
 
 class OpenAIBatches:
@@ -115,9 +115,11 @@ class OpenAIBatches:
         return orjson.dumps(request)
 
     async def send(self, path: Path, label: str) -> str:
+        """Uploads a batch file and starts its batch; returns the batch's id."""
         with ExitStack() as opened:
 
             def multipart() -> dict[str, Any]:
+                """Makes a new upload form for each attempt, since a file that was sent has been read to its end."""
                 form, source = aiohttp.FormData(), opened.enter_context(path.open("rb"))
                 form.add_field("purpose", "batch")
                 name = f"krino-{label}.jsonl"
@@ -131,22 +133,24 @@ class OpenAIBatches:
             "completion_window": "24h",
             "metadata": {"krino": label},
         }
-        return _id(await self._client.create(f"{self._base}/batches", lambda: {"json": wanted}))
+        return _require_id(await self._client.create(f"{self._base}/batches", lambda: {"json": wanted}))
 
     async def find(self, wanted: Wanted) -> str | None:
+        """Looks for a batch that was sent with this label; returns its id, or None if it never arrived."""
         after: dict[str, str] = {}
         for _ in range(MOST_PAGES):
             page = await self._client.get(f"{self._base}/batches", {"limit": "100", **after})
             entries = [entry for entry in page.get("data") or () if isinstance(entry, dict)]
             for entry in entries:
                 if as_object(entry.get("metadata")).get("krino") == wanted.label:
-                    return _id(entry)
+                    return _require_id(entry)
             if not page.get("has_more") or not entries or _created(entries[-1]) < wanted.begun - SKEW:
                 return None
-            after = {"after": _id(entries[-1])}
+            after = {"after": _require_id(entries[-1])}
         return None
 
     async def poll(self, batch: str) -> Progress:
+        """Asks how far a batch is, and where its results are."""
         data = await self._client.get(f"{self._base}/batches/{quote(batch, safe='')}")
         counts, status = as_object(data.get("request_counts")), text_or_none(data.get("status"))
         names = (text_or_none(data.get(field)) for field in ("output_file_id", "error_file_id"))
@@ -167,17 +171,18 @@ class OpenAIBatches:
             files=files,
         )
 
-    def read(self, line: bytes) -> Outcome:
-        data, clean = _parsed(line)
+    def read(self, line: bytes) -> RequestOutcome:
+        """Reads one line of a results file."""
+        data, clean = _parse_line(line)
         name, response, error = text_or_none(data.get("custom_id")), as_object(data.get("response")), data.get("error")
         if name is None:
             raise ValueError("the line names no request")
         status = count_or_zero(response.get("status_code"))
         if status == 200 and not error:
-            return Outcome(name, 200, orjson.dumps(response.get("body")) if clean else line)
+            return RequestOutcome(name, 200, orjson.dumps(response.get("body")) if clean else line)
         if 400 <= status < 500 and status not in RETRIED:
-            return Outcome(name, status, orjson.dumps(response.get("body")) if clean else line)
-        return Outcome(name, 0, orjson.dumps(error or response) if clean else line)
+            return RequestOutcome(name, status, orjson.dumps(response.get("body")) if clean else line)
+        return RequestOutcome(name, 0, orjson.dumps(error or response) if clean else line)
 
 
 class AnthropicBatches:
@@ -195,19 +200,20 @@ class AnthropicBatches:
         return orjson.dumps({"custom_id": name, "params": orjson.Fragment(body)})
 
     async def send(self, path: Path, label: str) -> str:
+        """Starts a batch from a file; returns the batch's id."""
         with ExitStack() as opened:
 
             def body() -> dict[str, Any]:
                 headers = {"Content-Type": "application/json"}
                 return {"data": opened.enter_context(path.open("rb")), "headers": headers}
 
-            return _id(await self._client.create(self._url, body))
+            return _require_id(await self._client.create(self._url, body))
 
     async def find(self, wanted: Wanted) -> str | None:
-        """Search the unknown batches of that time and size; those that have ended are identified by their results."""
+        """Searches the unknown batches of that time and size; those that have ended are identified by their results."""
         doubtful = False
         async for entry in self._newest(wanted.begun - SKEW):
-            name, counts = _id(entry), as_object(entry.get("request_counts"))
+            name, counts = _require_id(entry), as_object(entry.get("request_counts"))
             if name in wanted.known or sum(map(count_or_zero, counts.values())) != wanted.requests:
                 continue
             if entry.get("processing_status") != "ended":
@@ -221,20 +227,21 @@ class AnthropicBatches:
         return None
 
     async def _newest(self, oldest: float) -> AsyncIterator[dict[str, Any]]:
+        """Yields batches from the newest to the oldest that was created after `oldest`."""
         after: dict[str, str] = {}
         for _ in range(MOST_PAGES):
             page = await self._client.get(self._url, {"limit": "100", **after})
             entries = [entry for entry in page.get("data") or () if isinstance(entry, dict)]
             for entry in entries:
-                if _moment(entry.get("created_at")) < oldest:
+                if _parse_moment(entry.get("created_at")) < oldest:
                     return
                 yield entry
             if not page.get("has_more") or not entries:
                 return
-            after = {"after_id": _id(entries[-1])}
+            after = {"after_id": _require_id(entries[-1])}
 
     async def _is_it(self, batch: str, wanted: Wanted) -> bool:
-        """Check the first name in its results: it may be another batch of ours."""
+        """Checks the first name in its results: it may be another batch of ours."""
         async for line in self._client.lines(self._outcomes(batch)):
             try:
                 return wanted.holds(self.read(line).name)
@@ -243,6 +250,7 @@ class AnthropicBatches:
         return False
 
     async def poll(self, batch: str) -> Progress:
+        """Asks how far a batch is, and where its results are."""
         data = await self._client.get(f"{self._url}/{quote(batch, safe='')}")
         counts = {name: count_or_zero(count) for name, count in as_object(data.get("request_counts")).items()}
         done = sum(counts.values()) - counts.get("processing", 0)
@@ -257,16 +265,17 @@ class AnthropicBatches:
         """Built from the configured address and not taken from the answer, which could send the key elsewhere."""
         return f"{self._url}/{quote(batch, safe='')}/results"
 
-    def read(self, line: bytes) -> Outcome:
-        data, clean = _parsed(line)
+    def read(self, line: bytes) -> RequestOutcome:
+        """Reads one line of a results file."""
+        data, clean = _parse_line(line)
         name, result = text_or_none(data.get("custom_id")), as_object(data.get("result"))
         if name is None:
             raise ValueError("the line names no request")
         if result.get("type") == "succeeded":
-            return Outcome(name, 200, orjson.dumps(result.get("message")) if clean else line)
+            return RequestOutcome(name, 200, orjson.dumps(result.get("message")) if clean else line)
         problem = as_object(result.get("error"))
         status = REFUSALS.get(str(as_object(problem.get("error")).get("type")), 0)
-        return Outcome(name, status, orjson.dumps(problem or result) if clean else line)
+        return RequestOutcome(name, status, orjson.dumps(problem or result) if clean else line)
 
 
 PROVIDERS: dict[str, type[OpenAIBatches] | type[AnthropicBatches]] = {
@@ -276,10 +285,10 @@ PROVIDERS: dict[str, type[OpenAIBatches] | type[AnthropicBatches]] = {
 
 
 def refuse_without_batches(endpoint: Endpoint) -> None:
-    """Raise `UsageProblem` for an endpoint without a known batch format."""
+    """Raises `UsageProblem` for an endpoint without a known batch format."""
     if endpoint.dialect.name not in PROVIDERS:
         raise UsageProblem(
-            f"--engine batch: {endpoint.provider} takes batches otherwise; OpenAI and Anthropic are known"
+            f"--engine batch: the batch format of {endpoint.provider} is not known; those of OpenAI and Anthropic are"
         )
 
 
@@ -287,7 +296,7 @@ def provider_of(endpoint: Endpoint, client: BatchClient) -> Provider:
     return PROVIDERS[endpoint.dialect.name](endpoint.base_url, client)
 
 
-def _parsed(line: bytes) -> tuple[dict[str, Any], bool]:
+def _parse_line(line: bytes) -> tuple[dict[str, Any], bool]:
     """The object of a line, and whether it passes the strict parser of live replies.
 
     One that does not (a duplicate key, half a character) is passed on unchanged and refused later: it was billed, so
@@ -305,7 +314,8 @@ def _parsed(line: bytes) -> tuple[dict[str, Any], bool]:
         return data, False
 
 
-def _id(data: dict[str, Any]) -> str:
+def _require_id(data: dict[str, Any]) -> str:
+    """Returns the id of a batch, or raises `Unsure` if the answer holds none."""
     name = text_or_none(data.get("id"))
     if not name:
         raise Unsure("the endpoint's answer names no batch")
@@ -316,7 +326,8 @@ def _created(entry: dict[str, Any]) -> int:
     return count_or_zero(entry.get("created_at"))
 
 
-def _moment(value: Any) -> float:
+def _parse_moment(value: Any) -> float:
+    """Converts an ISO time into seconds; a time that cannot be read counts as the latest possible."""
     try:
         return datetime.fromisoformat(str(value).replace("Z", "+00:00")).timestamp()
     except ValueError:

@@ -25,7 +25,7 @@ from krino.labellers.llm.labeller import LlmLabeller
 from krino.labellers.llm.sending.budget import Amount
 from krino.labellers.llm.sending.gateway import CHARS_PER_TOKEN
 from krino.labellers.llm.wire import ChatRequest, HttpReply, Params, Reply, read_error
-from krino.writing import open_own, unwritten
+from krino.writing import open_own, write_failed
 
 MOST_LOSSES = 3
 """How often a request is sent again because it expired or failed at the provider."""
@@ -93,7 +93,7 @@ class BatchQueue:
         return known is not None and self.ledger.waiting_estimate(number, *known) is not None
 
     def record_outcome(self, number: int, name: str, status: int, body: bytes) -> None:
-        """Record one line of results; ignores requests of others, and outcomes that are known already."""
+        """Records one line of results; ignores requests of others, and outcomes that are known already."""
         known = self.ledger.parse_name(name)
         estimate = None if known is None else self.ledger.waiting_estimate(number, *known)
         if known is None or estimate is None:
@@ -120,7 +120,7 @@ class BatchQueue:
             self.labeller.budget.shared.hold(-file.requests, -file.tokens, -file.cost)
 
     def _write(self, key: bytes, talk: Conversation[Any, Any, Any], lost: BatchRequest | None) -> Waiting:
-        """Write the request into the current file, if the budget has room for it."""
+        """Writes the request into the current file, if the budget has room for it."""
         if lost is not None and lost.losses > MOST_LOSSES:
             why = (lost.reply or b"").decode("utf-8", "replace")[:300]
             raise LabelFailed(f"{lost.losses} batch files came back without a reply to this request; the last: {why}")
@@ -162,13 +162,14 @@ class _RequestFile:
         try:
             yield
         except OSError as error:
-            raise unwritten(self._path, error) from None
+            raise write_failed(self._path, error) from None
 
     def has_room(self, size: int, most_requests: int, most_bytes: int) -> bool:
         more = len(self._provider.between) + size + len(self._provider.tail)
         return self.requests < most_requests and self._bytes + more <= most_bytes
 
     def add(self, entry: bytes, reserved: Amount) -> None:
+        """Appends a request to the file, and adds its reserved tokens and cost to the totals."""
         with self._fatal_faults():
             self._bytes += self._file.write(self._provider.between + entry if self.requests else entry)
         self.requests += 1
@@ -176,6 +177,7 @@ class _RequestFile:
         self.cost += reserved.cost
 
     def close(self) -> None:
+        """Completes the file and makes sure that it is on the disk before it is sent."""
         with self._fatal_faults(), self._file:
             self._file.write(self._provider.tail)
             self._file.flush()

@@ -44,13 +44,14 @@ class AnthropicDialect:
         return {"anthropic-version": "2026-10-21", **({"Authorization": f"Bearer {key}"} if key else {})}
 
     def body(self, request: ChatRequest) -> dict[str, Any]:
+        """Returns the body of a request as the Anthropic messages endpoint expects it."""
         params = request.params
         body: dict[str, Any] = {
             "model": request.model,
             "max_tokens": request.reply_limit or DEFAULT_REPLY_TOKENS,
             # The constant part is marked for the provider's prompt cache.
             "system": [{"type": "text", "text": request.system, "cache_control": {"type": "ephemeral"}}],
-            "messages": [_message(turn) for turn in request.turns],
+            "messages": [_write_message(turn) for turn in request.turns],
         }
         if params.temperature is not None:
             body["temperature"] = params.temperature
@@ -70,6 +71,7 @@ class AnthropicDialect:
         return None
 
     def read(self, body: bytes) -> Reply:
+        """Reads text, tool calls, finish reason and usage from a response body."""
         data = parse_body(body)
         blocks = data.get("content")
         if not isinstance(blocks, list):
@@ -100,16 +102,18 @@ class AnthropicDialect:
         )
 
 
-def _message(turn: Turn) -> dict[str, Any]:
+def _write_message(turn: Turn) -> dict[str, Any]:
+    """Returns a turn as a message, media before the text."""
     if not turn.media:
         return {"role": turn.role, "content": turn.text}
     return {
         "role": turn.role,
-        "content": [*map(_media_block, turn.media), {"type": "text", "text": turn.text}],
+        "content": [*map(_write_media_block, turn.media), {"type": "text", "text": turn.text}],
     }
 
 
-def _media_block(medium: Media) -> dict[str, Any]:
+def _write_media_block(medium: Media) -> dict[str, Any]:
+    """Returns an image or document as a content block."""
     source = {
         "type": "base64",
         "media_type": medium.mime,

@@ -49,6 +49,7 @@ class OllamaDialect:
         return self._context
 
     def body(self, request: ChatRequest) -> dict[str, Any]:
+        """Returns the body of a request as Ollama's chat endpoint expects it."""
         settings = {
             "num_ctx": request.context,
             "num_predict": request.reply_limit if request.completion_limit_name is not None else None,
@@ -57,7 +58,7 @@ class OllamaDialect:
         }
         body: dict[str, Any] = {
             "model": request.model,
-            "messages": [{"role": "system", "content": request.system}, *map(_message, request.turns)],
+            "messages": [{"role": "system", "content": request.system}, *map(_write_message, request.turns)],
             "stream": False,
             # By default Ollama drops the beginning of a prompt that does not fit.
             "truncate": False,
@@ -73,6 +74,7 @@ class OllamaDialect:
         return body
 
     def read(self, body: bytes) -> Reply:
+        """Reads text, finish reason and usage from a response body."""
         data = parse_body(body)
         message = data.get("message")
         if not isinstance(message, dict):
@@ -91,6 +93,6 @@ class OllamaDialect:
         )
 
 
-def _message(turn: Turn) -> dict[str, Any]:
+def _write_message(turn: Turn) -> dict[str, Any]:
     images = [base64.b64encode(medium.data).decode("ascii") for medium in turn.media if medium.kind == "image"]
     return {"role": turn.role, "content": turn.text, **({"images": images} if images else {})}

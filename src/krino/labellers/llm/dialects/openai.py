@@ -22,7 +22,7 @@ from krino.labellers.llm.wire import (
     find_stated_error,
     parse_body,
     read_finish,
-    read_refusal,
+    read_refusal_field,
     text_or_none,
 )
 
@@ -45,9 +45,10 @@ class OpenAIDialect:
         return {"Authorization": f"Bearer {key}"} if key else {}
 
     def body(self, request: ChatRequest) -> dict[str, Any]:
+        """Returns the body of a request as a chat-completions endpoint expects it."""
         body: dict[str, Any] = {
             "model": request.model,
-            "messages": [_system_message(request), *map(_message, request.turns)],
+            "messages": [_system_message(request), *map(_write_message, request.turns)],
         }
         params = request.params
         if params.prompt_cache is not None:
@@ -60,13 +61,14 @@ class OpenAIDialect:
             body[request.completion_limit_name] = request.reply_limit
         if params.effort is not None:
             body["reasoning_effort"] = params.effort
-        body.update(_channel_fields(request))
+        body.update(_write_channel_fields(request))
         return body
 
     def context_for(self, tokens: int) -> int | None:
         return None
 
     def read(self, body: bytes) -> Reply:
+        """Reads text, tool calls, finish reason and usage from a response body."""
         data = parse_body(body)
         choices = data["choices"] if isinstance(data.get("choices"), list) else []
         choice = choices[0] if choices else None
@@ -83,12 +85,12 @@ class OpenAIDialect:
         finish, stopped = read_finish(reason, FINISHED)
         several = f"the endpoint sent {len(choices)} choices, and one was asked for" if len(choices) > 1 else None
         return Reply(
-            text=_content(message.get("content")),
-            tool_calls=tuple(_tool_calls(message.get("tool_calls"))),
+            text=_read_content(message.get("content")),
+            tool_calls=tuple(_read_tool_calls(message.get("tool_calls"))),
             finish=finish,
             stopped=stopped,
             reasoned=bool(message.get("reasoning_content") or message.get("reasoning") or used.get("reasoning_tokens")),
-            refusal=_refusal(message) or ("content filter" if finish == "content_filter" else None),
+            refusal=_find_refusal(message) or ("content filter" if finish == "content_filter" else None),
             broken=find_stated_error(data, choice, message) or several or find_foreign_role(message),
             input_tokens=count_or_zero(usage.get("prompt_tokens")),
             output_tokens=_output_tokens(usage),
@@ -112,6 +114,7 @@ class AzureDialect(OpenAIDialect):
     name = "azure"
 
     def url(self, base_url: str, model: str, api_version: str | None) -> str:
+        """Returns the chat-completions address: of the v1 endpoint, or of a deployment with an API version."""
         root, v1, _ = base_url.partition("/openai/v1")
         if v1:
             asked = f"?api-version={api_version}" if api_version else ""
@@ -140,14 +143,16 @@ def _system_message(request: ChatRequest) -> dict[str, Any]:
     }
 
 
-def _message(turn: Turn) -> dict[str, Any]:
+def _write_message(turn: Turn) -> dict[str, Any]:
+    """Returns a turn as a message, the text before media."""
     if not turn.media:
         return {"role": turn.role, "content": turn.text}
     parts: list[dict[str, Any]] = [{"type": "text", "text": turn.text}]
-    return {"role": turn.role, "content": parts + [_media_part(medium) for medium in turn.media]}
+    return {"role": turn.role, "content": parts + [_write_media_part(medium) for medium in turn.media]}
 
 
-def _media_part(medium: Media) -> dict[str, Any]:
+def _write_media_part(medium: Media) -> dict[str, Any]:
+    """Returns an image, sound or file as a part of a message."""
     encoded = base64.b64encode(medium.data).decode("ascii")
     if medium.kind == "audio":
         return {"type": "input_audio", "input_audio": {"data": encoded, "format": medium.mime.split("/")[-1]}}
@@ -157,7 +162,8 @@ def _media_part(medium: Media) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": url}}
 
 
-def _channel_fields(request: ChatRequest) -> dict[str, Any]:
+def _write_channel_fields(request: ChatRequest) -> dict[str, Any]:
+    """Returns the body fields that ask for JSON through a schema, a tool or JSON mode."""
     if request.channel == "json_schema":
         schema = {"name": request.schema_name, "strict": True, "schema": request.schema}
         return {"response_format": {"type": "json_schema", "json_schema": schema}}
@@ -188,22 +194,23 @@ def _parts(content: Any) -> list[dict[str, Any]]:
     return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
 
 
-def _content(value: Any) -> str | None:
+def _read_content(value: Any) -> str | None:
     """The text of the content: a string or, from some servers, a list of parts (reasoning and refusals left out)."""
     if isinstance(value, list):
         return "".join(text_or_none(part.get("text")) or "" for part in _parts(value) if part.get("type") in TEXT_PARTS)
     return text_or_none(value)
 
 
-def _refusal(message: dict[str, Any]) -> str | None:
+def _find_refusal(message: dict[str, Any]) -> str | None:
     """A refusal in its own field or in a part of the content."""
     for part in _parts(message.get("content")):
         if part.get("type") == "refusal":
-            return read_refusal(part.get("refusal") or part.get("text") or part)
-    return read_refusal(message.get("refusal"))
+            return read_refusal_field(part.get("refusal") or part.get("text") or part)
+    return read_refusal_field(message.get("refusal"))
 
 
-def _tool_calls(value: Any) -> list[ToolCall]:
+def _read_tool_calls(value: Any) -> list[ToolCall]:
+    """Reads tool calls from a message; entries that are no calls are left out."""
     calls = []
     for call in value if isinstance(value, list) else []:
         function = call.get("function") if isinstance(call, dict) else None

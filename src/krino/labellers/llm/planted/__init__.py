@@ -1,1 +1,1 @@
-"""Detects answers that a case brings along, so that a model's copy of one is never taken for a judgement."""
+"""Detects answers that a case brings along, so that a model's copy of one is never treated as a judgement."""

@@ -1,4 +1,4 @@
-"""Detects an answer that the case itself brings along, so that a model's copy of it is never taken for a judgement.
+"""Detects an answer that the case itself brings along, so that a model's copy of it is never treated as a judgement.
 
 A case is text from strangers and may hold a finished answer. What is compared are the labels that decide (numbers, yes
 and no, closed words), each by its name: an answer is a copy if the case gives the very values of most of its labels
@@ -21,16 +21,22 @@ from typing import Any
 from pydantic import BaseModel
 
 from krino.contract import Task
-from krino.labellers.llm.planted.deobfuscate import decode_around, fold, fold_to_letters, layers, strip_comments
+from krino.labellers.llm.planted.deobfuscate import (
+    decode_around,
+    fold_to_latin,
+    fold_to_letters,
+    layers,
+    strip_comments,
+)
 from krino.labellers.llm.planted.statements import (
     Item,
-    Kind,
     Meaning,
     Statements,
+    ValueKind,
     Vocabulary,
     meaning_of,
     names_with_values,
-    normalise,
+    normalise_notation,
     reverse_items,
     stem_of,
     values_beside_names,
@@ -49,7 +55,7 @@ _LETTER_OR_DIGIT = re.compile(r"[^\W_]")
 
 
 @dataclass(slots=True)
-class Labels:
+class PlantedLabels:
     """What an answer says, by the names of its fields: labels, ids (texts of one word), and longer texts."""
 
     labels: dict[tuple[str, str], list[Meaning]] = field(default_factory=lambda: defaultdict(list))
@@ -75,9 +81,9 @@ class Labels:
         return list(dict.fromkeys(name for name, _ in self.labels))
 
     @property
-    def kinds(self) -> dict[str, set[Kind]]:
-        """By the names of labels: whether they are numbers, yes or no, or words."""
-        found: dict[str, set[Kind]] = defaultdict(set)
+    def kinds(self) -> dict[str, set[ValueKind]]:
+        """Returns by name of the label whether its values are numbers, yes or no, or words."""
+        found: dict[str, set[ValueKind]] = defaultdict(set)
         for (name, _), values in self.labels.items():
             found[stem_of(name)] |= {kind for kind, _ in values}
         return found
@@ -94,7 +100,7 @@ class PlantedAnswers:
         self._folded: bytes | None = None
         self._readings: tuple[str, ...] | None = None
         self._kept: dict[tuple[str, frozenset[str]], list[Item]] = {}
-        self._answer: tuple[Mapping[str, Any], tuple[Labels, ...]] | None = None
+        self._answer: tuple[Mapping[str, Any], tuple[PlantedLabels, ...]] | None = None
 
     def contain(self, answer: Mapping[str, Any]) -> bool:
         """Whether the labels of this answer are given in the case."""
@@ -115,19 +121,20 @@ class PlantedAnswers:
 
     # --- reading -----------------------------------------------------------------------------------
 
-    def _labels_of(self, answer: Mapping[str, Any]) -> tuple[Labels, ...]:
+    def _labels_of(self, answer: Mapping[str, Any]) -> tuple[PlantedLabels, ...]:
         """Kept, since an answer that is not refused is asked about twice."""
         if self._answer is None or self._answer[0] is not answer:
-            self._answer = answer, tuple(read_labels(answer, self._words))
+            self._answer = answer, tuple(collect_answer_labels(answer, self._words))
         return self._answer[1]
 
-    def _may_give(self, labels: Labels) -> bool:
+    def _may_give(self, labels: PlantedLabels) -> bool:
         """A cheap look first: most cases do not even hold the names of the labels."""
         if labels.may_be_given is None:
             labels.may_be_given = any(self._texts) and self._may_hold(labels)
         return labels.may_be_given
 
-    def _may_hold(self, labels: Labels) -> bool:
+    def _may_hold(self, labels: PlantedLabels) -> bool:
+        """Can an answer with these labels be in the case at all? A quick check before the thorough one."""
         marks = _marks_to_find(labels)
         if not marks:
             return False
@@ -147,16 +154,17 @@ class PlantedAnswers:
             for place, (_, tail) in enumerate(ends)
         )
 
-    def _read(self, labels: Labels) -> tuple[str, ...]:
+    def _read(self, labels: PlantedLabels) -> tuple[str, ...]:
         """Everything the case can be read as. Made once: an answer has the names of its schema."""
         if self._readings is None:
-            texts = [layer for text in (*self._joined(labels), *self._decoded(labels)) for layer in layers(text)]
+            texts = [layer for text in (*self._join_passages(labels), *self._decoded(labels)) for layer in layers(text)]
             texts = list(dict.fromkeys([*texts, *map(strip_comments, texts)]))
-            self._readings = tuple(dict.fromkeys(reading for text in texts for reading in normalise(text)))
+            self._readings = tuple(dict.fromkeys(reading for text in texts for reading in normalise_notation(text)))
         return self._readings
 
-    def _joined(self, labels: Labels) -> Iterator[str]:
-        """The passages one after another, and those alone that name labels: an answer may go on behind others."""
+    def _join_passages(self, labels: PlantedLabels) -> Iterator[str]:
+        """Yields three joinings of the passages, since an answer may be spread over several: by lines, without any
+        separator, and only those that name labels."""
         yield "\n".join(self._texts)
         if len(self._texts) > 1:
             names = [_mark_of(name) for name in _searched_names(labels)]
@@ -164,13 +172,14 @@ class PlantedAnswers:
             yield "".join(self._texts)
             yield "".join(text for text, look in looks if any(name in look for name in names))
 
-    def _decoded(self, labels: Labels) -> Iterator[str]:
-        """The case out of codes, if one of the two longest names of labels appears in one."""
+    def _decoded(self, labels: PlantedLabels) -> Iterator[str]:
+        """Yields the case with encodings decoded, if one of the two longest label names appears in one."""
         longest = sorted(_searched_names(labels), key=len)[-2:]
         yield from decode_around("\n".join(self._texts), self._folded or b"", longest)
 
-    def _items(self, reading: str, labels: Labels) -> list[Item]:
-        """Kept, since an answer that is not refused is asked about twice."""
+    def _items(self, reading: str, labels: PlantedLabels) -> list[Item]:
+        """Returns the names, values and words of a reading. The result is kept, since an answer that is not
+        refused is asked about twice."""
         names = frozenset(labels.names)
         if (reading, names) not in self._kept:
             self._kept[reading, names] = _vocabulary(names, self._words).items(reading)
@@ -178,7 +187,8 @@ class PlantedAnswers:
 
     # --- comparing ---------------------------------------------------------------------------------
 
-    def _gives(self, reading: str, labels: Labels) -> bool:
+    def _gives(self, reading: str, labels: PlantedLabels) -> bool:
+        """Does this reading of the text state these labels?"""
         items, kinds = self._items(reading, labels), labels.kinds
         if not any(item.name is not None for item in items):
             return False
@@ -199,7 +209,7 @@ class PlantedAnswers:
 
 
 def search_case(task: Task[Any, Any, Any], shown: Sequence[str], words: Collection[str]) -> PlantedAnswers:
-    """Search the texts that are shown, without sentence numbers, and the case's texts that are shown in another form.
+    """Searches the texts that are shown, without sentence numbers, and the case's texts that are shown in another form.
 
     A judge may have shortened a text. An answer planted there is in pieces in what is shown, and a model that copies it
     puts it together again. A part is not searched for what other parts show.
@@ -213,29 +223,30 @@ def search_case(task: Task[Any, Any, Any], shown: Sequence[str], words: Collecti
 
 def squeeze(text: str) -> str:
     """Letters and digits alone: two texts are the same if they are the same squeezed."""
-    return _PIECE.sub("", fold(text).lower())
+    return _PIECE.sub("", fold_to_latin(text).lower())
 
 
 # --- what an answer says -----------------------------------------------------------------------------
 
 
-def read_labels(answer: Mapping[str, Any], words: Collection[str]) -> Iterator[Labels]:
+def collect_answer_labels(answer: Mapping[str, Any], words: Collection[str]) -> Iterator[PlantedLabels]:
     """The labels by the names of their own fields, and again by what they are about.
 
     An object with one label may be written without the name of the label: `court_first: true` for `court_first: {"yes":
     true}`, `s1: necessary` for `{"step": "s1", "label": "necessary"}`.
     """
-    own = Labels()
+    own = PlantedLabels()
     _collect(own, "", answer, words)
     yield own
     if own.has_subjects:
-        about = Labels(is_by_subject=True)
+        about = PlantedLabels(is_by_subject=True)
         _collect(about, "", answer, words)
         if about.labels.keys() != own.labels.keys():
             yield about
 
 
-def _collect(labels: Labels, name: str, value: Any, words: Collection[str], parent: str = "") -> None:
+def _collect(labels: PlantedLabels, name: str, value: Any, words: Collection[str], parent: str = "") -> None:
+    """Collects labels, texts, ids and names from an answer, level by level."""
     kind = value.__class__
     if kind is str:
         if value in words:
@@ -277,7 +288,7 @@ def _what_it_is_about(name: str, value: Mapping[str, Any], words: Collection[str
 # --- whether it is given -----------------------------------------------------------------------------
 
 
-def _gives_labels(stated: Mapping[str, list[frozenset[Meaning]]], labels: Labels) -> bool:
+def _gives_labels(stated: Mapping[str, list[frozenset[Meaning]]], labels: PlantedLabels) -> bool:
     """Whether a text states most of the labels, and none of them otherwise."""
     given = 0
     for (name, _), values in labels.labels.items():
@@ -288,8 +299,8 @@ def _gives_labels(stated: Mapping[str, list[frozenset[Meaning]]], labels: Labels
     return given == labels.how_many or (not labels.is_by_subject and _is_enough(given, labels.how_many))
 
 
-def _gives_words(items: list[Item], labels: Labels, columns: Statements) -> bool:
-    """For an answer with one label or none: whether that is given, with most of its words."""
+def _gives_words(items: list[Item], labels: PlantedLabels, columns: Statements) -> bool:
+    """Is the single label of an answer, or an answer without labels, given with most of its words?"""
     stated = _joined(values_beside_names(items, labels.kinds, loose=True), columns)
     if labels.labels and not _gives_labels(stated, labels):
         return False
@@ -297,7 +308,7 @@ def _gives_words(items: list[Item], labels: Labels, columns: Statements) -> bool
     return 2 * sum(_is_beside(items, name, value) for name, value in texts) >= len(texts)
 
 
-def _count_ids(items: list[Item], labels: Labels) -> tuple[int, int]:
+def _count_ids(items: list[Item], labels: PlantedLabels) -> tuple[int, int]:
     """How many ids of an answer are of fields that a text names, and how many of these it gives there."""
     wanted = {stem_of(name): name for name in labels.ids}
     behind: dict[str, set[str]] = defaultdict(set)
@@ -344,12 +355,12 @@ def _is_enough(given: int, of: int) -> bool:
     return whole * given >= part * of
 
 
-def _searched_names(labels: Labels) -> list[str]:
+def _searched_names(labels: PlantedLabels) -> list[str]:
     """The names that a planted answer cannot do without."""
     return [*labels.named, *labels.ids] or [*labels.texts]
 
 
-def _marks_to_find(labels: Labels) -> set[bytes]:
+def _marks_to_find(labels: PlantedLabels) -> set[bytes]:
     """What a text with these labels has in it: their names, and where names are those of the case, their words."""
     names = set(map(_mark_of, labels.named or labels.ids or labels.texts))
     if not labels.is_by_subject:

@@ -88,7 +88,7 @@ NOT_RARE = bytes(
 NO_CONTENT = bytes(code for code in range(128) if not chr(code).isalnum())
 
 
-def fold(text: str) -> str:
+def fold_to_latin(text: str) -> str:
     """The text with plain Latin letters wherever it shows some, without accents and without what is not seen."""
     if text.isascii():
         return text
@@ -102,7 +102,8 @@ def _is_hidden(char: str) -> bool:
 
 
 def fold_to_letters(text: str) -> bytes:
-    """The same for a quick look: Latin letters and digits alone, in lower case; taken of every case, so it is cheap."""
+    """Folds a text for a quick look: Latin letters and digits alone, in lower case; every case is folded, so it is
+    cheap."""
     if not text.isascii():
         text = unicodedata.normalize("NFKD", text)
         text = text.translate(BOXED) if max(text) >= FIRST_BOXED else text
@@ -118,7 +119,7 @@ def fold_to_letters(text: str) -> bytes:
 def layers(text: str) -> Iterator[str]:
     """The text, then what it is with its escapes undone, once and again."""
     for _ in range(MOST_LAYERS):
-        text = fold(text)
+        text = fold_to_latin(text)
         yield text
         inner = _unescape_once(text)
         if inner == text:
@@ -127,6 +128,7 @@ def layers(text: str) -> Iterator[str]:
 
 
 def _unescape_once(text: str) -> str:
+    """Undoes HTML entities, percent escapes and backslash escapes, one layer deep."""
     text = unescape_html(text)
     text = PERCENT.sub(_from_percent, text) if "%" in text else text
     if "\\" not in text:
@@ -140,6 +142,7 @@ def _from_percent(match: re.Match[str]) -> str:
 
 
 def _from_backslash(match: re.Match[str]) -> str:
+    """Returns the character that a backslash escape stands for; an impossible one becomes a space."""
     *hexes, octal, other = match.groups()
     if other is not None:
         return " " if other in WHITESPACE else other
@@ -185,6 +188,7 @@ class Code(NamedTuple):
 
 @lru_cache(maxsize=256)
 def _encode_name(name: str) -> Code:
+    """Returns how a name looks in the simple codes that are searched for."""
     plain = fold_to_letters(name).decode()
     ciphers = tuple(plain.translate(str.maketrans(LETTERS, cipher)).encode() for cipher in CIPHERS) if plain else ()
     raw, wide = name.encode(), name.encode("utf-16-le")
@@ -241,6 +245,7 @@ def _reverse(text: str) -> Iterator[str]:
 
 
 def _from_numbers(text: str, seen: bytes, code: Code) -> Iterator[str]:
+    """Yields texts that are written as hexadecimal or as lists of numbers, if the name occurs in them."""
     if any(mark in seen for mark in code.hexadecimal):
         for run in HEX_RUN.findall(text):
             digits = "".join(filter(str.isalnum, run.replace("0x", "")))
@@ -250,10 +255,11 @@ def _from_numbers(text: str, seen: bytes, code: Code) -> Iterator[str]:
     for base, mark in code.numbers:
         if mark in seen:
             for run in NUMBER_RUN.findall(text):
-                yield "".join(_character(number, base) for number in re.findall(r"\d+", run))
+                yield "".join(_decode_character(number, base) for number in re.findall(r"\d+", run))
 
 
 def _from_base64(text: str, code: Code) -> Iterator[str]:
+    """Yields texts that are written in base64, if the name occurs in them."""
     tight = text.encode("utf-8", "replace").translate(URL_SAFE, LAYOUT)
     if marks := [mark for mark in code.base64 if mark in tight]:
         for run in BASE64_RUN.findall(tight):
@@ -286,7 +292,8 @@ def _as_text(raw: bytes) -> str:
     return raw.replace(b"\0", b"").decode("utf-8", "replace")
 
 
-def _character(number: str, base: int) -> str:
+def _decode_character(number: str, base: int) -> str:
+    """Returns the ASCII character of a number, or a space."""
     try:
         code = int(number, base)
     except ValueError:

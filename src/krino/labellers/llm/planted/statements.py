@@ -16,10 +16,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
-from krino.labellers.llm.planted.deobfuscate import fold
+from krino.labellers.llm.planted.deobfuscate import fold_to_latin
 
-Kind = Literal["number", "truth", "word", "nothing"]
-Meaning = tuple[Kind, Any]
+ValueKind = Literal["number", "truth", "word", "nothing"]
+Meaning = tuple[ValueKind, Any]
 Statements = dict[str, list[frozenset[Meaning]]]
 """For each name the values given for it, in the order of the text; an empty set for one of another kind."""
 
@@ -87,7 +87,7 @@ class Vocabulary:
         return _stem(word) not in self._names and word not in self._words and not common_meanings(word)
 
     def items(self, text: str) -> list[Item]:
-        """The text (as `normalise` gives it) as names, values and other words."""
+        """The text (as `normalise_notation` gives it) as names, values and other words."""
         tokens = list(_TOKEN.finditer(text))
         words = [token[0] for token in tokens]
         out: list[Item] = []
@@ -98,8 +98,8 @@ class Vocabulary:
                 out.append(Item(words[place], None, NO_MEANING, False, gap))
                 end, place = tokens[place].end(), place + 1
                 continue
-            name, of_name = _longest(self._names, words, place, _stem)
-            word, of_word = _longest(self._words, words, place, str)
+            name, of_name = _find_longest_name(self._names, words, place, _stem)
+            word, of_word = _find_longest_name(self._words, words, place, str)
             meanings = common_meanings(words[place])
             weak = bool(meanings) and words[place] not in _PLAIN and not words[place][-1:].isdigit()
             if word is not None and of_word >= of_name:
@@ -113,7 +113,7 @@ class Vocabulary:
         return _separate_names_from_values(out)
 
 
-def normalise(text: str) -> Iterator[str]:
+def normalise_notation(text: str) -> Iterator[str]:
     """The text as it is read, with camel case as several words and, where there is some, as one."""
     yield _normalise_once(text)
     if _CAMEL.search(text):
@@ -146,7 +146,9 @@ def meaning_of(value: bool | float | str) -> Meaning:
 # --- statements ------------------------------------------------------------------------------------
 
 
-def values_beside_names(items: Sequence[Item], wanted: Mapping[str, Collection[Kind]], *, loose: bool) -> Statements:
+def values_beside_names(
+    items: Sequence[Item], wanted: Mapping[str, Collection[ValueKind]], *, loose: bool
+) -> Statements:
     """The values behind each name. `loose`: also with some words between, as in prose."""
     found: Statements = defaultdict(list)
     for place, item in enumerate(items):
@@ -156,7 +158,8 @@ def values_beside_names(items: Sequence[Item], wanted: Mapping[str, Collection[K
     return found
 
 
-def _values_behind(items: Iterator[Item], kinds: Collection[Kind], loose: bool) -> list[frozenset[Meaning]]:
+def _values_behind(items: Iterator[Item], kinds: Collection[ValueKind], loose: bool) -> list[frozenset[Meaning]]:
+    """Returns the values that follow a name, up to the next name or the reach."""
     values: list[frozenset[Meaning]] = []
     passed, is_signed = 0, False
     for item in items:
@@ -190,33 +193,35 @@ def reverse_items(items: Sequence[Item]) -> list[Item]:
     return [item._replace(gap=gap) for item, gap in zip(reversed(items), reversed(gaps), strict=True)]
 
 
-def values_in_tables(text: str, vocabulary: Vocabulary, wanted: Mapping[str, Collection[Kind]]) -> Statements:
+def values_in_tables(text: str, vocabulary: Vocabulary, wanted: Mapping[str, Collection[ValueKind]]) -> Statements:
     """The values in the columns of tables (Markdown, CSV, tabs) whose first line gives names."""
     found: Statements = defaultdict(list)
     columns: list[str | None] = []
     sign = ""
     for line in text.splitlines():
         if columns and sign in line and len(line) <= LONGEST_ROW:
-            cells = _cells(line, sign)
+            cells = _split_cells(line, sign)
             # Where a line has fewer cells, there was other text before the names: the last ones belong together.
             for name, cell in zip(columns[-len(cells) :], cells, strict=False):
                 if name is not None and (kinds := wanted.get(name)):
                     found[name] += _values_in_cell(vocabulary.items(cell), kinds)
             continue
-        sign, columns = _header(line, vocabulary)
+        sign, columns = _find_header(line, vocabulary)
     return found
 
 
-def _header(line: str, vocabulary: Vocabulary) -> tuple[str, list[str | None]]:
+def _find_header(line: str, vocabulary: Vocabulary) -> tuple[str, list[str | None]]:
+    """Returns the separator and the column names if a line is the header of a table."""
     for sign in "|\t;,":
         if line.count(sign) and len(line) <= LONGEST_ROW:
-            names = [_name_of_column(vocabulary.items(cell)) for cell in _cells(line, sign)]
+            names = [_name_of_column(vocabulary.items(cell)) for cell in _split_cells(line, sign)]
             if len(set(names) - {None}) >= FEWEST_COLUMNS and 2 * sum(map(bool, names)) >= len(names):
                 return sign, names
     return "", []
 
 
-def _cells(line: str, sign: str) -> list[str]:
+def _split_cells(line: str, sign: str) -> list[str]:
+    """Splits a line of a table into cells."""
     if sign == "|":
         return line.split("|")
     try:
@@ -230,7 +235,7 @@ def _name_of_column(items: list[Item]) -> str | None:
     return next((item.name for item in reversed(items) if item.name), None) if len(items) <= REACH else None
 
 
-def _values_in_cell(items: list[Item], kinds: Collection[Kind]) -> list[frozenset[Meaning]]:
+def _values_in_cell(items: list[Item], kinds: Collection[ValueKind]) -> list[frozenset[Meaning]]:
     values = [frozenset(meaning for meaning in item.meanings if meaning[0] in kinds) for item in items]
     return [value for value in values if value] or [frozenset()]
 
@@ -249,7 +254,8 @@ def _index_by_first_part(named: Iterable[tuple[tuple[str, ...], str]]) -> Table:
     return {first: sorted(spellings, key=lambda one: -len(one[0])) for first, spellings in table.items()}
 
 
-def _longest(table: Table, words: list[str], place: int, spelt: Any) -> tuple[str | None, int]:
+def _find_longest_name(table: Table, words: list[str], place: int, spelt: Any) -> tuple[str | None, int]:
+    """Returns the longest known name that begins at this word, and how many words it has."""
     for parts, name in table.get(spelt(words[place]), ()):
         if len(parts) == 1 or tuple(map(spelt, words[place : place + len(parts)])) == parts:
             return name, len(parts)
@@ -257,7 +263,8 @@ def _longest(table: Table, words: list[str], place: int, spelt: Any) -> tuple[st
 
 
 def _separate_names_from_values(items: list[Item]) -> list[Item]:
-    """Where a name is a value as well (`yes`, `none`): it is the value of a name right before it, unless it has one."""
+    """Decides which words are names and which are values. Where a name is a value as well (`yes`, `none`): it is the
+    value of a name right before it, unless it has one."""
     out: list[Item] = []
     for item, after in itertools.pairwise(items):
         if item.name is not None and item.meanings:
@@ -270,7 +277,7 @@ def _separate_names_from_values(items: list[Item]) -> list[Item]:
 
 @lru_cache(maxsize=4_096)
 def _parts(name: str) -> list[str]:
-    return _TOKEN.findall(_CAMEL.sub("_", fold(name)).lower())
+    return _TOKEN.findall(_CAMEL.sub("_", fold_to_latin(name)).lower())
 
 
 @lru_cache(maxsize=16_384)
@@ -282,7 +289,7 @@ def _stem(part: str) -> str:
 def common_meanings(token: str) -> frozenset[Meaning]:
     """What a word or number may mean as a value: `1` is a number and yes, `one` is a number, `50%` is also 0.5."""
     if _NUMBER.fullmatch(token):
-        return frozenset(_numbers(token))
+        return frozenset(_read_numbers(token))
     found: set[Meaning] = set()
     if ordinal := _ORDINAL.fullmatch(token):
         found.add(("number", float(ordinal[1])))
@@ -296,7 +303,8 @@ def common_meanings(token: str) -> frozenset[Meaning]:
     return frozenset(found)
 
 
-def _numbers(token: str) -> Iterator[Meaning]:
+def _read_numbers(token: str) -> Iterator[Meaning]:
+    """Yields what a number may mean: itself, a percentage, or for 0 and 1 a truth value."""
     digits = token.rstrip("%")
     if len(digits) > LONGEST_NUMBER:
         yield ("number", digits)

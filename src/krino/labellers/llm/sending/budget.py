@@ -47,7 +47,8 @@ class Prices:
         return Prices(self.input * part, self.output * part, cached, write)
 
     def cost(self, input_tokens: int, output_tokens: int, read: int = 0, written: int = 0) -> float | None:
-        """`read` and `written`: the input tokens that were read from and written to the provider's cache."""
+        """Returns the price of these tokens, or None if it is not known. `read` and `written`: the input tokens that
+        were read from and written to the provider's cache."""
         if self.input is None or self.output is None:
             return None
         plain = max(0, input_tokens - read - written)
@@ -77,7 +78,7 @@ class Amount:
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class CostEstimate:
     """What the next request will take: with an average reply, with the longest so far, and at most."""
 
     usual: Amount
@@ -107,8 +108,8 @@ class SharedBudget:
         return self.max_cost is not None or self.max_tokens is not None
 
     @asynccontextmanager
-    async def reserve(self, estimate: Callable[[], Estimate]) -> AsyncIterator[None]:
-        """Reserve the most that a request may take while it is in flight.
+    async def reserve(self, estimate: Callable[[], CostEstimate]) -> AsyncIterator[None]:
+        """Reserves the most that a request may take while it is in flight.
 
         Waits while only the reservations of others block it, and stops the run if it would not fit alone. So requests
         in flight together never exceed the limit. A single request is judged by what requests took so far, or the
@@ -123,8 +124,8 @@ class SharedBudget:
             self.hold(-1, -needed.tokens, -needed.cost)
             self._wake_all()
 
-    def reserve_for_batch(self, estimate: Estimate) -> Amount | None:
-        """Reserve for a request in a batch file, until `hold` releases it; None if others must come back first. Raises
+    def reserve_for_batch(self, estimate: CostEstimate) -> Amount | None:
+        """Reserves for a request in a batch file, until `hold` releases it; None if others must come back first. Raises
         `RunStopped` if it would not fit alone."""
         needed = self._fitting(estimate)
         if needed is not None:
@@ -132,7 +133,7 @@ class SharedBudget:
         return needed
 
     def count(self, usage: Usage) -> None:
-        """Add what a request really took.
+        """Adds what a request really took.
 
         Call it right after `reserve` has ended: with an `await` in between, another request could reserve the amount
         that is then neither reserved nor counted.
@@ -143,7 +144,7 @@ class SharedBudget:
         """Begin a session. `earlier` holds all that the run has spent, including what was counted here before."""
         self.earlier, self.spent, self.lost = earlier, Usage(), Usage()
 
-    def _fitting(self, estimate: Estimate) -> Amount | None:
+    def _fitting(self, estimate: CostEstimate) -> Amount | None:
         """What to reserve for a request that can be sent now; None if it must wait for others."""
         if not self._reserved_requests:
             if stop := self._reached(estimate):
@@ -161,7 +162,7 @@ class SharedBudget:
         parts = (self.earlier, self.spent, self.lost)
         return sum(part.tokens for part in parts), math.fsum(part.cost or 0.0 for part in parts)
 
-    def _reached(self, estimate: Estimate) -> RunStopped | None:
+    def _reached(self, estimate: CostEstimate) -> RunStopped | None:
         """Why a request cannot be sent although no other is in flight; None if it can."""
         tokens, cost = self._used()
         usual, longest = estimate.usual, estimate.longest
@@ -176,7 +177,7 @@ class SharedBudget:
         return None
 
     def hold(self, requests: int, tokens: int, cost: float) -> None:
-        """Add to the reservations; negative numbers release them."""
+        """Adds to the reservations; negative numbers release them."""
         self._reserved_requests += requests
         self._reserved_tokens += tokens
         # Reset to 0 when nothing is reserved, so that rounding errors cannot accumulate.
@@ -234,7 +235,7 @@ class Budget:
         self.so_far = Usage()
 
     def reserve(self, input_tokens: int, reply_limit: int | None = None) -> AbstractAsyncContextManager[None]:
-        """Reserve for a request while it is in flight: see `SharedBudget.reserve`.
+        """Reserves for a request while it is in flight: see `SharedBudget.reserve`.
 
         `reply_limit` is the limit that is sent. The estimate is updated while it waits, as replies come in.
         """
@@ -242,6 +243,7 @@ class Budget:
 
     @asynccontextmanager
     async def _reserve(self, input_tokens: int, reply_limit: int | None) -> AsyncIterator[None]:
+        """Reserves the estimated cost of a request, and counts it as in flight."""
         async with self.shared.reserve(lambda: self._estimate(input_tokens, reply_limit)):
             self._in_flight += 1
             try:
@@ -250,7 +252,7 @@ class Budget:
                 self._in_flight -= 1
 
     def reserve_for_batch(self, input_tokens: int, reply_limit: int | None) -> Amount | None:
-        """Reserve the most that a request in a batch file may take.
+        """Reserves the most that a request in a batch file may take.
 
         Before the first reply that is its reply limit, far more than most replies need; later it follows the longest
         reply so far. It is reserved even without a budget limit, since the next session may have one.
@@ -262,7 +264,7 @@ class Budget:
         return self.shared.reserve_for_batch(estimate)
 
     def count(self, usage: Usage, input_tokens: int) -> None:
-        """Add what a request really took; `input_tokens` is the estimate of its input."""
+        """Adds what a request really took; `input_tokens` is the estimate of its input."""
         self.shared.count(usage)
         self.so_far.add(usage)
         self._replies += 1
@@ -273,7 +275,7 @@ class Budget:
         self._worst_ratio = max(self._worst_ratio, usage.input_tokens / max(input_tokens, 1))
 
     def count_lost(self, input_tokens: int, reply_limit: int | None = None) -> Usage:
-        """Count a request whose reply was lost, by estimate; returns what was counted."""
+        """Counts a request whose reply was lost, by estimate; returns what was counted."""
         if self._replies:
             given, taken = math.ceil(self._output / self._replies), self._likely_input(input_tokens)
         else:
@@ -284,7 +286,7 @@ class Budget:
         return usage
 
     def price(self, usage: Usage, said: float | None) -> float | None:
-        """Statements prices are the user's word and win; what the endpoint says counts where none are stated."""
+        """Prices stated by the user take precedence; the endpoint's cost counts only if none are stated."""
         stated = self.prices.cost(
             usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens
         )
@@ -293,25 +295,26 @@ class Budget:
     def _likely_input(self, estimated: int) -> int:
         return math.ceil(estimated * self._input / max(self._estimated_input, 1))
 
-    def _estimate(self, input_tokens: int, reply_limit: int | None) -> Estimate:
+    def _estimate(self, input_tokens: int, reply_limit: int | None) -> CostEstimate:
+        """Estimates the usual, the longest and the worst cost of a request from the replies so far."""
         if not self._replies:
             return self._first_estimate(input_tokens, reply_limit)
         worst_input = math.ceil(input_tokens * self._worst_ratio)
         usual = self._amount(self._likely_input(input_tokens), math.ceil(self._output / self._replies))
         longest = self._amount(worst_input, self._longest)
         if reply_limit is not None:  # some endpoints exceed it
-            return Estimate(usual, longest, self._amount(worst_input, max(reply_limit, self._longest)))
+            return CostEstimate(usual, longest, self._amount(worst_input, max(reply_limit, self._longest)))
         # Without a limit a longer reply may still come, so no more are in flight than have been answered.
         known = self._in_flight < self._replies
-        return Estimate(usual, longest, self._amount(worst_input, MARGIN * self._longest) if known else None)
+        return CostEstimate(usual, longest, self._amount(worst_input, MARGIN * self._longest) if known else None)
 
-    def _first_estimate(self, input_tokens: int, reply_limit: int | None) -> Estimate:
+    def _first_estimate(self, input_tokens: int, reply_limit: int | None) -> CostEstimate:
         """Before the first reply of this session: use the average of earlier sessions, else send one request alone."""
         earlier = self.shared.earlier
         usual = math.ceil(earlier.output_tokens / earlier.calls) if earlier.calls else 0
         longest = usual or (FIRST_REPLY if reply_limit is None else min(FIRST_REPLY, reply_limit))
         most = None if reply_limit is None else self._amount(input_tokens, max(usual, reply_limit))
-        return Estimate(self._amount(input_tokens, usual), self._amount(input_tokens, longest), most)
+        return CostEstimate(self._amount(input_tokens, usual), self._amount(input_tokens, longest), most)
 
     def _amount(self, input_tokens: int, output_tokens: int) -> Amount:
         return Amount(input_tokens + output_tokens, self.prices.most(input_tokens, output_tokens))

@@ -19,7 +19,7 @@ from krino.labellers.llm.cache import ReplyCache
 from krino.labellers.llm.endpoint import Endpoint, read_key
 from krino.labellers.llm.sending.budget import Budget, plausible_count
 from krino.labellers.llm.sending.http import MOST_BYTES
-from krino.labellers.llm.sending.transport import TimedOut, Transport
+from krino.labellers.llm.sending.retrying import TimedOut, Transport
 from krino.labellers.llm.wire import ApiError, HttpReply, Reply, UnreadableReply
 
 CHARS_PER_TOKEN = 4  # a rule of thumb for estimates only; real counts come from the endpoint
@@ -59,13 +59,13 @@ class Gateway(Protocol):
         """An answer that was paid for earlier."""
 
     async def cache_answer(self, key: bytes, answer: bytes) -> None:
-        """Keep an accepted answer."""
+        """Keeps an accepted answer."""
 
     async def load_abilities(self, key: bytes) -> bytes | None:
         """What this run or an earlier one found out about the endpoint."""
 
     async def save_abilities(self, key: bytes, found: bytes) -> None:
-        """Keep what was found out about the endpoint."""
+        """Keeps what was found out about the endpoint."""
 
     async def give_up(self, tries: int, trouble: str) -> NoReturn:
         """Fail a case that timed out, or stop the run; see `Transport.give_up`."""
@@ -82,6 +82,7 @@ class LocalGateway:
     _abilities: dict[bytes, bytes] = field(default_factory=dict)
 
     async def send(self, message: ModelRequest) -> SendResult:
+        """Sends one request; time-outs, refusals and stops are returned, since what was spent must be counted."""
         usage = Usage()
         try:
             http = await self._post(message, usage)
@@ -114,7 +115,7 @@ class LocalGateway:
         return self.transport.headers is not refused
 
     def read(self, http: HttpReply, estimate: int) -> tuple[Reply, Usage]:
-        """Parse a reply and compute its usage; corrects the token rate by the real count."""
+        """Parses a reply and computes its usage; corrects the token rate by the real count."""
         try:
             reply = _remove_separators(self.endpoint.dialect.read(http.body))
         except UnreadableReply as error:
@@ -167,7 +168,7 @@ class LocalGateway:
 
 
 def _remove_separators(reply: Reply) -> Reply:
-    """Remove the characters that `prompt.neutralise` inserted: models copy them when they quote the case."""
+    """Removes the characters that `prompt.neutralise` inserted: models copy them when they quote the case."""
     if prompt.SEPARATOR not in reply.raw():
         return reply
     calls = tuple(replace(call, arguments=call.arguments.replace(prompt.SEPARATOR, "")) for call in reply.tool_calls)

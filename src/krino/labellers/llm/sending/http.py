@@ -96,6 +96,7 @@ def trusted_certificates() -> ssl.SSLContext | None:
 
 
 def _is_loopback(host: str) -> bool:
+    """Does a host name mean this machine?"""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -192,7 +193,7 @@ def backoff_seconds(attempt: int, first: float, asked: float | None) -> float:
     return min(BACKOFF_CAP, first * 2.0 ** min(attempt, 10)) * jitter
 
 
-def describe_fault(error: Exception) -> str:
+def describe_connection_fault(error: Exception) -> str:
     """An exception in words. asyncio's text for a failed connection repeats the address as a Python tuple."""
     if isinstance(error, TimeoutError):
         return str(error)

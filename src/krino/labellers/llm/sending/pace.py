@@ -76,7 +76,7 @@ class Pace:
         self._tokens = Bucket(self.tpm) if self.tpm else None
 
     async def acquire(self, tokens: int) -> float:
-        """Wait for a free slot and for the rate limits; returns the start time of the request."""
+        """Waits for a free slot and for the rate limits; returns the start time of the request."""
         if self._ending or self.in_flight < int(self.limit):
             self.in_flight += 1
         else:
@@ -104,6 +104,7 @@ class Pace:
             self._tokens.take(real - estimated, self.clock())
 
     def succeeded(self) -> None:
+        """Counts a success: fewer failures in a row, and one step more concurrency."""
         self._bad_run = 0
         if self.limit < self.most:
             self.limit = min(self.most, self.limit + (1.0 if self._slow_start else 1.0 / self.limit))
@@ -133,6 +134,7 @@ class Pace:
         self._ending = True
 
     def _delay(self) -> float:
+        """Returns how many seconds the next request has to wait."""
         if self._ending:
             return 0.0
         now = self.clock()
@@ -140,7 +142,7 @@ class Pace:
         return max(self._hold_until - now, *waits, 0.0)
 
     async def _queue(self) -> None:
-        """Wait until `_wake` grants a slot; a caller that is cancelled with a slot returns it."""
+        """Waits until `_wake` grants a slot; a caller that is cancelled with a slot returns it."""
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         try:
@@ -224,7 +226,7 @@ class Liveness:
         self._failing.clear()
 
     def failed(self, request: int, started: float, trouble: str, *, timed_out: bool = False) -> None:
-        """Record a failed try. Waits that the endpoint asks for count as trouble, our own pace does not."""
+        """Records a failed try. Waits that the endpoint asks for count as trouble, our own pace does not."""
         if self.since is None:
             self.since = max(self._last_success, started - LONGEST_WAIT)
         self.trouble = trouble

@@ -54,6 +54,7 @@ class Secrets:
         return self.redact(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
 
     def _occurs_in(self, text: bytes) -> bool:
+        """Does a text contain one of the secrets, also escaped or broken by white space?"""
         if any(needle in text for needle in self._plain):
             return True
         if not self._plain:

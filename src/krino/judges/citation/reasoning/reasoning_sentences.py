@@ -18,7 +18,7 @@ _NEAR = 30
 """Characters between a word of agreement and a number behind it that it may belong to."""
 
 
-class Sentence(NamedTuple):
+class ReasoningSentence(NamedTuple):
     """A sentence, or a part of one that a semicolon or a dash cuts off: its text in lower case and its offsets.
 
     `mentions`: the aspects of a citation that it names (court, number, context, ...), in order, with their offsets.
@@ -63,14 +63,16 @@ class Sentence(NamedTuple):
         return has_cue("supposed", before) or has_cue("wanted", behind)
 
 
-def split_sentences(text: str) -> Iterator[Sentence]:
+def split_reasoning(text: str) -> Iterator[ReasoningSentence]:
     """The sentences of a text without accents, cut at semicolons and dashes too; empty ones are left out."""
     pattern, names = _aspects()
     start = 0
     for end, after in (*(match.span() for match in _PART_END.finditer(text)), (len(text), len(text))):
         if piece := text[start:end].lower():
             found = pattern.finditer(piece)
-            yield Sentence(piece, start, tuple((names[(match.lastindex or 1) - 1], match.start()) for match in found))
+            yield ReasoningSentence(
+                piece, start, tuple((names[(match.lastindex or 1) - 1], match.start()) for match in found)
+            )
         start = after
 
 

@@ -16,9 +16,9 @@ import aiohttp
 from krino.contract import Usage
 from krino.errors import LabelFailed, RunStopped
 from krino.labellers.llm.endpoint import clean_address, missing_version
-from krino.labellers.llm.refusals import find_final_reason, is_quota, out_of_money
+from krino.labellers.llm.endpoint_refusals import find_final_reason, is_quota, out_of_money
 from krino.labellers.llm.sending.budget import Budget
-from krino.labellers.llm.sending.http import LOST, MAYBE_BILLED, HttpClient, backoff_seconds, describe_fault
+from krino.labellers.llm.sending.http import LOST, MAYBE_BILLED, HttpClient, backoff_seconds, describe_connection_fault
 from krino.labellers.llm.sending.pace import LONGEST_WAIT, PATIENCE, Liveness, Pace, patience_for_timeouts
 from krino.labellers.llm.sending.secrets import Secrets, secrets_of
 from krino.labellers.llm.wire import ApiError, HttpReply, read_error, retry_after, retry_delay, status_of
@@ -110,6 +110,7 @@ class Transport:
             self.liveness.end(self.pace.clock())
 
     async def _retry_until_answered(self, body: bytes, tokens: int, usage: Usage, reply_limit: int | None) -> HttpReply:
+        """Sends a request until it is answered, a time-out occurs, or further attempts are hopeless."""
         faults = waits = 0
         request = next(self._numbers)
         while True:
@@ -142,7 +143,7 @@ class Transport:
             self._stop_if_dead()
 
     async def _try(self, body: bytes, tokens: int, usage: Usage, reply_limit: int | None) -> _Try:
-        """Send once, when pace and budget allow it.
+        """Sends once, when pace and budget allow it.
 
         The pace slot is taken first. The other way round, a request with a reservation could wait for a slot while
         those with a slot wait for the budget, and none would go on.
@@ -153,14 +154,14 @@ class Transport:
             async with self.budget.reserve(tokens, self.user_limit):
                 reply = await self._send(body, tokens, usage, reply_limit)
         except LOST as error:
-            trouble = _cut(self.secrets.redact_text(describe_fault(error)), MESSAGE_KEPT)
+            trouble = _cut(self.secrets.redact_text(describe_connection_fault(error)), MESSAGE_KEPT)
             return _Try(started, None, trouble, isinstance(error, TimeoutError))
         finally:
             self.pace.release()
         return _Try(started, reply, str(self._stop_if_final(reply)) if self._worth_retrying(reply) else "")
 
     async def _take_slot(self, tokens: int) -> float:
-        """Wait for a slot of the pace; during trouble, no longer than until the endpoint counts as dead."""
+        """Waits for a slot of the pace; during trouble, no longer than until the endpoint counts as dead."""
         now = self.pace.clock()
         if self.liveness.tries < 2:
             return await self.pace.acquire(tokens)
@@ -172,7 +173,7 @@ class Transport:
             return await self.pace.acquire(tokens)
 
     async def _send(self, body: bytes, tokens: int, usage: Usage, reply_limit: int | None) -> HttpReply:
-        """Send once, with a time-out; count the time in flight, and replies that may be billed though they were lost.
+        """Sends once, with a time-out; counts the time in flight, and replies that may be billed though they were lost.
         Time spent waiting in our own queues is not counted."""
         self._stop_if_asked()
         self._stop_if_dead()
@@ -231,6 +232,7 @@ class Transport:
         raise LabelFailed(f"no answer after {tries} tries; the last one: {trouble}")
 
     def _worth_retrying(self, reply: HttpReply) -> bool:
+        """Is a reply worth another attempt? The endpoint's own word about it comes first."""
         said = reply.headers.get("x-should-retry")
         if said in {"true", "false"}:
             return said == "true"
@@ -239,6 +241,7 @@ class Transport:
         return reply.status in RETRIED or reply.status >= 500
 
     def _read_asked_wait(self, reply: HttpReply | None) -> float | None:
+        """Returns the seconds that a reply asks to wait; a wait that is too long stops the run."""
         asked = None if reply is None else retry_after(reply.headers)
         if asked is None and reply is not None and reply.status >= 429:
             asked = retry_delay(reply.body)
@@ -257,6 +260,7 @@ class Transport:
         return error
 
     def _stop_if_dead(self) -> None:
+        """Stops the run if nothing has got through for longer than the user's patience."""
         now = self.pace.clock()
         if self.liveness.is_dead(now):
             silence = (
@@ -271,7 +275,7 @@ class Transport:
     # --- stopping and progress -----------------------------------------------------------------------
 
     def stop(self) -> None:
-        """Send nothing more: end every wait for a slot or a retry at once."""
+        """Sends nothing more: end every wait for a slot or a retry at once."""
         self.stopping = True
         self.pace.release_waiting()
         for sleeper in list(self._sleepers):
@@ -315,7 +319,7 @@ class Transport:
         return client
 
     def use_headers(self, headers: Mapping[str, str]) -> None:
-        """Send these from now on (they hold a new key); requests in flight keep the old ones."""
+        """Sends these from now on (they hold a new key); requests in flight keep the old ones."""
         self.headers = headers
         self.secrets = self.secrets.with_more(secrets_of(self.url, headers))
         client, self._client = self._client, None
@@ -323,6 +327,7 @@ class Transport:
             self._retired.append(client)
 
     async def aclose(self) -> None:
+        """Closes the current connection and those that were replaced by a new key."""
         client, self._client = self._client, None
         for open_client in (*self._retired, *([] if client is None else [client])):
             await open_client.session.close()
@@ -330,7 +335,7 @@ class Transport:
 
 
 def _close_forgotten(session: aiohttp.ClientSession, loop: asyncio.AbstractEventLoop) -> None:
-    """Close the session of a transport that was never closed, as synchronous callers cannot. It is a finalizer and not
+    """Closes the session of a transport that was never closed, as synchronous callers cannot. It is a finalizer and not
     `__del__`, which Python may call after the session has warned that it was left open."""
     if not session.closed and loop.is_running():
         loop.call_soon_threadsafe(lambda: asyncio.ensure_future(session.close(), loop=loop))

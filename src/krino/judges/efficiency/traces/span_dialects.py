@@ -64,6 +64,7 @@ def _has(prefix: str, value: Any) -> str | None:
 
 
 def _recognise_otlp(value: Any) -> str | None:
+    """Recognises OpenTelemetry spans."""
     if (seen := _has("gen_ai.", value)) is not None:
         return seen
     if isinstance(value, Mapping) and ("resourceSpans" in value or "resource_spans" in value):
@@ -72,19 +73,20 @@ def _recognise_otlp(value: Any) -> str | None:
     return "spans" if isinstance(raw, list) and raw and is_span(raw[0]) else None
 
 
-def _langfuse(value: Any) -> str | None:
+def _recognise_langfuse(value: Any) -> str | None:
     if isinstance(value, Mapping) and any(map(is_observation, keep_objects(find_list(value.get("observations"))))):
         return "observations"
     return _has("langfuse.observation.", value)
 
 
-def _agents(value: Any) -> str | None:
+def _recognise_agents(value: Any) -> str | None:
     return "spans with span_data" if any(is_agents_row(raw) for raw, _ in iterate_spans(value)) else None
 
 
 def _read_otlp(value: Any) -> Trace:
+    """Reads OpenTelemetry spans with GenAI attributes."""
     spans = read_spans(value)
-    known = any(_named_role(span) for span in spans)
+    known = any(_find_role(span) for span in spans)
     roots = build_tree(spans, lambda span: _otlp_node(span, known))
     refuse_fragment(spans, roots)
     agent = find_closing_agent(roots)
@@ -98,7 +100,8 @@ def _read_otlp(value: Any) -> Trace:
     return Trace(tuple(steps), task, answer, count_orphans(spans), media)
 
 
-def _named_role(span: Span) -> Role | None:
+def _find_role(span: Span) -> Role | None:
+    """Returns the role that an attribute of some product gives a span."""
     for dialect in table("spans")["dialect"]:
         said = str(from_json(span.attributes.get(dialect["attribute"])) or "").lower()
         if said in dialect["roles"]:
@@ -110,25 +113,27 @@ def _named_role(span: Span) -> Role | None:
 
 
 def _otlp_node(span: Span, known: bool) -> Node:
-    """If some spans name their operation, those that do not belong to the application; else every leaf is a step."""
-    role = _named_role(span) or ("glue" if known else "container")
+    """Returns a span as a node of the tree. If some spans name their operation, the others
+    belong to the application; otherwise every leaf is a step."""
+    role = _find_role(span) or ("glue" if known else "container")
     attributes = span.attributes
     error = span.error or (str(attributes["error.type"]) if attributes.get("error.type") else None)
     return Node(
         id=span.id,
         name=str(attributes.get("gen_ai.tool.name") or attributes.get("traceloop.entity.name") or span.name),
         role=role,
-        input=_side(span, _INPUTS, _OLD_PROMPT, _ASKED_EVENTS),
-        output=_side(span, _OUTPUTS, _OLD_REPLY, _REPLY_EVENTS),
+        input=_read_side(span, _INPUTS, _OLD_PROMPT, _ASKED_EVENTS),
+        output=_read_side(span, _OUTPUTS, _OLD_REPLY, _REPLY_EVENTS),
         error=error,
-        tokens=_otlp_tokens(attributes),
+        tokens=_count_otlp_tokens(attributes),
         seconds=span.seconds,
         cost=parse_number(attributes.get("gen_ai.usage.cost", attributes.get("cost"))),
         start=span.start,
     )
 
 
-def _side(span: Span, names: tuple[str, ...], old: re.Pattern[str], events: re.Pattern[str]) -> Any:
+def _read_side(span: Span, names: tuple[str, ...], old: re.Pattern[str], events: re.Pattern[str]) -> Any:
+    """Returns input or output of a span: an attribute, numbered attributes, or events."""
     for name in names:
         if (value := span.attributes.get(name)) not in (None, ""):
             return from_json(value) if isinstance(value, str) and value.startswith('"') else value
@@ -138,11 +143,12 @@ def _side(span: Span, names: tuple[str, ...], old: re.Pattern[str], events: re.P
             numbered.setdefault(int(match.group(1)), {})[match.group(2)] = value
     if numbered:
         return [numbered[place] for place in sorted(numbered)]
-    found_events = [_event(name, attributes) for name, attributes in span.events if events.fullmatch(name)]
+    found_events = [_read_event(name, attributes) for name, attributes in span.events if events.fullmatch(name)]
     return found_events or None
 
 
-def _event(name: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
+def _read_event(name: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns an event as a message."""
     content = next(
         (attributes[key] for key in ("content", "gen_ai.prompt", "gen_ai.completion") if key in attributes), ""
     )
@@ -152,7 +158,8 @@ def _event(name: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
     return {"role": "assistant" if role == "choice" else role, "content": content}
 
 
-def _otlp_tokens(attributes: Mapping[str, Any]) -> int | None:
+def _count_otlp_tokens(attributes: Mapping[str, Any]) -> int | None:
+    """Returns how many tokens a span counts, or None."""
     if (total := parse_count(attributes.get("tokens"))) is not None:
         return total
     names = (("input_tokens", "prompt_tokens"), ("output_tokens", "completion_tokens"))
@@ -167,8 +174,8 @@ def _otlp_tokens(attributes: Mapping[str, Any]) -> int | None:
 
 
 MLFLOW = Reader("mlflow", partial(_has, "mlflow.span"), _read_otlp)
-LANGFUSE = Reader("langfuse", _langfuse, _read_otlp)
-OPENAI_AGENTS = Reader("openai_agents", _agents, _read_otlp)
+LANGFUSE = Reader("langfuse", _recognise_langfuse, _read_otlp)
+OPENAI_AGENTS = Reader("openai_agents", _recognise_agents, _read_otlp)
 OTLP = Reader("otlp", _recognise_otlp, _read_otlp)
 
 
@@ -197,6 +204,7 @@ def _recognise_openinference(value: Any) -> str | None:
 
 
 def _read_openinference(value: Any) -> Trace:
+    """Reads OpenInference spans."""
     spans = read_spans(value)
     roots = build_tree(spans, _openinference_node)
     refuse_fragment(spans, roots)
@@ -204,6 +212,7 @@ def _read_openinference(value: Any) -> Trace:
 
 
 def _openinference_node(span: Span) -> Node:
+    """Returns an OpenInference span as a node of the tree."""
     attributes = span.attributes
     kind = str(attributes.get(_KIND) or "").upper()
     role: Role = _OPENINFERENCE_ROLES.get(
@@ -211,8 +220,8 @@ def _openinference_node(span: Span) -> Node:
     )  # a span that names no kind is the application's, not the agent's
     given, gave = attributes.get("input.value"), attributes.get("output.value")
     if role == "llm":
-        given = _messages(attributes, "input") or given
-        gave = _said(attributes) or gave
+        given = _read_messages(attributes, "input") or given
+        gave = _read_reply(attributes) or gave
     if role == "retrieval" and gave is None:
         gave = [text for _, text in _numbered(attributes, _DOCUMENT)] or None
     return Node(
@@ -229,7 +238,8 @@ def _openinference_node(span: Span) -> Node:
     )
 
 
-def _messages(attributes: Mapping[str, Any], side: str) -> list[dict[str, Any]]:
+def _read_messages(attributes: Mapping[str, Any], side: str) -> list[dict[str, Any]]:
+    """Returns the messages that numbered attributes hold."""
     found: dict[int, dict[str, Any]] = {}
     for key, value in attributes.items():
         match = _MESSAGE.fullmatch(key)
@@ -238,9 +248,11 @@ def _messages(attributes: Mapping[str, Any], side: str) -> list[dict[str, Any]]:
     return [found[place] for place in sorted(found)]
 
 
-def _said(attributes: Mapping[str, Any]) -> Any:
+def _read_reply(attributes: Mapping[str, Any]) -> Any:
     """The model's reply: its text and the calls it requested."""
-    text = "\n".join(dump(message["content"]) for message in _messages(attributes, "output") if message.get("content"))
+    text = "\n".join(
+        dump(message["content"]) for message in _read_messages(attributes, "output") if message.get("content")
+    )
     calls: dict[str, dict[str, Any]] = {}
     for key, value in attributes.items():
         if match := _OUTPUT_CALL.fullmatch(key):
@@ -290,13 +302,15 @@ _MAX_SPANS = 200_000
 
 
 def _recognise_nested(value: Any) -> str | None:
-    tops = _tops(value)
+    """Recognises spans that hold their children, as DeepEval writes them."""
+    tops = _find_tops(value)
     if tops and any(isinstance(top.get("children"), list) for top in tops) and all(_is_span(top) for top in tops):
         return "spans with type and children"
     return None
 
 
-def _tops(value: Any) -> list[Mapping[str, Any]]:
+def _find_tops(value: Any) -> list[Mapping[str, Any]]:
+    """Returns the top spans of a record."""
     if isinstance(value, Mapping):
         inner = value.get("root_spans") or value.get("rootSpans")
         return keep_objects(inner) if isinstance(inner, list) else [value]
@@ -308,27 +322,30 @@ def _is_span(raw: Mapping[str, Any]) -> bool:
 
 
 def _read_nested(value: Any) -> Trace:
-    tops = _tops(value)
+    """Reads spans that hold their children."""
+    tops = _find_tops(value)
     roots = [_grow_nested(top) for top in tops]
     answer = dump(tops[0].get("output")) if len(tops) == 1 and roots[0].children else ""
     return Trace(tuple(list_steps(roots)), find_task(roots), answer or None)
 
 
 def _grow_nested(top: Mapping[str, Any]) -> Node:
-    root = _nested_node(top)
+    """Builds the tree below one top span, without recursion."""
+    root = _read_nested_node(top)
     waiting = [(top, root)]
     count = 0
     while waiting and count < _MAX_SPANS:
         raw, node = waiting.pop()
         for child in keep_objects(find_list(raw, "children") or []):
-            grown = _nested_node(child)
+            grown = _read_nested_node(child)
             node.children.append(grown)
             waiting.append((child, grown))
             count += 1
     return root
 
 
-def _nested_node(raw: Mapping[str, Any]) -> Node:
+def _read_nested_node(raw: Mapping[str, Any]) -> Node:
+    """Returns one nested span as a node of the tree."""
     start = parse_time(raw.get("start_time", raw.get("startTime")))
     end = parse_time(raw.get("end_time", raw.get("endTime")))
     counts = [parse_count(raw.get(name)) for name in ("input_token_count", "output_token_count")]

@@ -84,14 +84,14 @@ class LengthLimits:
 def read_length_limits(error: ApiError) -> LengthLimits | None:
     """The lengths stated in a refusal; None if it is about something else."""
     message = error.message
-    if (most := _number(_MOST_OUTPUT, message)) is not None:
+    if (most := _find_number(_MOST_OUTPUT, message)) is not None:
         return LengthLimits(most_output=most)
     if not error.mentions(*_CONTEXT_WORDS):
         return None
     return LengthLimits(
-        context=_number(_CONTEXT, message),
-        prompt=_number(_INPUT, message),
-        total=_number(_TOTAL, message),
+        context=_find_number(_CONTEXT, message),
+        prompt=_find_number(_INPUT, message),
+        total=_find_number(_TOTAL, message),
         prompt_alone=error.mentions(*_PROMPT_TOO_LONG),
     )
 
@@ -126,7 +126,8 @@ def is_too_complex(error: ApiError) -> bool:
     return error.status == 400 and error.mentions(*TOO_COMPLEX)
 
 
-def _number(patterns: tuple[re.Pattern[str], ...], message: str) -> int | None:
+def _find_number(patterns: tuple[re.Pattern[str], ...], message: str) -> int | None:
+    """Returns the first number that one of the patterns finds in a message."""
     for pattern in patterns:
         if found := pattern.search(message):
             return int(found[1].replace(",", ""))
