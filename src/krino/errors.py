@@ -2,6 +2,7 @@
 
 KrinoError
 ├── UsageProblem       the command, a setting or a file is wrong: says where and what to do (exit code 2)
+│   └── JudgeBroke     a judge's own code breaks on labels that a model may give (exit code 70)
 ├── NotJudged          the verdict of a case that has none was requested
 ├── CannotJudge        this case cannot be judged: the judgement is `failed`, with this reason
 │   └── Undecided      the seats of a panel are evenly split, and no label says so; ballots and cost are kept
@@ -29,6 +30,10 @@ class KrinoError(Exception):
 
 class UsageProblem(KrinoError):
     """Something the user can put right: a flag, a setting, a file."""
+
+
+class JudgeBroke(UsageProblem):
+    """The code of a judge raises on labels that it accepts: a fault in it, found before anybody was paid."""
 
 
 class NotJudged(KrinoError):

@@ -153,6 +153,16 @@ def test_a_prompt_becomes_a_draft() -> None:
     assert "TODO" in krino("check", "drafted.md").err
 
 
+def test_an_example_of_the_output_may_be_written_in_one_line() -> None:
+    prompt = 'Rate {{answer}}. Reply as {"score": 1-5, "verdict": "pass|fail", "reason": "why, and where"} and no more.'
+    Path("rate.txt").write_text(prompt)
+    assert krino("import", "rate.txt").code == 0
+    drafted = read_file(Path("rate.md"))
+    assert [label.name for label in drafted.labels] == ["score", "verdict"]
+    assert (drafted.labels[0].low, drafted.labels[0].high) == (1.0, 5.0)
+    assert "reason" not in drafted.prompt
+
+
 def test_a_prompt_without_an_example_of_its_output_says_so() -> None:
     Path("prompt.txt").write_text("Is {text} fine?")
     done = krino("import", "prompt.txt")
@@ -193,6 +203,23 @@ def test_a_judge_is_attacked_from_the_command_line() -> None:
     assert found["structural"] == []
 
 
+def test_an_attack_maps_columns_and_names_cases_that_the_model_gives_no_verdict(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    Path("letters.csv").write_text("Ticket,Body\n1,Thank you.\n2,Nothing that is quoted.\n")
+    given = ("attack", "tone", "letters.csv", "--map", "text=Body", "--map", "id=Ticket", "-l", "openai:fake")
+    with FakeServer(reply=lambda request: LABELS) as server:
+        done = krino(*given, "--base-url", server.url, "--most", "2")
+        assert done.code == 0, done.err
+        words = " ".join(done.out.split())
+        assert "Cases without a verdict, so that none can be moved" in words
+        assert "2: no valid labels" in words
+        cases = [request for request in server.requests if "Nothing that is quoted." in request.user_text]
+        assert len(cases) <= 3, "its own question and two more tries: no attack is paid for where nothing can move"
+        assert "By family" in words
+
+
 @pytest.mark.parametrize(
     ("labels", "rule", "told"),
     [
@@ -214,3 +241,15 @@ def test_check_tries_every_value_of_every_label(labels: str, rule: str, told: st
     Path("mine.md").write_text(text)
     said = krino("check", "mine.md").err
     assert (told in said) if told else "no verdict comes of it" not in said
+
+
+def test_odd_column_names_are_proposed_for_a_judge_in_a_file_and_the_command_can_be_copied() -> None:
+    Path("step.md").write_text("---\nlabels: {yes: 1, no: 0}\n---\nDoes {reply} help with {request}?\n")
+    Path("tickets.csv").write_text("Ticket,Customer msg,Agent reply text\n1,Where is my parcel?,Open the link.\n")
+    found = krino("map", "tickets.csv", "--judge", "step.md").out
+    assert "krino judge step.md tickets.csv \\\n    --map 'reply=Agent reply text'" in found
+    assert "Nothing is proposed for `request`, which every case must have: name a field, as --map" in found
+    Path("plain.csv").write_text("Customer request,Agent reply text\nWhere is my parcel?,Open the link.\n")
+    found = krino("map", "plain.csv", "--judge", "step.md").out
+    assert "1 of 1 cases can be read with this mapping" in found
+    assert "Nothing is proposed" not in found

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
+from typing import Any
 
+import krino.contract
 from krino.contract import AsksInParts, Judge, ReadsRecords
 
 TEXT = (Path(__file__).parents[2] / "docs" / "own_judge.md").read_text("utf-8")
@@ -13,6 +16,19 @@ NAMED = {name for row in ROWS for name in re.findall(r"`(\w+)", row)}
 CORE = {"study", "ask", "settle", "default_prompt", "case_model", "labels_model", "verdict_model"}
 GIVEN = {"fingerprint", "options"}
 """What the engine and the judge itself read, and no judge writes."""
+
+
+def test_what_signatures_name_can_be_imported_as_the_page_says() -> None:
+    (sentence,) = re.findall(r"is in `krino\.contract` \((.*?)\)", TEXT, re.DOTALL)
+    named = set(re.findall(r"`(\w+)`", sentence))
+    assert named <= set(krino.contract.__all__)
+    signatures = [str(inspect.signature(made)) for made in map(hook, NAMED) if callable(made)]
+    used = set(re.findall(r"\b[A-Z]\w+", " ".join(signatures)))
+    assert used & set(krino.contract.__all__) - {"AnyJudge", "CaseT", "FactsT", "LabelsT"} <= named
+
+
+def hook(name: str) -> Any:
+    return next((getattr(kind, name) for kind in (Judge, ReadsRecords, AsksInParts) if hasattr(kind, name)), None)
 
 
 def members(kind: type) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import orjson
 import pytest
@@ -16,9 +16,11 @@ import krino
 from fake_llm import FakeServer
 from krino.cases.item import CaseItem
 from krino.cli import app
+from krino.cli.exits import exit_code_of
 from krino.contract import Questions, Ruling, Settlement
 from krino.engine.rehearsal import _rehearsed, rehearse
 from krino.engine.sample_labels import make_labels
+from krino.errors import JudgeBroke
 from krino.judges.registry import OURS
 from toy_judge import ToyCase, ToyJudge, ToyLabels
 
@@ -305,7 +307,7 @@ def run_of(kind: str, cases: int, odd: int, tmp_path: Path, server: FakeServer) 
 
 def test_a_judge_that_breaks_on_all_that_was_paid_stops_the_run(tmp_path: Path, server: FakeServer) -> None:
     done = run_of("BreaksOnReal", 40, 0, tmp_path, server)
-    assert done.exit_code == 3
+    assert done.exit_code == 70
     assert "own code failed on each of the first 3 labelled cases" in done.output
     assert "ZeroDivisionError: nothing to divide by (test_rehearsal.py:" in done.output
     assert 3 <= len(server.requests) <= 5  # the third stops it; two may be in flight
@@ -316,7 +318,8 @@ def test_a_judge_that_breaks_on_all_that_was_paid_stops_the_run(tmp_path: Path, 
 
 def test_an_odd_case_of_a_good_judge_is_an_error_of_that_case(tmp_path: Path, server: FakeServer) -> None:
     done = run_of("OneOddCase", 20, 2, tmp_path, server)
-    assert done.exit_code == 3
+    assert done.exit_code == 70
+    assert "own code broke on 2 cases after labelling" in done.output
     counts = krino.load_run(tmp_path / "r").manifest.counts
     assert (counts.ok, counts.error) == (18, 2)
 
@@ -344,3 +347,79 @@ def test_judge_many_stops_as_well(server: FakeServer) -> None:
     taken = asyncio.run(all_of_them())
     assert [judgement.status for judgement in taken[:3]] == ["error"] * 3
     assert len(server.requests) < 20
+
+
+# --- every choice is tried, and a fault of the judge has an exit code of its own --------------------
+
+
+class Part(BaseModel):
+    kind: Literal["whole", "half", "none"] | None
+
+
+class Shades(ToyLabels):
+    """More choices than variants are made up, one of them inside an object of a list."""
+
+    shade: Literal["a", "b", "c", "d", "e", "f", "g", "h", "i"]
+    parts: list[Part]
+
+
+class ForgotShade(ToyJudge):
+    """Works for all choices but one."""
+
+    labels_model = Shades
+    bad: ClassVar[Any] = "h"
+
+    def check(self, case: ToyCase, facts: int, labels: ToyLabels) -> list[str]:
+        return []
+
+    def settle(self, case: ToyCase, facts: int, labels: ToyLabels | None) -> Settlement:
+        assert isinstance(labels, Shades)
+        if self.bad in (labels.shade, *(part.kind for part in labels.parts)):
+            raise KeyError(self.bad)
+        score = Ruling(float(len(labels.shade)), "TOY-LABEL", from_labels=True)
+        return Settlement({"score": score, "note": Ruling("n", "TOY-LABEL", from_labels=True)})
+
+
+class ForgotKind(ForgotShade):
+    bad: ClassVar[Any] = "none"
+
+
+class RefusesShade(ForgotShade):
+    def settle(self, case: ToyCase, facts: int, labels: ToyLabels | None) -> Settlement:
+        try:
+            return super().settle(case, facts, labels)
+        except KeyError:
+            raise krino.CannotJudge("this shade says nothing") from None
+
+
+class ChecksShade(ForgotShade):
+    def check(self, case: ToyCase, facts: int, labels: ToyLabels) -> list[str]:
+        return ["no such shade"] if getattr(labels, "shade", "") == self.bad else []
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"), [(ForgotShade, "label `shade` is 'h'"), (ForgotKind, r"label `parts\.0\.kind` is 'none'")]
+)
+def test_every_value_of_every_enum_is_tried_before_anybody_is_asked(
+    kind: type[ToyJudge], told: str, server: FakeServer
+) -> None:
+    with pytest.raises(krino.UsageProblem, match=rf"breaks where the {told}.*KeyError.*test_rehearsal\.py:\d+"):
+        judged(kind(), server)
+    assert len(server.requests) == 0
+
+
+@pytest.mark.parametrize("kind", [RefusesShade, ChecksShade])
+def test_a_value_that_a_judge_refuses_is_no_fault(kind: type[ToyJudge], server: FakeServer) -> None:
+    judged(kind(), server)
+    assert len(server.requests) >= 1
+
+
+def test_a_fault_that_the_rehearsal_finds_is_exit_70(tmp_path: Path, server: FakeServer) -> None:
+    done = run_of("ForgotShade", 3, 0, tmp_path, server)
+    assert isinstance(done.exception, JudgeBroke)
+
+    def again() -> None:
+        raise JudgeBroke(str(done.exception))
+
+    assert exit_code_of(again) == 70
+    assert len(server.requests) == 0

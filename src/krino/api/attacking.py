@@ -64,6 +64,8 @@ class Attacked:
     manipulations: int = 0
     tried: int = 0
     structural: list[str] = field(default_factory=list)
+    unjudged: list[str] = field(default_factory=list)
+    """Cases that a labeller gave no verdict as they are, and why."""
     judged: dict[str, int] = field(default_factory=dict)
     """By family: how many attacked cases a labeller judged."""
     refused: dict[str, int] = field(default_factory=dict)
@@ -248,27 +250,23 @@ def _attack_model(
     corpus: Sequence[Manipulation],
     found: Attacked,
 ) -> None:
-    """Judges every case as it is and with each manipulation, and notes what moved."""
-    plans: list[tuple[int, str, Manipulation | None]] = []
+    """Judges every case as it is, then those that have a verdict with each manipulation, and notes what moved."""
+    bases = list(judge_many(judge, cases, labeller=labeller))
+    for number, base in enumerate(bases):
+        if base.status != "ok":  # nothing can be moved, so nothing more is paid for it
+            found.unjudged.append(f"{base.id or number + 1}: {base.reason or base.error}")
+    plans: list[tuple[Judgement, str, Manipulation]] = []
 
     def records() -> Iterator[Mapping[str, Any]]:
-        """Yields each case, followed by its manipulated forms."""
-        for number, record in enumerate(cases):
-            plans.append((number, "", None))
-            yield record
-            for path in texts_in(record, judge):
+        """Yields the manipulated forms of each case that has a verdict."""
+        for record, base in zip(cases, bases, strict=True):
+            for path in texts_in(record, judge) if base.status == "ok" else ():
                 for manipulation in corpus:
-                    plans.append((number, _format_path(path), manipulation))
+                    plans.append((base, _format_path(path), manipulation))
                     yield insert(record, path, manipulation.text)
 
-    base: Judgement | None = None
     for place, judgement in enumerate(judge_many(judge, records(), labeller=labeller)):
-        number, where, manipulation = plans[place]
-        if manipulation is None:
-            base = judgement
-            continue
-        if base is None or base.status != "ok":
-            continue
+        base, where, manipulation = plans[place]
         family = manipulation.family
         found.judged[family] = found.judged.get(family, 0) + 1
         if judgement.status != "ok":
@@ -276,7 +274,7 @@ def _attack_model(
             continue
         change = _change(base, judgement)
         if change is not None:
-            found.moved.append(Moved(base.id or str(number), where, family, *change, manipulation.text))
+            found.moved.append(Moved(base.id or "", where, family, *change, manipulation.text))
 
 
 def _change(before: Judgement, after: Judgement) -> tuple[str, Any, Any] | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from krino.api.judging import judge as judge_case
-from krino.contract import Judgement, Labelled, Labeller, Task
+from krino.contract import AnyJudge, Judgement, Labelled, Labeller, Task
 from krino.contract.judge_checks import BrokenContract, settle_case, verdict_of
 from krino.errors import CannotJudge, LabelFailed, UsageProblem
 from krino.judges.file.definition import ONLY_LABEL, Definition, Example, Label
@@ -22,6 +22,15 @@ from krino.text.clean import cut
 _QUOTE_WORDS = 6
 _REASON = "given by the example"
 _NEAR = 1e-6
+_MADE_UP: Mapping[str, Any] = {
+    "text": "Thank you for the letter. It came in time, and it was of use.",
+    "list": ["It came in time.", "It was of use."],
+    "number": 1,
+    "boolean": True,
+    "json": {},
+    "messages": [{"role": "user", "content": "Is it open?"}, {"role": "assistant", "content": "It is open."}],
+}
+"""A case to try the rules on where no example leaves anything to ask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,10 +96,24 @@ def check_judge(judge: FileJudge, file: str, definition: Definition, labeller: s
 
 def _without_verdict(judge: FileJudge, definition: Definition) -> Iterator[Problem]:
     """Values of labels for which the rules give no verdict, tried before anybody is paid for such a label."""
-    found = _open_case(judge, definition)
+    found = _open_case(judge, [example.case for example in definition.examples])
     if found is None:
+        found = _open_case(judge, [{item.name: _MADE_UP[item.kind] for item in definition.inputs}])
+        problems = list(_values_without_verdict(judge, definition, *found)) if found is not None else []
+        tried = sum(len(_values(label)) for label in definition.labels)
+        yield from problems if len(problems) < tried else ()  # else a rule needs more of a case than a made-up one has
         return
-    case, facts = found
+    yield from _values_without_verdict(judge, definition, *found)
+
+
+def values_without_verdict(judge: AnyJudge) -> list[str]:
+    """The same in words, each with its place, to be said before a run is paid for; none of a judge that is no file."""
+    if not isinstance(judge, FileJudge):
+        return []
+    return [problem.in_line(judge.definition.address) for problem in _without_verdict(judge, judge.definition)]
+
+
+def _values_without_verdict(judge: FileJudge, definition: Definition, case: Any, facts: Any) -> Iterator[Problem]:
     usual = {label.name: _value_of(label, facts.values, next(iter(_values(label)))) for label in definition.labels}
     for label in definition.labels:
         for value in _values(label):
@@ -104,11 +127,11 @@ def _without_verdict(judge: FileJudge, definition: Definition) -> Iterator[Probl
                 yield Problem(label.place, message, fatal=False)
 
 
-def _open_case(judge: FileJudge, definition: Definition) -> tuple[Any, Any] | None:
-    """The first example that leaves something to ask."""
-    for example in definition.examples:
+def _open_case(judge: FileJudge, records: Sequence[Mapping[str, Any]]) -> tuple[Any, Any] | None:
+    """The first record that leaves something to ask."""
+    for record in records:
         try:
-            case = judge.read(example.case)
+            case = judge.read(record)
             facts = judge.study(case)
         except CannotJudge:
             continue
@@ -238,7 +261,8 @@ def complete(definition: Definition, labels: Mapping[str, Any], values: Mapping[
         (label,) = definition.labels
         if label.kind == "text":
             return {ONLY_LABEL: labels.get(ONLY_LABEL, "")}
-        return _complete_one(label, {**labels}, values)
+        same = {"other_order": labels.get(ONLY_LABEL)} if definition.compare else {}
+        return _complete_one(label, {**same, **labels}, values)
     return {label.name: _complete(label, labels.get(label.name), values) for label in definition.labels}
 
 

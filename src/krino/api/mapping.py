@@ -30,6 +30,8 @@ class Mapped:
     """A proposed mapping for one judge, and how the first cases are read with it."""
 
     judge: str
+    address: str
+    """How the judge is named on the command line: its name, or the file that it is in."""
     proposals: list[Proposal]
     records: int
     fields: int
@@ -38,6 +40,8 @@ class Mapped:
     reasons: dict[str, int] = field(default_factory=dict)
     """Why cases could not be read with this mapping."""
     shown: tuple[str, list[tuple[str, str]]] | None = None
+    missing: list[str] = field(default_factory=list)
+    """Fields that every case must have and for which no name was found."""
     unread: list[tuple[str, int]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     others: dict[str, int] = field(default_factory=dict)
@@ -62,8 +66,8 @@ class Mapped:
 def map_files(files: Sequence[str], judge: str | None = None, *, format: Format = "auto") -> Mapped:  # noqa: A002
     """Proposes a mapping for a judge, or for the one of Krino's judges that fits best."""
     if judge is not None:
-        return _propose_for(load_judge(judge), files, format)
-    tried = [_propose_for(load_judge(name), files, format) for name in OURS]
+        return _propose_for(load_judge(judge), judge, files, format)
+    tried = [_propose_for(load_judge(name), name, files, format) for name in OURS]
     best = max(tried, key=_score_fit)
     level = [found.judge for found in tried if _score_fit(found) == _score_fit(best)]
     if not best.readable or len(level) > 1:
@@ -78,7 +82,7 @@ def _score_fit(found: Mapped) -> tuple[int, int]:
     return (found.fields, found.readable) if found.readable else (0, 0)
 
 
-def _propose_for(judge: AnyJudge, files: Sequence[str], format: Format) -> Mapped:  # noqa: A002
+def _propose_for(judge: AnyJudge, address: str, files: Sequence[str], format: Format) -> Mapped:  # noqa: A002
     """Proposes a mapping from the first cases, and reads them with it."""
     raw = [item for item in _read_first(files, format, {}, judge) if item.record is not None]
     if not raw:
@@ -86,7 +90,9 @@ def _propose_for(judge: AnyJudge, files: Sequence[str], format: Format) -> Mappe
     proposals, fields = propose(judge, [item.record for item in raw if item.record is not None])
     mapping = {item.target: item.source for item in proposals}
     items = list(_read_first(files, format, mapping, judge)) if mapping else raw
-    found = Mapped(judge.name, proposals, len(items), len(fields))
+    found = Mapped(judge.name, address, proposals, len(items), len(fields))
+    required = [name for name, known in judge.case_model.model_fields.items() if known.is_required()]
+    found.missing = [name for name in required if name not in fields]
     for item in items:
         _try_case(judge, item, found)
     unread = UnreadFields(judge, mapping, leaves=True)

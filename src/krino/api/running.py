@@ -195,6 +195,8 @@ class Running:
     """Cores that finishing may use. Only a command can safely start its program a second time."""
     stopped: RunStopped | None = None
     """Why the run stopped before the end of the cases, if it was not interrupted."""
+    broken: int = 0
+    """Cases on which the judge's own code broke after they were labelled."""
     _index: JournalIndex | None = None
     """Of the journal, from the session that wrote it."""
 
@@ -273,7 +275,7 @@ class Running:
             if self.notify is not None and not location.folder.exists():
                 self.notify(f"nothing was judged, and {location.folder} was not kept")
             raise
-        self.stopped, self._index = session.stopped, session.index
+        self.stopped, self._index, self.broken = session.stopped, session.index, session.broken
         return Run(location.folder, manifest)
 
     def finish(self, run: Run) -> Summary:
@@ -342,6 +344,11 @@ class Running:
     def _rehearse(self, items: _Lookahead) -> None:
         """Tries the judge on the first cases, in a process of its own if workers will run it."""
         seconds = self.settings.case_seconds
+        if hasattr(self.judge, "definition") and not is_ours(self.judge.name) and self.notify is not None:
+            from krino.api.checking import values_without_verdict  # only judges from files need it
+
+            for line in values_without_verdict(self.judge):
+                self.notify(line)
         if self._goes_to_workers():
             rehearse_apart(self.judge, self.labeller, items.start(), seconds)
             return

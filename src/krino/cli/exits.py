@@ -127,7 +127,7 @@ def _run_and_flush(command: Callable[[], Any]) -> int:
 
 def _run_for_code(command: Callable[[], Any]) -> int:
     """Runs a command; returns the exit code, after a message if it failed."""
-    from krino.errors import KrinoError
+    from krino.errors import JudgeBroke, KrinoError
 
     try:
         command()
@@ -137,6 +137,9 @@ def _run_for_code(command: Callable[[], Any]) -> int:
         return _code_of_cut(cut.__cause__)
     except KeyboardInterrupt as end:  # before typer began, or after it ended
         return _code_of_cut(end)
+    except JudgeBroke as problem:
+        _print_usage_error(str(problem))
+        return FAULT
     except KrinoError as problem:
         return _print_usage_error(str(problem))
     except OSError:

@@ -82,7 +82,12 @@ def carry_out(running: Running, as_json: bool, gating: Gating | None = None, eve
         notify(f"{run.manifest.state} before the end of the input: {run.manifest.stop_reason}")
         limit = running.stopped.limit if running.stopped is not None else None
         notify(f"continue with: {command_to_continue(sys.argv[1:], limit)}")
-    return exit_code(run.manifest, gated)
+    if running.broken:
+        cases = "1 case" if running.broken == 1 else f"{running.broken:,} cases"
+        notify(
+            f"the judge's own code broke on {cases} after labelling: put that right, and give the same command again"
+        )
+    return exit_code(run.manifest, gated, has_fault=bool(running.broken))
 
 
 @contextlib.contextmanager
@@ -125,17 +130,18 @@ def _show_results(run: Run, running: Running, gating: Gating | None, as_json: bo
     return gated
 
 
-def exit_code(manifest: Manifest, gated: GateResult | None = None) -> int:
+def exit_code(manifest: Manifest, gated: GateResult | None = None, *, has_fault: bool = False) -> int:
     """The exit code of a run: 0 if it is finished and every case is ok; with a gate, if the gate passes.
 
-    An unfinished run has not failed its gate: it can be continued, and 1 only means a failed gate.
+    An unfinished run has not failed its gate: it can be continued, and 1 only means a failed gate. `has_fault`: the
+    judge's own code broke, which is more than a case that failed.
     """
     if manifest.state == "interrupted":
         return exits.INTERRUPTED
     if gated is not None and manifest.state == "finished":
         return exits.DONE if gated.passed else exits.GATE_FAILED
     if manifest.state != "finished" or manifest.counts.failed or manifest.counts.error:
-        return exits.CASES_FAILED
+        return exits.FAULT if has_fault else exits.CASES_FAILED
     return exits.DONE
 
 

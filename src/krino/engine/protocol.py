@@ -126,9 +126,13 @@ class Trial:
         )
 
 
+def has_broken(judgement: Judgement | Written) -> bool:
+    """Whether the judge's own code broke: an error that has labels came from `settle` or what reads its result."""
+    return judgement.status == "error" and judgement.labels is not None
+
+
 def _broke_after_payment(judgement: Judgement | Written) -> bool:
-    """An error that has labels came after labelling: from `settle` or what reads its result."""
-    return judgement.status == "error" and judgement.labels is not None and judgement.usage.calls > 0
+    return has_broken(judgement) and judgement.usage.calls > 0
 
 
 async def judged_in_order(

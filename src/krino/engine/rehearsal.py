@@ -4,7 +4,8 @@
 their schema: what it returns must be a settlement with a known rule for every field. Labels that the judge's own
 `check` accepts could come from a model, so a field whose value changes with them must say that labels decided it. An
 exception counts only if no data could be to blame (an unknown name, a wrong number of arguments), since made-up labels
-are odd.
+are odd. But where the judge settles some labels, it must settle those that differ in one choice alone: every value of
+every enum is tried, and a value on which it breaks is a fault of the judge.
 
 A judge whose cases go to workers is tried in a process of its own: its code may end its process or close its files.
 There that costs the rehearsal and nothing else, and the workers find out which case it was.
@@ -39,8 +40,8 @@ from krino.engine.messages import pack_cases, unpack_cases
 from krino.engine.processes import AllCores, is_apart
 from krino.engine.protocol import Engine, OpenCase
 from krino.engine.ray_cluster import RayEngine
-from krino.engine.sample_labels import make_labels
-from krino.errors import UsageProblem
+from krino.engine.sample_labels import make_labels, vary_choices
+from krino.errors import CannotJudge, JudgeBroke, UsageProblem
 from krino.judges.reference import JudgeReference
 from krino.labellers.local import LocalLabeller
 from krino.labellers.panel import Panel
@@ -93,7 +94,7 @@ def rehearse(judge: AnyJudge, item: CaseItem, seconds: float = CASE_SECONDS) -> 
             raise UsageProblem(f"{fault_message(fault)} (seen on case {item.id}, before anybody was asked)") from None
         if _is_certain(fault):
             where = f"{describe_exception(fault)}{locate_fault(type(judge), fault)}"
-            raise UsageProblem(
+            raise JudgeBroke(
                 f"judge `{judge.name}` breaks: {where} (on case {item.id}, before anybody was asked)"
             ) from fault
         return  # the case is an odd one, or the judge breaks: the real judgement says which
@@ -137,6 +138,7 @@ def _needs_none(judge: AnyJudge) -> bool:
 def _try(judge: AnyJudge, case: Any, facts: Any, questions: Questions) -> None:
     """Settles the case with made-up labels, twice each, and checks the results against the contract."""
     accepted: list[Settlement] = []
+    settled: BaseModel | None = None
     for labels in make_labels(judge.labels_model, _texts(questions)):
         try:
             is_accepted = not judge.check(case, facts, labels)
@@ -154,9 +156,26 @@ def _try(judge: AnyJudge, case: Any, facts: Any, questions: Questions) -> None:
             verdict_of(judge, settlement)  # raises the error that says what is wrong
         if again == settlement:
             accepted.append(settlement)
+        settled = settled or labels
+    if settled is not None:
+        _must_settle_every_choice(judge, case, facts, settled)
     _must_fit_the_verdict(judge, accepted)
     for field in judge.verdict_model.model_fields:
         _must_say_from_labels(judge, field, accepted)
+
+
+def _must_settle_every_choice(judge: AnyJudge, case: Any, facts: Any, settled: BaseModel) -> None:
+    for path, value, labels in vary_choices(settled):
+        try:
+            if not judge.check(case, facts, labels):
+                settle_case(judge, case, facts, labels)
+        except (BrokenContract, CannotJudge):
+            continue  # it may rightly refuse to judge; what it returns was looked at before
+        except Exception as fault:
+            where = f"{describe_exception(fault)}{locate_fault(type(judge), fault)}"
+            raise JudgeBroke(
+                f"judge `{judge.name}` breaks where the label `{path}` is {value!r}, which a model may give: {where}"
+            ) from fault
 
 
 def _is_certain(fault: Exception) -> bool:
@@ -266,4 +285,4 @@ def _rehearse(pipe: Connection[Any, Any], work: _Work) -> None:
             refuse_without_labeller(judge, LocalLabeller(), each(), work.seconds)
         pipe.send(DONE)
     except UsageProblem as problem:
-        pipe.send(UsageProblem(str(problem)))
+        pipe.send((JudgeBroke if isinstance(problem, JudgeBroke) else UsageProblem)(str(problem)))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from itertools import islice
 from typing import Any
 
 from pydantic import BaseModel
@@ -167,6 +169,43 @@ def make_labels(model: type[BaseModel], texts: Sequence[str]) -> Iterator[BaseMo
             yield model.model_validate(example_of(_narrowed(schema, number, words)))
         except (ValueError, LookupError, TypeError, RecursionError):
             continue
+
+
+MOST_VARIED = 2_000
+
+
+def vary_choices(labels: BaseModel) -> Iterator[tuple[str, Any, BaseModel]]:
+    """The labels with one choice changed, for every value of every enum: which choice, the value, and the labels."""
+    model = type(labels)
+    schema, data = model.model_json_schema(), labels.model_dump(mode="json", by_alias=True)
+    for path, value in islice(_choices(schema, schema, data, ()), MOST_VARIED):
+        changed: Any = deepcopy(data)
+        inner = changed
+        for step in path[:-1]:
+            inner = inner[step]
+        inner[path[-1]] = value
+        try:
+            yield ".".join(map(str, path)), value, model.model_validate(changed)
+        except (ValueError, TypeError):
+            continue
+
+
+def _choices(
+    schema: Schema, root: Schema, value: Any, path: tuple[str | int, ...]
+) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    if len(path) > _SHRINK_BELOW:
+        return
+    schema = resolve(schema, root)
+    if path and isinstance(schema.get("enum"), list):
+        yield from ((path, choice) for choice in schema["enum"] if choice != value)
+    for branch in list_alternatives(schema):
+        yield from _choices(branch, root, value, path)
+    if isinstance(value, dict):
+        for name, part in (schema.get("properties") or {}).items():
+            if name in value:
+                yield from _choices(part, root, value[name], (*path, name))
+    elif isinstance(value, list) and value and isinstance(schema.get("items"), dict):
+        yield from _choices(schema["items"], root, value[0], (*path, 0))
 
 
 def _narrowed(schema: Any, number: int, words: Sequence[str]) -> Any:

@@ -14,7 +14,7 @@ from krino.contract import AnyJudge, Labeller, Source, Usage
 from krino.contract.code_limit import CASE_SECONDS
 from krino.engine.case import unwritable
 from krino.engine.pool import LocalPool
-from krino.engine.protocol import Assignment, Engine, Finished, Returned, Trial, opened
+from krino.engine.protocol import Assignment, Engine, Finished, Returned, Trial, has_broken, opened
 from krino.engine.views import ViewKeeper
 from krino.errors import RunStopped, UsageProblem
 from krino.labellers.llm.batch.ledger import forget_answered
@@ -68,6 +68,8 @@ class Session:
     interrupted: bool = False
     stopped: RunStopped | None = None
     """Why the session stopped early, unless it was interrupted."""
+    broken: int = 0
+    """Cases on which the judge's own code broke after they were labelled."""
     index: JournalIndex | None = None
     """Of the journal, once the session is over."""
     _views: ViewFile = field(init=False)
@@ -211,6 +213,7 @@ class Session:
             """Records finished cases in journal and roll, and checks them against the trial's rules."""
             finished = [(case, judgement) for case, judgement in cases if judgement is not None]
             self._take(finished, journal, roll)
+            self.broken += sum(has_broken(judgement) for _, judgement in finished)
             for _, judgement in finished:
                 trial.check(judgement)
 

@@ -16,9 +16,15 @@ _MOST = 10_000  # names that are compared with the given one: a second of work a
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
     """Returns " (did you mean X?)" to put after the name, or an empty text if none is similar. Case is ignored."""
+    near = find_near(name, names)
+    return f" (did you mean {clean_line(near, _SHOWN)}?)" if near is not None else ""
+
+
+def find_near(name: str, names: Iterable[str]) -> str | None:
+    """Returns the most similar name, or None if none is similar. Case is ignored."""
     there = {other.lower()[:_LONGEST]: other for other in sorted(islice(names, _MOST), reverse=True)}
     near = get_close_matches(name[:_LONGEST].lower(), there, n=1, cutoff=0.75)
-    return f" (did you mean {clean_line(there[near[0]], _SHOWN)}?)" if near else ""
+    return there[near[0]] if near else None
 
 
 def did_you_mean_file(path: Path, fits: Callable[[Path], bool]) -> str:

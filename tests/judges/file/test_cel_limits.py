@@ -51,10 +51,10 @@ def value(source: str, **values: Any) -> Any:
 )
 def test_a_hostile_rule_ends_soon_and_takes_little_memory(source: str) -> None:
     tracemalloc.start()
-    began = time.perf_counter()
+    began = time.process_time()
     with pytest.raises(RuleFault):
         value(source)
-    taken = time.perf_counter() - began
+    taken = time.process_time() - began
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert taken < 5.0  # under tracing, on a busy machine; without it 0.3 s at most
@@ -63,10 +63,10 @@ def test_a_hostile_rule_ends_soon_and_takes_little_memory(source: str) -> None:
 
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(x|x)*z", "(x*)*y", "x{0,500}x{0,500}z", "x{0,999}"])
 def test_no_regular_expression_takes_long(pattern: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     with suppress(ExpressionProblem, RuleFault):  # RE2 refuses what would take too much memory
         assert value(f"text.matches('{pattern}')") in (True, False)
-    assert time.perf_counter() - began < 2.0
+    assert time.process_time() - began < 2.0
 
 
 @pytest.mark.parametrize(

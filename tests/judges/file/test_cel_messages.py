@@ -45,7 +45,7 @@ NAMES = {
         ("contains(text, 'a')", 0, "write text.contains"),
         ("size(text, 1)", 0, "write size"),
         ("size(n)", 5, "a whole number"),
-        ("text + 1", 5, "here is a text"),
+        ("text + 1", 5, "got a text"),
         ("n / 2", 2, "double"),
         ("n % 0.5", 2, "whole numbers"),
         ("tone == null", 5, "never null"),

@@ -162,6 +162,24 @@ def test_a_fact_decides_before_anybody_is_asked(text: str, verdict: dict[str, An
     assert judgement.labels is None
 
 
+def test_an_empty_cell_of_a_table_is_an_empty_text() -> None:
+    """It is read as null. A rule may say what it means, also of an optional input; otherwise the case fails."""
+    inputs = "inputs: {text: text, tags: list, more: optional text}"
+    text = f"---\n{inputs}\nlabels: {{good: 1, bad: 0}}\n%s---\n{{text}} {{more}} {{tags}}\n"
+    without, record = made(text % ""), {"text": None, "tags": ["a"], "more": None}
+    assert krino.judge(without, record, labeller=Scripted({})).reason == "`text` is empty"
+    assert krino.judge(without, {"text": "t", "tags": None}, labeller=Scripted({})).reason == "`tags` is empty"
+    rule = "rules: {NONE: {fact: is_blank(text) && is_blank(more), set: {label: bad}, message: m}}\n"
+    judgement = krino.judge(made(text % rule), record, labeller=Scripted({}))
+    assert (judgement.status, judgement.rules["label"]) == ("ok", "NONE")
+
+
+def test_a_field_that_is_missing_is_named_with_what_to_do() -> None:
+    judgement = krino.judge(made(POLICIES), {"Answer text": "a", "policies": []}, labeller=Scripted({}))
+    assert judgement.status == "failed"
+    assert "no `answer`; what has another name there is mapped: --map answer=NAME" in (judgement.reason or "")
+
+
 def test_a_rule_may_refuse_to_judge() -> None:
     judgement = krino.judge(made(FACTS), {"text": "n/a"}, labeller=Scripted({}))
     assert (judgement.status, judgement.reason) == ("failed", "There is no letter. (NO-TEXT)")
@@ -200,6 +218,17 @@ def test_a_number_in_its_range_is_the_score() -> None:
         assert refused.verdict is None, wrong
 
 
+def test_a_rule_may_say_that_there_is_nothing_to_say() -> None:
+    front = "labels: {label: {values: {good: 1, bad: 0}}, advice: text}\noutputs: {score: {range: [0, 1]}, hint: text}"
+    rules = "rules:\n  FINE: {score: 'null', of: hint, when: label == 'good'}\n  ELSE: {score: advice, of: hint}"
+    judge = made(f"---\n{front}\n{rules}\n---\n{{text}}\n")
+    for label, hint, rule in (("good", None, "FINE"), ("bad", "Be kind.", "ELSE")):
+        labels = {"label": {"reason": "r", "quote": "A text", "label": label}, "advice": "Be kind."}
+        judgement = krino.judge(judge, {"text": "A text."}, labeller=Scripted(labels))
+        assert judgement.verdict is not None
+        assert (judgement.verdict["hint"], judgement.rules["hint"]) == (hint, rule)
+
+
 def test_a_label_that_may_be_null_has_no_score_then() -> None:
     text = "---\nlabels: {values: {a: 1, b: 0}, nullable: true}\n---\n{text}\n"
     labels = {"reason": "It cannot be told.", "quote": "", "label": None}
@@ -213,6 +242,30 @@ def test_a_rule_that_has_no_value_fails_the_case() -> None:
     judgement = krino.judge(made(text), {"text": "hello"}, labeller=Scripted(labels))
     assert (judgement.status, judgement.verdict) == ("failed", None)
     assert "the rule R has no value for this case: a division by zero" in (judgement.reason or "")
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "{cap: data.flag, to: 0.2, message: m}",
+        "{fact: data.flag, set: {label: bad}, message: m}",
+        "{refuse: data.flag, message: m}",
+        "{score: '0.5', when: data.flag, message: m}",
+        "{check: data.flag, message: m}",
+    ],
+)
+@pytest.mark.parametrize(("flag", "is_fine"), [("yes", False), (1, False), (None, False), (True, True)])
+def test_what_decides_is_true_or_false_and_anything_else_gives_no_score(rule: str, flag: Any, is_fine: bool) -> None:
+    front = f"inputs: {{text: text, data: json}}\nlabels: {{good: 1, bad: 0}}\nrules: {{R: {rule}}}"
+    text = f"---\n{front}\n---\n{{text}} {{data}}\n"
+    labeller = Scripted({"reason": "r", "quote": "good text", "label": "good"})
+    case = {"text": "A good text.", "data": {"flag": flag}}
+    judgement = krino.judge(class_of_text(text, "mine", "mine.md"), case, labeller=labeller)
+    if not is_fine:
+        assert judgement.verdict is None
+        assert "expected true or false" in (judgement.reason or judgement.error or "")
+    elif "refuse" not in rule:
+        assert judgement.verdict is not None
 
 
 def test_a_score_outside_its_range_fails_the_case() -> None:

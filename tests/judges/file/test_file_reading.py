@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -92,6 +94,8 @@ def test_yes_and_no_are_words() -> None:
         ("---\nlabls: [a, b]\n---\n{t}", "mine.md:2:1: the front matter has no `labls` (did you mean labels?)"),
         ("---\nlabels: [a, b]\nlabels: [c, d]\n---\n{t}", "mine.md:3:1: `labels` is given twice"),
         ("---\nlabels: [a]\n---\n{t}", "needs at least two values"),
+        ("---\nlabels: {a: 1e999, b: 0}\n---\n{t}", "mine.md:2:13: the number 1e999 is too large"),
+        ('---\nlabels: {"\\uD800": 1, b: 0}\n---\n{t}', "mine.md:2:10: half a character"),
         ("---\nlabels: [a, A ]\n---\n{t}", "the same but for capitals"),
         ("---\nlabels: good\n---\n{t}", "mine.md:2:9: `labels` must say which values there are"),
         ("---\nlabels: {t: [a, b]}\n---\n{t}", "mine.md:2:10: `t` is an input and a label"),
@@ -102,6 +106,10 @@ def test_yes_and_no_are_words() -> None:
         (
             "---\nlabels: [a, b]\ninputs: {t: txt}\n---\n{t}",
             "mine.md:3:13: there is no type `txt` (did you mean text?)",
+        ),
+        (
+            "---\nlabels: [a, b]\ninputs: {t: What the customer wrote}\n---\n{t}",
+            "mine.md:3:13: this is no type; to describe the input write `t: {about: What the customer wrote}`",
         ),
         (
             "---\nlabels: [a, b]\ninputs: {texts: text}\n---\n{text}",
@@ -146,6 +154,14 @@ def test_all_mistakes_are_reported_at_once_in_the_order_of_the_file() -> None:
     assert [line.split(":")[1] for line in problems(text)] == ["2", "3", "4"]
 
 
+def test_a_misspelt_key_is_one_mistake_and_not_many() -> None:
+    rule = "rules: {R: {fact: is_blank(t), set: {label: b}, message: m}}"
+    found = problems(f"---\nlabls: {{a: 1, b: 0}}\n{rule}\n---\n{{t}}\n")
+    assert [line.partition(";")[0] for line in found] == [
+        "mine.md:2:1: the front matter has no `labls` (did you mean labels?)"
+    ]
+
+
 def test_a_rule_in_a_block_of_text_is_placed_in_its_line() -> None:
     text = "---\nlabels: [a, b]\nrules:\n  R:\n    check: |\n      size(tt) == 0\n    message: m\n---\n{t}\n"
     assert problems(text) == [
@@ -176,10 +192,48 @@ def test_fragments_are_read_from_their_folder_and_from_nowhere_else(tmp_path: Pa
     assert read_file(judge).prompt == "Be strict about `text`."
     for name in ("link", "missing"):
         judge.write_text(f"---\nlabels: [a, b]\n---\n{{{{> {name} }}}} {{text}}\n")
-        with pytest.raises(FileProblem, match=r"leads out of the folder|cannot be read"):
+        with pytest.raises(FileProblem, match=r"leads out of the folder|there is no file fragments/missing.md"):
             read_file(judge)
     judge.write_text("---\nlabels: [a, b]\n---\n{{> ../secret }} {text}\n")
-    assert "secret" not in read_file(judge).prompt.replace("../secret", "")
+    outside = read_file(judge)
+    assert "secret" not in outside.prompt.replace("../secret", "")
+    assert next(warning.in_line("mine.md") for warning in outside.warnings).startswith(
+        "mine.md:4:1: warning: this includes"
+    )
+
+
+def test_a_fragment_that_would_hang_or_fill_the_memory_is_refused(tmp_path: Path) -> None:
+    folder = tmp_path / "fragments"
+    folder.mkdir()
+    (folder / "loop.md").symlink_to(folder / "loop.md")
+    os.mkfifo(folder / "pipe.md")
+    (folder / "folder.md").mkdir()
+    (folder / "itself.md").write_text("{{> itself }}")
+    (folder / "big.md").write_text("x" * 190_000)
+    judge = tmp_path / "mine.md"
+    for name, told in {
+        "loop": "cannot be read|leads out",
+        "pipe": "is no file",
+        "folder": "is no file",
+        "itself": "includes a fragment",
+        "big": "more than 200,000 characters",
+    }.items():
+        judge.write_text(f"---\nlabels: [a, b]\n---\n{{text}} {f'{{{{> {name} }}}} ' * 5_000}")
+        tracemalloc.start()
+        with pytest.raises(FileProblem, match=told):
+            read_file(judge)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < 50_000_000
+
+
+def test_a_question_between_braces_needs_no_quotation_marks() -> None:
+    examples = "examples:\n  - {case: {t: Where is it?}, expect: failed}"
+    text = f"---\nlabels: {{yes: {{about: Is it? Yes.}}, no: so?}}\n{examples}\n---\n{{t}}\n"
+    definition = read_text(text, "mine", "mine.md")
+    assert definition.examples[0].case == {"t": "Where is it?"}
+    assert [choice.about for choice in definition.labels[0].choices] == ["Is it? Yes.", "so?"]
+    assert "is no YAML" in problems("---\nlabels: {? [a, b] : 1\n---\n{t}\n")[0]
 
 
 def test_a_file_of_windows_and_one_with_a_byte_order_mark_are_read(tmp_path: Path) -> None:

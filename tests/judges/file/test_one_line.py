@@ -87,6 +87,35 @@ def test_the_labels_end_the_sentence(rubric: str, question: str, labels: dict[st
     assert split_labels(rubric) == (question, labels)
 
 
+@pytest.mark.parametrize(
+    ("rubric", "pair"),
+    [
+        ("Which is better, {answer_a} or {answer_b}?", "compare: [answer_a, answer_b]"),
+        ("Which answers {question} better: {mine} vs. {theirs}?", "compare: [mine, theirs]"),
+        ("Which is better, {a} or {b}? a=1 b=0", "compare: [a, b]"),
+        ("Which is better, {a} or {b}? a=0 b=1 tie=0.5", "compare: [b, a]"),
+        ("Does {a} agree with {b}?", "labels"),
+        ("Does it say {a} or {b}?", "labels"),
+        ("Which is named in {a}? first=1 second=0", "labels"),
+    ],
+)
+def test_a_question_which_of_two_is_better_is_a_comparison(rubric: str, pair: str) -> None:
+    assert write_file(rubric).splitlines()[1].startswith(pair)
+    assert krino.load_judge(f"rubric:{rubric}").name
+
+
+def test_a_comparison_in_one_line_asks_in_both_orders_or_not_at_all() -> None:
+    case = {"a": "It is 102 m.", "b": "Tall."}
+    only_one = Scripted({"reason": "r", "quote": "102 m", "label": "first"})
+    judgement = krino.judge(krino.rubric("Which is better, {a} or {b}?"), case, labeller=only_one)
+    assert judgement.verdict is None
+    assert "both orders" in (judgement.error or "")
+    with pytest.raises(krino.UsageProblem, match="it is worth 1, the other 0 and a tie"):
+        write_file("Which is better, {a} or {b}? a=2 b=1")
+    given = krino.rubric("Which is better, {a} or {b}?", ["a", "b"])
+    assert krino.load_judge(address_of(type(given))).fingerprint() == given.fingerprint()
+
+
 def test_a_question_without_labels_is_answered_yes_or_no() -> None:
     assert 'labels: {"yes":1.0,"no":0.0}' in write_file("Is {text} polite?")
 

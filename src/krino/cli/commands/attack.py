@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated
 
@@ -32,6 +33,7 @@ def attack(
     llm: options.LlmFlags = options.NOTHING_SET,
     most: _MOST = 13,
     cases: _CASES = 10,
+    map: options.MapFields = None,  # noqa: A002 - the flag's name
     option: options.Options = None,
     json: options.AsJson = False,
 ) -> None:
@@ -40,6 +42,7 @@ def attack(
     Exit code 1 if a text left its fence, changed what is asked, or decided a case by itself.
     """
     from krino.api.attacking import attack as attack_judge
+    from krino.cases import parse_mapping
     from krino.cli.commands.judge import judge_options
     from krino.cli.keys import keys_for
     from krino.cli.settings import load_settings
@@ -47,7 +50,7 @@ def attack(
     from krino.labellers.factory import names_in
 
     judge = load_judge(judge_name, judge_options(judge_name, option))
-    records = _records(file, cases, judge)
+    records = _records(file, cases, judge, parse_mapping(map or []))
     chosen = None
     if labeller is not None:
         keys = keys_for(ctx, names_in(labeller), llm.get("base_url"), api_key_env)
@@ -60,13 +63,13 @@ def attack(
     raise typer.Exit(exits.GATE_FAILED if found.structural else exits.DONE)
 
 
-def _records(file: str, most: int, judge: object) -> list[dict[str, object]]:
+def _records(file: str, most: int, judge: object, mapping: Mapping[str, str]) -> list[dict[str, object]]:
     """Returns the first cases of a file."""
     from itertools import islice
 
     from krino.cases import read_cases
 
-    items = islice(read_cases([file], judge=judge), most)  # type: ignore[arg-type]
+    items = islice(read_cases([file], mapping=mapping, judge=judge), most)  # type: ignore[arg-type]
     records = [dict(item.record) for item in items if item.record is not None]
     if not records:
         raise UsageProblem(f"{file}: there is no case in it that can be read")
@@ -86,10 +89,12 @@ def _blocks(found: Attacked) -> list[Block]:
     ]
     if found.structural:
         blocks.append(BulletList("What did not hold", list(dict.fromkeys(found.structural))[:20]))
+    if found.unjudged:
+        blocks.append(BulletList("Cases without a verdict, so that none can be moved", found.unjudged[:5]))
     if not found.judged:
-        blocks.append(
-            Paragraph("No model was asked: name one with -l to see which verdicts it lets be moved.", small=True)
-        )
+        if not found.unjudged:
+            note = "No model was asked: name one with -l to see which verdicts it lets be moved."
+            blocks.append(Paragraph(note, small=True))
         return blocks
     moved: dict[str, int] = {}
     for one in found.moved:

@@ -57,10 +57,10 @@ def _print_use(found: Mapped, files: list[str], write: Path | None) -> None:
     lines = toml_lines(found.pairs)
     if write is not None:
         write_settings(write, lines)
-        typer.echo(f"\nWritten to {write}. Judge with: krino judge {found.judge} {shlex.join(files)}")
+        typer.echo(f"\nWritten to {write}. Judge with: krino judge {shlex.join([found.address, *files])}")
         return
     flags = " \\\n    ".join(f"--map {shlex.quote(pair)}" for pair in found.pairs)
-    typer.echo(f"\nOn the command line\n  krino judge {found.judge} {shlex.join(files)} \\\n    {flags}")
+    typer.echo(f"\nOn the command line\n  krino judge {shlex.join([found.address, *files])} \\\n    {flags}")
     typer.echo("\nOr in krino.toml (krino map ... --write krino.toml)\n  [judge]")
     typer.echo("\n".join(f"  {line}" for line in lines))
 
@@ -80,6 +80,9 @@ def _print_rest(found: Mapped) -> None:
             typer.echo(f"  {count:>6,}  {path}")
         if len(found.unread) > _SHOWN_UNREAD:
             typer.echo(f"          and {len(found.unread) - _SHOWN_UNREAD:,} more")
+        for name in found.missing:
+            pair = shlex.quote(f"{name}={found.unread[0][0]}")
+            typer.echo(f"\nNothing is proposed for `{name}`, which every case must have: name a field, as --map {pair}")
     else:
         typer.echo(f"\nEvery field is read by {found.judge}.")
 

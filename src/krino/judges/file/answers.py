@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from krino.judges.file.cel import RuleFault, StepBudget
+from krino.judges.file.cel.operators import truth
 from krino.judges.file.definition import TIE, Definition, Label
 from krino.judges.file.facts import Fact, FileFacts, as_text, count_items
 from krino.text.clean import cut
@@ -172,9 +173,9 @@ def _rules(definition: Definition, facts: FileFacts, answers: Answers) -> list[s
     budget = StepBudget({**facts.values, **values_of(definition, answers)})
     for rule in definition.rules_of("check"):
         try:
-            if rule.when is not None and rule.when.value(budget) is not True:
+            if rule.when is not None and not truth(rule.when.value(budget)):
                 continue
-            if rule.expression.value(budget) is not True:
+            if not truth(rule.expression.value(budget)):
                 problems.append(f"{rule.message} ({rule.id})")
         except RuleFault as fault:
             problems.append(f"the rule {rule.id} has no value for these labels: {fault}")

@@ -37,6 +37,12 @@ class ComparingJudge(FileJudge, AsksInParts[BaseModel, FileFacts, BaseModel]):
         one, other = self.definition.compare
         return replace(facts, values={**facts.values, one: facts.values[other], other: facts.values[one]})
 
+    def check(self, case: BaseModel, facts: FileFacts, labels: BaseModel) -> list[str]:
+        """Of joined labels. A label of one order alone says nothing of position bias, so it gives no verdict."""
+        if getattr(labels, "other_order", None) is None:
+            return ["other_order is missing: a comparison is asked in both orders, one part of the case each"]
+        return super().check(case, facts, labels)
+
     def check_part(self, case: BaseModel, facts: FileFacts, part: Questions, labels: BaseModel) -> list[str]:
         if getattr(labels, "other_order", None) is not None:
             return ["other_order is not asked for"]

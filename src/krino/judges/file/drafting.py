@@ -43,6 +43,8 @@ def new_file(file: str) -> str:
 _FRAGMENT = re.compile(r"\{\{\s*_?fragments?\.([A-Za-z0-9_-]+)\s*\}\}")
 _DOTTED = re.compile(r"\{\{\s*(?:[A-Za-z_][A-Za-z0-9_]*\.)+([A-Za-z][A-Za-z0-9_]*)\s*\}\}")
 _FIELD = re.compile(r'^\s*"([^"\n]{1,64})"\s*:\s*(.{1,600}?)\s*,?\s*(?://.*)?$', re.MULTILINE)
+_KEY = re.compile(r'([{,]\s*)(?="[^"\n]{1,64}"\s*:)')
+"""What stands before the name of a field, also of an object that is written in one line."""
 _FENCE = re.compile(r"^\s*(?:\\?`){3}")
 _RANGE = re.compile(r"(?<![\d.])(\d{1,3}(?:\.\d+)?)\s*(?:-|–|to|\.\.)\s*(\d{1,3}(?:\.\d+)?)(?![\d.])")
 _WORD = re.compile(r"[\w][\w .-]{0,59}")
@@ -71,7 +73,7 @@ def draft(prompt: str) -> tuple[str, list[str]]:
 def _without_output(body: str) -> tuple[str, list[tuple[str, str]]]:
     """The prompt without the first example of its output that has two fields or more, and the fields of it."""
     for start, end in _objects(body):
-        fields = _FIELD.findall(body[start:end])
+        fields = _FIELD.findall(_KEY.sub(r"\1\n", body[start + 1 : end - 1]))
         if len(fields) >= 2 or (len(fields) == 1 and body.count("{") == 1):
             return _cut_out(body, start, end), fields
     return body, []

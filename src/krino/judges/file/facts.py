@@ -10,9 +10,10 @@ from pydantic import BaseModel
 
 from krino.errors import CannotJudge
 from krino.judges.file.cel import RuleFault, StepBudget
+from krino.judges.file.cel.operators import truth
 from krino.judges.file.definition import Definition, FileRule, Input
-from krino.judges.file.messages import read_messages
 from krino.judges.file.read_outputs import QUOTE, REASON
+from krino.judges.messages import read_messages
 from krino.text.clean import cut
 from krino.text.forms import is_blank
 
@@ -55,9 +56,14 @@ def study(definition: Definition, case: BaseModel) -> FileFacts:
 
 
 def evaluate(rule: FileRule, budget: StepBudget) -> Any:
-    """The value of a rule's expression; a case for which it has none cannot be judged."""
+    """Returns the value of a rule's expression; a case for which it has none cannot be judged.
+
+    What decides must be true or false: a text or number of the case in its place is neither, and a cap that took it for
+    false would let a score through.
+    """
     try:
-        return rule.expression.value(budget)
+        value = rule.expression.value(budget)
+        return value if rule.kind == "score" else truth(value)
     except RuleFault as fault:
         raise CannotJudge(f"the rule {rule.id} has no value for this case: {cut(str(fault), 300)}") from None
 
@@ -67,7 +73,7 @@ def applies(rule: FileRule, budget: StepBudget) -> bool:
     if rule.when is None:
         return True
     try:
-        return rule.when.value(budget) is True
+        return truth(rule.when.value(budget))
     except RuleFault as fault:
         raise CannotJudge(f"`when` of the rule {rule.id} has no value: {cut(str(fault), 300)}") from None
 

@@ -6,6 +6,7 @@ numbers are not text. `yes` and `no` are labels that people give, so they stay t
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -14,13 +15,14 @@ from typing import Any, ClassVar
 import yaml
 
 from krino.judges.file.problems import Place, Problem
+from krino.text.clean import sound
 
 _INT = re.compile(r"[-+]?[0-9]{1,18}")
 _FLOAT = re.compile(
     r"[-+]?(?:[0-9]{1,18}\.[0-9]{0,18}|\.[0-9]{1,18})(?:[eE][-+]?[0-9]{1,3})?|[-+]?[0-9]{1,18}[eE][-+]?[0-9]{1,3}"
 )
 _WORDS: dict[str, Any] = {"true": True, "True": True, "false": False, "False": False, "null": None, "~": None, "": None}
-_QUOTE_IT = "put a text that holds : ? # { } [ ] , & or quotation marks between quotation marks"
+_QUOTE_IT = "put a text that holds : # { } [ ] , & or quotation marks between quotation marks"
 _DEEPEST = 20
 _MOST_NODES = 5_000
 _USUAL_TAGS = tuple(f"tag:yaml.org,2002:{name}" for name in ("str", "null", "seq", "map"))
@@ -89,9 +91,24 @@ def read_front_matter(text: str, first_line: int, problems: list[Problem]) -> Va
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]
-    """The resolver of YAML is not asked: `_Reader` decides what a plain word is."""
+    """The resolver of YAML is not asked: `_Reader` decides what a plain word is.
+
+    PyYAML ends a plain text between braces at `?`. YAML does not, and a case of an example is often a question.
+    """
 
     yaml_implicit_resolvers: ClassVar[dict[str, Any]] = {}
+    _is_in_plain_text = False
+
+    def scan_plain(self) -> Any:
+        self._is_in_plain_text = True
+        try:
+            return super().scan_plain()
+        finally:
+            self._is_in_plain_text = False
+
+    def peek(self, index: int = 0) -> str:
+        char: str = super().peek(index)
+        return "x" if char == "?" and self._is_in_plain_text else char
 
 
 def _refuse_references(text: str) -> None:
@@ -153,10 +170,16 @@ class _Reader:
 
     def _scalar(self, node: yaml.ScalarNode, place: Place) -> Value:
         """Reads a single value, and where its text begins."""
-        raw: str = node.value
+        raw = sound(node.value)
+        if raw != node.value:
+            self._problems.append(Problem(place, "half a character (a lone surrogate) is no text"))
         one_line = node.start_mark.line == node.end_mark.line
         if node.style is None:
-            return Value(_plain(raw), place, raw=raw, exact=one_line)
+            data = _plain(raw)
+            if isinstance(data, float) and not math.isfinite(data):
+                self._problems.append(Problem(place, f"the number {raw} is too large"))
+                data = 0.0
+            return Value(data, place, raw=raw, exact=one_line)
         if node.style in "|>":
             line = node.start_mark.line + 1
             text = self._lines[line] if line < len(self._lines) else ""

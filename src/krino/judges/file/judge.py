@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 
 from krino.contract import AnyJudge, Bound, Judge, Passage, Questions, Settlement
 from krino.contract.hooks import RecordFields
+from krino.contract.labeller import describe_validation
+from krino.errors import CannotJudge
 from krino.judges.file.answers import check, texts_of
 from krino.judges.file.cel.functions import FUNCTIONS
 from krino.judges.file.definition import Definition
@@ -33,6 +35,19 @@ class FileJudge(Judge[BaseModel, FileFacts, BaseModel, BaseModel]):
     """What every judge from a file does. A subclass is made for each file: `make_class`."""
 
     definition: ClassVar[Definition]
+
+    def read(self, record: Mapping[str, Any]) -> BaseModel:
+        try:
+            return self.case_model.model_validate(record)
+        except ValidationError as error:
+            missing = [str(item["loc"][0]) for item in error.errors() if item["type"] == "missing"]
+            if not missing:
+                raise CannotJudge(describe_validation(error)) from None
+            named = " and ".join(f"no `{name}`" for name in missing)
+            raise CannotJudge(
+                f"the record has {named}; what has another name there is mapped: --map {missing[0]}=NAME "
+                "(`krino map` proposes names)"
+            ) from None
 
     def study(self, case: BaseModel) -> FileFacts:
         return study(self.definition, case)
@@ -117,7 +132,7 @@ def make_class(definition: Definition) -> type[FileJudge]:
         "summary": definition.summary,
         "default_prompt": write_prompt(definition),
         "rules": {**OURS, **rules},
-        "fields": RecordFields(names=_names(definition), main=_main(definition)),
+        "fields": _fields(definition),
         "data_files": _files(definition),
         "case_model": make_case_model(definition),
         "labels_model": make_labels_model(definition),
@@ -132,8 +147,20 @@ def _message_name(name: str, message: dict[str, Any]) -> str:
     return f"{name}: {message['role']}{turn}"
 
 
-def _names(definition: Definition) -> dict[str, Sequence[str]]:
-    return {item.name: (item.name, *item.aliases) for item in definition.inputs if item.aliases}
+def _fields(definition: Definition) -> RecordFields:
+    """Other names of the inputs, for reading; the same and what their values look like, for `krino map`."""
+    words = {item.name: (item.name, *item.aliases) for item in definition.inputs}
+    names = {item.name: words[item.name] for item in definition.inputs if item.aliases}
+    shapes = {item.name: _SHAPES.get(item.kind, _ANYTHING) for item in definition.inputs}
+    return RecordFields(names=names, main=_main(definition), words=words, shapes=shapes)
+
+
+_ANYTHING: tuple[str, Callable[[Any], bool]] = ("values", lambda value: True)
+_SHAPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "text": ("texts", lambda value: isinstance(value, str)),
+    "list": ("lists or texts", lambda value: isinstance(value, str | list)),
+    "messages": ("lists", lambda value: isinstance(value, list)),
+}
 
 
 def _main(definition: Definition) -> Sequence[str]:

@@ -53,13 +53,15 @@ def _as_list(value: Any) -> Any:
 
 
 _LIST = Annotated[list[Any], BeforeValidator(_as_list)]
+_NULL_IS_EMPTY = BeforeValidator(lambda value: "" if value is None else value)
+"""For what every case must have: an empty cell of a table is read as null, and a rule may say what an empty text is."""
 
 
 def _case_type(item: Input) -> Any:
     """Returns the type of an input in the model of a case."""
     kinds: dict[str, Any] = {
-        "text": str,
-        "list": _LIST,
+        "text": Annotated[str, _NULL_IS_EMPTY] if item.required else str,
+        "list": Annotated[_LIST, _NULL_IS_EMPTY] if item.required else _LIST,
         "number": float,
         "boolean": bool,
         "json": Any,

@@ -1,15 +1,17 @@
-"""A judge from one sentence: `Is {text} polite? polite=1 rude=0`."""
+"""A judge from one sentence: `Is {text} polite? polite=1 rude=0`, or `Which is better, {one} or {other}?`."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import cast
 
 import orjson
 
 from krino.contract.judge_checks import make_judge
 from krino.errors import UsageProblem
+from krino.judges.file.definition import TIE
 from krino.judges.file.judge import TEXT_ADDRESS, FileJudge, class_of_text
 from krino.judges.file.placeholders import find_placeholders
 from krino.text.clean import clean, sound
@@ -18,6 +20,8 @@ LONGEST = 4_000
 _LABEL = re.compile(r"[ \t\n,;]*(?<!\S)([^\s=,;{}]{1,60})=(-?[0-9]{1,9}(?:\.[0-9]{1,9})?)[,;]?\s*$")
 _MOST_LABELS = 20
 _WORD = re.compile(r"[A-Za-z0-9]+")
+_WHICH = re.compile(r"\W*which\b", re.IGNORECASE)
+_BETWEEN = re.compile(r"\s*(?:,|or|and|versus|vs\.?|/|,\s*or)\s*", re.IGNORECASE)
 _YES_OR_NO = {"yes": 1.0, "no": 0.0}
 _EXAMPLE = "Is {text} polite? polite=1 rude=0"
 
@@ -58,10 +62,37 @@ def write_file(rubric: str, labels: Mapping[str, float | None] | Iterable[str] |
         raise UsageProblem(
             f"--rubric {rubric[:80]!r}: it names no field of the cases; write it as {_EXAMPLE!r}, `text` being a field"
         )
+    if pair := _compared(question, found):
+        return f"---\ncompare: [{', '.join(pair)}]\n---\n{question}\n"
     if not found and not question.endswith("?"):
         raise UsageProblem(f"--rubric {rubric[:80]!r}: end it with the labels and what they are worth: {_EXAMPLE!r}")
     values = orjson.dumps(found or _YES_OR_NO).decode()
     return f"---\nlabels: {values}\n---\n{question}\n"
+
+
+def _compared(question: str, labels: Mapping[str, float | None]) -> tuple[str, ...]:
+    """The two fields of which the better one is asked for, that which is worth 1 first; empty for any other sentence.
+
+    Asked once, which of two is better, a model may go by their order; a comparison asks in both orders.
+    """
+    places = [item for item in find_placeholders(question) if item.kind == "input"]
+    named = {place.name for place in places}
+    words = {word: value for word, value in labels.items() if word != TIE}
+    if labels and len(words) == 2 and words.keys() <= named:
+        if set(words.values()) not in ({0.0, 1.0}, {None}) or labels.get(TIE, 0.5) not in (0.5, None):
+            raise UsageProblem(
+                f"--rubric: `{'` and `'.join(words)}` are two fields, and the better one is asked for: it is worth 1, "
+                "the other 0 and a tie 0.5"
+            )
+        return tuple(sorted(words, key=lambda word: -(words[word] or 0.0)))
+    if labels or not _WHICH.match(question):
+        return ()
+    pairs = [
+        (one.name, other.name)
+        for one, other in pairwise(places)
+        if one.name != other.name and _BETWEEN.fullmatch(question[one.end : other.start])
+    ]
+    return pairs[-1] if pairs else ()
 
 
 def split_labels(rubric: str) -> tuple[str, dict[str, float | None]]:

@@ -8,6 +8,7 @@ from typing import get_args
 from krino.judges.file.definition import Input, InputKind
 from krino.judges.file.front_matter import Value
 from krino.judges.file.values import Reader, is_scalar
+from krino.text.clean import cut
 from krino.text.guessing import did_you_mean
 
 KINDS: tuple[InputKind, ...] = get_args(InputKind)
@@ -48,6 +49,11 @@ def _input(reader: Reader, name: str, value: Value) -> Input:
     if is_scalar(value):
         words = value.raw.split()
         kinds = [word for word in words if word != _OPTIONAL]
+        if len(kinds) > 1 and not set(KINDS) & set(kinds):
+            reader.problem(
+                value.place, f"this is no type; to describe the input write `{name}: {{about: {cut(value.raw, 60)}}}`"
+            )
+            return Input(name)
         kind = _kind(reader, kinds[0] if kinds else "text", value)
         if len(kinds) > 1:
             reader.problem(value.place, f"write `{name}: text` or `{name}: optional text`")

@@ -17,6 +17,7 @@ from krino.judges.file.read_labels import read_labels
 from krino.judges.file.read_outputs import read_outputs
 from krino.judges.file.read_rules import read_rules
 from krino.judges.file.values import Reader
+from krino.text.guessing import find_near
 
 LONGEST_FILE = 200_000
 _LONGEST_FRONT_MATTER = 60_000
@@ -25,6 +26,7 @@ KEYS = ("name", "version", "summary", "card", "inputs", "compare", "labels", "ou
 FRAGMENTS = "fragments"
 """The folder beside a judge's file that holds texts which several judges share."""
 _NAME = re.compile(r"[\w][\w.-]{0,63}")
+_UNREAD_FRAGMENT = re.compile(r"(?<!\\)\{\{>(?![ \t]*[A-Za-z0-9_-]{1,64}[ \t]*\}\})")
 
 
 def read_file(path: Path) -> Definition:
@@ -55,6 +57,7 @@ def read_text(text: str, name: str, address: str, fragments: Path | None = None)
     values = read_front_matter(front, first_line, problems)
     reader = Reader(values, problems)
     reader.refuse_unknown(values, KEYS, "the front matter")
+    _read_as_meant(values)
     body, whole = _with_fragments(body, body_line, text, fragments, problems)
     placeholders = find_placeholders(body)
     if len(placeholders) > _MOST_PLACEHOLDERS:
@@ -103,6 +106,14 @@ def read_text(text: str, name: str, address: str, fragments: Path | None = None)
     return definition
 
 
+def _read_as_meant(values: Value) -> None:
+    """A misspelt key was reported; without what it says everything that refers to it would be reported too."""
+    for name in [name for name in values.data if name not in KEYS]:
+        meant = find_near(name, KEYS)
+        if meant is not None and meant not in values.data:
+            values.data[meant], values.keys[meant] = values.data[name], values.keys[name]
+
+
 def _split(text: str, problems: list[Problem]) -> tuple[str, int, str, int]:
     """The front matter and the body, each with the line that it begins in."""
     lines = text.split("\n")
@@ -125,19 +136,27 @@ def _with_fragments(body: str, line: int, text: str, folder: Path | None, proble
     if "{{>" not in body:
         return body, text
     found: dict[str, str] = {}
+    length = len(body)
 
     def included(item: Placeholder) -> str:
         """Returns a fragment in place of its placeholder, each file being read once."""
+        nonlocal length
         if item.kind != "fragment":
             return body[item.start : item.end]
         if item.name not in found:
             found[item.name] = _fragment(item.name, folder, place_in(body, item.start, line), problems)
-        return found[item.name]
+        length += len(found[item.name])
+        return found[item.name] if length <= LONGEST_FILE else ""  # a small file may include a large one many times
 
     whole = replace_placeholders(body, included)
-    if len(whole) > LONGEST_FILE:
+    if length > LONGEST_FILE:
         problems.append(Problem(Place(line, 1), f"the prompt has more than {LONGEST_FILE:,} characters"))
         whole = ""
+    for odd in _UNREAD_FRAGMENT.finditer(body):
+        place = place_in(body, odd.start(), line)
+        problems.append(
+            Problem(place, "this includes nothing: a fragment's name has letters, digits, - and _ only", fatal=False)
+        )
     return whole, text[: len(text) - len(body)] + whole
 
 
@@ -151,10 +170,18 @@ def _fragment(name: str, folder: Path | None, place: Place, problems: list[Probl
         if path.resolve().parent != folder.resolve():
             problems.append(Problem(place, f"the fragment `{name}` leads out of the folder `{FRAGMENTS}`"))
             return ""
-        return read_judge_text(path).strip("\n")
-    except (OSError, UsageProblem) as error:
+        if not path.is_file():  # a pipe would never end
+            there = "is no file" if path.exists() else f"is missing: there is no file {FRAGMENTS}/{name}.md"
+            problems.append(Problem(place, f"the fragment `{name}` {there}"))
+            return ""
+        found = read_judge_text(path).strip("\n")
+    except (OSError, RuntimeError, UsageProblem) as error:  # RuntimeError: a link that leads to itself
         problems.append(Problem(place, f"the fragment `{name}` cannot be read: {error}"))
         return ""
+    if any(item.kind == "fragment" for item in find_placeholders(found)):
+        problems.append(Problem(place, f"the fragment `{name}` includes a fragment; only the judge's own file may"))
+        return ""
+    return found
 
 
 def _check_placeholders(

@@ -7,6 +7,10 @@ from krino.judges.rag.facts import NumberedPassage, RagFacts
 from krino.judges.rag.values.value import Value
 from krino.judges.rag.values.vocabulary import any_stop
 
+_OF_HISTORY = (
+    "The question is the last of a conversation; history is what was said before it. Read the question with it: what a "
+    "word such as it or there means. It is no passage: what history alone says supports no claim."
+)
 _MOST_HINTS = 8
 _MOST_MARKED = 40
 
@@ -15,7 +19,9 @@ def write_questions(facts: RagFacts) -> Questions:
     """What the facts leave open."""
     case = facts.case
     numbered = "\n".join(f"[{number}] {unit.sentence.text}" for number, unit in enumerate(facts.units, 1))
+    history = [Passage("history", case.history)] if case.history else []
     passages = [
+        *history,
         Passage("question", case.question),
         *(Passage(f"passage {item.number}", _numbered(item)) for item in facts.passages),
         Passage("answer", numbered),
@@ -43,7 +49,7 @@ def write_request(facts: RagFacts, *, hints: bool = True) -> str:
     """What is open in this case, in words that hold nothing of the case's own text; `hints`: and what code noticed."""
     asked = facts.open
     count = len(facts.sentences)
-    lines = []
+    lines = [_OF_HISTORY] if facts.case.history else []
     if asked.claims:
         sentences = "sentence 1" if count == 1 else f"sentences 1 to {count}"
         lines.append(f"Label the claims of {sentences}, every passage and the needs.")

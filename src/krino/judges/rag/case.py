@@ -1,4 +1,4 @@
-"""A RAG case: question, retrieved context, answer, and perhaps a reference and a goal, under many names."""
+"""A RAG case: question, retrieved context, answer, and perhaps a history, a reference and a goal, under many names."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from krino.contract.record_fields import Reads, is_nothing
+from krino.judges.rag.conversation import MESSAGE_NAMES, find_conversation, passages_of_turn, read_conversation
 from krino.text.forms import is_blank
 from krino.text.python_values import looks_like_list, parse_python
 
@@ -78,6 +79,9 @@ class RagCase(BaseModel):
     answer: str = Field("", description="what was answered, which is what is judged")
     reference: str | None = Field(None, description="a right answer to compare with")
     goal: str | None = Field(None, description="what the evaluation is for; it goes before the option")
+    history: str = Field(
+        "", description="what was said before: messages, whose last question is judged if the record has no other"
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -85,20 +89,35 @@ class RagCase(BaseModel):
         """Reads question, context, answer, reference and goal under any of their known names."""
         if not isinstance(record, Mapping):
             return record
-        return {
+        found = {
             "question": _blank_if_none(_first(record, QUESTION_NAMES)),
-            "context": _passages(_first(record, _context_names(record))),
+            "context": _listed_if_text(_first(record, _context_names(record))),
             "answer": _blank_if_none(_first(record, ANSWER_NAMES)),
             "reference": _reference(_first(record, REFERENCE_NAMES)),
             "goal": _first(record, GOAL_NAMES),
         }
+        return _with_conversation(record, found)
+
+
+def _with_conversation(record: Mapping[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """What the record does not say itself is taken from its messages."""
+    context = found["context"]
+    name = find_conversation(record, QUESTION_NAMES)
+    if name is not None:
+        found["question"] = "" if name in QUESTION_NAMES else found["question"]
+        question = found["question"] if isinstance(found["question"], str) else ""
+        talk = read_conversation(name, record[name], question, CONTEXT_NAMES)
+        found |= {"history": talk.history, "question": found["question"] or talk.question}
+        found["answer"] = found["answer"] or talk.answer
+        context = talk.passages if context is None else passages_of_turn(context, talk)
+    return found | {"context": _passages(context)}
 
 
 def reads_of_record() -> Reads:
     """The names at the top, and those inside a passage that is an object; details may lie in its metadata."""
     details = dict.fromkeys(name for field, names in PASSAGE_NAMES.items() for name in names if field != "text")
     passage: Reads = {**dict.fromkeys(_TEXT_NAMES), **details, "metadata": details}
-    names = (*QUESTION_NAMES, *ANSWER_NAMES, *REFERENCE_NAMES, *GOAL_NAMES)
+    names = (*QUESTION_NAMES, *ANSWER_NAMES, *REFERENCE_NAMES, *GOAL_NAMES, *MESSAGE_NAMES)
     return {**dict.fromkeys(names), **dict.fromkeys(CONTEXT_NAMES, passage)}
 
 
@@ -134,12 +153,15 @@ def _is_absent(value: Any) -> bool:
     return value is None or (isinstance(value, str) and (is_blank(value) or value.strip().lower() == "none"))
 
 
+def _listed_if_text(value: Any) -> Any:
+    return _listed(value) if isinstance(value, str) and looks_like_list(value) else value
+
+
 def _passages(value: Any) -> Any:
     """Returns the passages of a context: a list, a list as text, or paragraphs."""
     if value is None:
         return ()
-    if isinstance(value, str) and looks_like_list(value):
-        value = _listed(value)
+    value = _listed_if_text(value)
     if isinstance(value, str):
         return tuple({"text": paragraph} for paragraph in _paragraphs(value))
     if isinstance(value, Mapping | Passage):

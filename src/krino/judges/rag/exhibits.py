@@ -12,7 +12,8 @@ from krino.judges.rag.facts import NumberedPassage, RagFacts
 def rag_exhibits(facts: RagFacts) -> Exhibits:
     """Shows question, answer and passages to a person who labels the case."""
     case = facts.case
-    work = [Exhibit("Question", case.question), Exhibit("Answer", case.answer)]
+    before = [Exhibit("Said before the question", case.history)] if case.history else []
+    work = [*before, Exhibit("Question", case.question), Exhibit("Answer", case.answer)]
     if case.reference is not None:
         work.append(Exhibit("Reference answer", case.reference))
     numbered = tuple(sentence.text for sentence in facts.sentences)

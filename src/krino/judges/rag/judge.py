@@ -27,6 +27,7 @@ from krino.judges.rag.case import (
     RagCase,
     reads_of_record,
 )
+from krino.judges.rag.conversation import MESSAGE_NAMES, find_conversation
 from krino.judges.rag.exhibits import rag_exhibits
 from krino.judges.rag.facts import RagFacts
 from krino.judges.rag.field_words import FIELD_SHAPES, FIELD_WORDS
@@ -86,6 +87,7 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
             "answer": ANSWER_NAMES,
             "reference": REFERENCE_NAMES,
             "goal": GOAL_NAMES,
+            "history": MESSAGE_NAMES,
         },
         ambiguous_names={"question": ("input",), "context": IDEAL_CONTEXT_NAMES},
         needed={
@@ -102,11 +104,11 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
     def read(self, record: Mapping[str, Any]) -> RagCase:
         """Reads a case, and says which names were looked for if question or answer is missing."""
         for what, names in (("question", QUESTION_NAMES), ("answer", ANSWER_NAMES)):
-            if names[0] not in record and not any(name in record for name in names):
+            if not any(name in record for name in names) and find_conversation(record, QUESTION_NAMES) is None:
                 fields = ", ".join(str(name) for name in list(record)[:_MOST_FIELDS])
                 raise CannotJudge(
-                    f"no {what}: the record has the fields {fields or '(none)'}, and none of {', '.join(names)}; "
-                    f"say which it is with --map {what}=FIELD (in Python mapping=)"
+                    f"no {what}: the record has the fields {fields or '(none)'}, and none of {', '.join(names)}, "
+                    f"nor messages; say which it is with --map {what}=FIELD (in Python mapping=)"
                 )
         if rivals := find_rivals(record, ANSWER_NAMES):
             raise CannotJudge(

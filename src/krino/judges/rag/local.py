@@ -275,6 +275,11 @@ def _sample(facts: RagFacts) -> str:
 def unreadable(facts: RagFacts) -> str | None:
     """Why this labeller cannot read a case: a text of it is surely in a language that it does not know."""
     case = facts.case
+    if case.history:
+        return (
+            "the question is the last of a conversation, and the embedded labeller reads a question by itself. A model "
+            "reads it with what was said before: name one with --labeller"
+        )
     context = _sample(facts)
     answer = readable(facts.answer)
     texts = {"question": case.question, "answer": answer, "context": context, "reference": case.reference or ""}

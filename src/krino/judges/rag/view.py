@@ -45,6 +45,7 @@ def rag_blocks(case: RagCase, judgement: Judgement) -> Sequence[Block]:
     labels, _ = merge_copies(RagLabels.model_validate(judgement.labels))
     spans = {number: _spans(passage.shown, number, labels) for number, passage in enumerate(case.context, 1)}
     blocks: list[Block] = [
+        *([MarkedText("Said before the question", [Segment(case.history)])] if case.history else []),
         MarkedText("Question", [Segment(case.question)]),
         MarkedText("Answer", list(_answer(case.answer, labels, spans)), _ANSWER_TONES),
     ]

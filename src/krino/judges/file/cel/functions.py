@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from krino.judges.file.cel.faults import ExpressionProblem, RuleFault
 from krino.judges.file.cel.operators import is_number, name_of
 from krino.judges.file.cel.scope import StepBudget
-from krino.judges.file.cel.types import BOOL, DOUBLE, DYN, INT, STRING, Type, list_of, map_of
+from krino.judges.file.cel.types import BOOL, DOUBLE, DYN, INT, NULL, STRING, Type, list_of, map_of
 
 if TYPE_CHECKING:
     from krino.judges.file.cel.parse import Node
@@ -194,12 +194,12 @@ def _lines(budget: StepBudget, text: str) -> int:
     return sum(1 for line in text.splitlines() if line.strip())
 
 
-def _is_blank(budget: StepBudget, text: str) -> bool:
-    """Is a text empty for a reader?"""
+def _is_blank(budget: StepBudget, text: str | None) -> bool:
+    """Is a text empty for a reader? Also an optional input that the case does not have."""
     from krino.text.forms import is_blank
 
-    budget.read(text)
-    return is_blank(text)
+    budget.read(text or "")
+    return text is None or is_blank(text)
 
 
 def _numbers(budget: StepBudget, values: Sequence[Any], name: str) -> Sequence[float]:
@@ -344,7 +344,7 @@ FUNCTIONS: Mapping[str, Function] = {
     ),
     "words": Function("words(text)", (_TEXT,), INT, _words, "words of a text"),
     "lines": Function("lines(text)", (_TEXT,), INT, _lines, "lines that are not blank"),
-    "is_blank": Function("is_blank(text)", (_TEXT,), BOOL, _is_blank, "whether there is nothing to see"),
+    "is_blank": Function("is_blank(text)", ((STRING, NULL),), BOOL, _is_blank, "whether there is nothing to see"),
     "sum": Function("sum(numbers)", _NUMBERS, DOUBLE, _sum, "0 for an empty list"),
     "mean": Function("mean(numbers)", _NUMBERS, DOUBLE, _of_some("mean", lambda values: sum(values) / len(values))),
     "min": Function("min(numbers)", _NUMBERS, DOUBLE, _of_some("min", min)),

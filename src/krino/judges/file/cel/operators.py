@@ -58,6 +58,8 @@ def of_kind(value: Any, options: Sequence[Type], name: str) -> Any:
                 return value
             case "map" if type(value) is dict:
                 return value
+            case "null" if value is None:
+                return value
     raise RuleFault(f"{name}() takes {' or '.join(option.in_words() for option in options)}, got {name_of(value)}")
 
 

@@ -83,6 +83,8 @@ def fits(given: Type, wanted: Type) -> bool:
     """Whether a value of one type may be given where another is wanted. A whole number is a number."""
     if "dyn" in (given.kind, wanted.kind) or (given.kind == "int" and wanted.kind == "double"):
         return True
+    if given.kind == "null" and wanted.nullable:
+        return True
     if given.kind != wanted.kind:
         return False
     return given.item is None or wanted.item is None or fits(given.item, wanted.item)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 import krino
 from krino.errors import CannotJudge
 from krino.judges.file.judge import class_of_text
-from krino.judges.file.messages import read_messages
+from krino.judges.messages import read_messages
 from scripted_labeller import Scripted
 
 OPENAI = [
@@ -57,7 +58,7 @@ GEMINI = [{"role": "user", "parts": [{"text": "Is it open?"}]}, {"role": "model"
             [
                 ("user", "Is it open?", 0),
                 ("assistant", 'I look.\n[calls hours({"day":1})]', 1),
-                ("user", "nine to five", 0),
+                ("tool", "nine to five", 0),
                 ("assistant", "From nine to five.", 2),
             ],
         ),
@@ -75,17 +76,103 @@ def test_the_usual_shapes_are_read(messages: Any, expected: list[tuple[str, str,
     assert [(message["role"], message["text"], message["turn"]) for message in found] == expected
 
 
+ASKED = {"role": "user", "content": "Is it open?"}
+SAID = {"role": "assistant", "content": "From nine to five."}
+AGAIN = {"role": "user", "content": "On Sunday?"}
+NO = {"role": "assistant", "content": "No."}
+TWO_ROUNDS = [
+    *(("user", "Is it open?", 0), ("assistant", "From nine to five.", 1)),
+    *(("user", "On Sunday?", 0), ("assistant", "No.", 2)),
+]
+
+
+def constructed(kind: str, content: str) -> dict[str, Any]:
+    """As LangChain's own serialiser writes a message, and LangSmith keeps it."""
+    return {
+        "lc": 1,
+        "type": "constructor",
+        "id": ["langchain", "schema", "messages", kind],
+        "kwargs": {"content": content},
+    }
+
+
+@pytest.mark.parametrize(
+    "session",
+    [
+        # Langfuse: a session with traces, the last first; each has the messages so far
+        {
+            "id": "session-1",
+            "traces": [
+                {"timestamp": "2026-01-01T10:01", "input": {"messages": [ASKED, SAID, AGAIN]}, "output": NO},
+                {"timestamp": "2026-01-01T10:00", "input": {"messages": [ASKED]}, "output": SAID},
+            ],
+        },
+        # the same with texts
+        [
+            {"timestamp": "2026-01-01T10:00", "input": "Is it open?", "output": "From nine to five."},
+            {"timestamp": "2026-01-01T10:01", "input": "On Sunday?", "output": {"answer": "No."}},
+        ],
+        # LangSmith: the runs of a thread; LangGraph gives back the whole state
+        {
+            "runs": [
+                {
+                    "start_time": "2026-01-01T10:00",
+                    "inputs": {"messages": [[constructed("HumanMessage", "Is it open?")]]},
+                    "outputs": {"generations": [[{"message": constructed("AIMessage", "From nine to five.")}]]},
+                },
+                {
+                    "start_time": "2026-01-01T10:01",
+                    "inputs": {"question": "On Sunday?"},
+                    "outputs": {"output": "No."},
+                },
+            ]
+        },
+        [{"inputs": {"messages": [ASKED, SAID, AGAIN]}, "outputs": {"messages": [ASKED, SAID, AGAIN, NO]}}],
+        # the cell of a table
+        json.dumps([ASKED, SAID, AGAIN, NO]),
+    ],
+)
+def test_sessions_of_langfuse_and_langsmith_are_conversations(session: Any) -> None:
+    found = read_messages("chat", session)
+    assert [(message["role"], message["text"], message["turn"]) for message in found] == TWO_ROUNDS
+
+
+def test_a_round_of_an_unknown_form_is_not_left_out() -> None:
+    found = read_messages(
+        "chat", [{"input": {"messages": "x"}, "output": [["y"]]}, {"input": "Hm?", "output": {"z": 1}}]
+    )
+    assert [message["text"] for message in found] == ['{"messages":"x"}', '[["y"]]', "Hm?", '{"z":1}']
+
+
+def test_what_gemini_calls_and_gets_back_is_no_word_of_the_user() -> None:
+    messages = [
+        {"role": "user", "parts": [{"text": "Is it open?"}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "hours", "args": {"day": 1}}}]},
+        {"role": "user", "parts": [{"functionResponse": {"name": "hours", "response": {"from": 9}}}]},
+    ]
+    roles = [(message["role"], message["text"]) for message in read_messages("chat", messages)]
+    assert roles[1:] == [
+        ("assistant", '[calls hours({"day":1})]'),
+        ("tool", '{"name":"hours","response":{"from":9}}'),
+    ]
+
+
 @pytest.mark.parametrize(
     ("messages", "told"),
     [
         ("hello", "no list of messages"),
+        ("[not JSON", "no list of messages"),
+        ({"traces": []}, None),
         ([1], "message 1 is no object"),
         ([{"role": "king", "content": "x"}], "has the role 'king'"),
         ([{"content": "x"}], "has the role ''"),
         ([{"role": "user"}] * 3_000, "2,000 at most"),
     ],
 )
-def test_what_is_no_conversation_cannot_be_judged(messages: Any, told: str) -> None:
+def test_what_is_no_conversation_cannot_be_judged(messages: Any, told: str | None) -> None:
+    if told is None:
+        assert read_messages("messages", messages) == []
+        return
     with pytest.raises(CannotJudge, match=told):
         read_messages("messages", messages)
 
