@@ -38,7 +38,7 @@ def made(judgements: Iterable[dict[str, Any]], labels: str = LABELS, **about: An
 
 def test_all_judged_is_exit_0(krino: Run) -> None:
     made(JUDGED)
-    code, out, _ = krino("r", "l.csv")
+    code, out, _ = krino("r", "l.csv", "--all")
     assert code == 0
     assert "Cohen's kappa" in out
     assert "Spearman's rho" in out
@@ -50,7 +50,7 @@ def test_a_labelled_case_without_a_verdict_is_exit_3(krino: Run, bad: dict[str, 
     made([*JUDGED[:3], bad])
     code, out, _ = krino("r", "l.csv")
     assert code == 3
-    assert "4 labelled: 3 judged" in out
+    assert "4 labelled: ✓ 3 judged" in out
 
 
 def test_a_run_in_which_all_failed_is_exit_3(krino: Run) -> None:
@@ -182,9 +182,13 @@ def test_on_a_screen_many_fields_with_long_reasons_stay_readable_and_a_file_has_
     judged = [ok(number, **verdict) for number in range(40)]
     made(judged, "\n".join([f"id,{','.join(names)}", *rows]))
     _, out, _ = krino("r", "l.csv", "--markdown", "a.md")
-    assert len(out.splitlines()) < 300
-    assert "Disagrees most, 3 of 40" in out
-    assert "--markdown FILE" in out
+    assert len(out.splitlines()) <= 45, "a screen"
+    assert all(f"field_{number}" in out for number in range(9))
+    assert "40 of 40" in out
+    assert "--markdown FILE" in out and "--all" in out
+    _, everything, _ = krino("r", "l.csv", "--all")
+    assert everything.count("raw agreement") == 9
+    assert len(everything.splitlines()) > 200
     assert Path("a.md").read_text("utf-8").count("case-") >= 90
     _, alone, _ = krino("r", "l.csv", "--field", "field_0")
     assert "Disagrees most, 10 of 40" in alone

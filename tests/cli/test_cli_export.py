@@ -35,6 +35,13 @@ def test_the_ending_of_the_file_names_the_format(run: Path, tmp_path: Path) -> N
     assert [json.loads(line)["id"] for line in lines] == ["case-0", "case-1"]
 
 
+def test_every_line_of_jsonl_says_who_judged(run: Path, tmp_path: Path) -> None:
+    export(run, tmp_path / "out.jsonl")
+    lines = [json.loads(line) for line in (tmp_path / "out.jsonl").read_text().splitlines()]
+    assert [line["judged_by"] for line in lines] == [{"judge": "toy", "judge_version": "1.0"}] * 2
+    assert "judged_by" not in (run / "judgements.jsonl").read_text()
+
+
 def test_a_dash_is_stdout_and_what_is_told_goes_to_stderr(run: Path) -> None:
     done = export(run, "-", "--to", "jsonl")
     assert len(done.stdout.splitlines()) == 2
@@ -88,7 +95,8 @@ def test_a_run_without_judgements_has_a_header_and_no_row(tmp_path: Path) -> Non
     run = store_run(tmp_path / "empty", [], manifest(state="interrupted"))
     assert export(run, tmp_path / "out.csv").exit_code == 0
     (head,) = (tmp_path / "out.csv").read_text().splitlines()
-    assert head == "id,status,roll_up,reason,error,notes"
+    who = "judge,judge_version,judge_fingerprint,prompt_hash,labelled_by,agreement"
+    assert head == f"id,status,roll_up,reason,error,notes,{who}"
     assert export(run, tmp_path / "all.csv", "--all").exit_code == 0
     (head,) = (tmp_path / "all.csv").read_text().splitlines()
     assert head.startswith("id,status,roll_up,reason,error,notes,usage_calls,") and head.endswith("source,ballots")

@@ -19,7 +19,8 @@ import pytest
 
 import krino
 from krino.contract import Ballot, Judgement
-from krino.exports.columns import FIRST, NESTED, column_values, find_columns
+from krino.contract.identity import JudgedBy
+from krino.exports.columns import FIRST, NESTED, column_values, find_columns, with_identity
 from krino.exports.csv_file import write_csv
 from krino.exports.parquet_file import ParquetBeside, write_parquet
 from krino.text.formulas import RUNS_AS_FORMULA
@@ -62,10 +63,27 @@ def test_a_person_gets_the_columns_that_are_for_people_and_everybody_gets_the_ca
         "error": "",
         "notes": "look here [N1]",
         "metadata_court": "CASS",
+        "judge": "toy",
+        "judge_version": "1.0",
+        "judge_fingerprint": "",
+        "prompt_hash": "",
+        "labelled_by": "",
+        "agreement": "",
     }
     assert {"usage_cost", "labels", "evidence", "index"} <= csv_rows(judgement)[0].keys()
     assert parquet_rows(judgement)["inputs_question"].to_pylist() == ["How tall?"]
     assert list(krino.frame([judgement])["inputs_question"]) == ["How tall?"]
+
+
+def test_every_row_says_who_judged_it() -> None:
+    parts = {"prompt_hash": "p1", "source": "s", "schemas": "c", "rules": "r", "data": "d"}
+    who = JudgedBy.of({"name": "toy", "version": "1.0", **parts}, agreement="kappa 0.8")
+    asked = {**ok(0, score=0.5, labelled=True), "labeller": {"kind": "llm", "model": "small-1"}}
+    first, second = csv_rows(*map(dict, with_identity([asked, ok(1, score=1.0)], who)), every_column=False)
+    assert (first["judge_fingerprint"], first["prompt_hash"]) == (who.judge_fingerprint, "p1")
+    assert (first["labelled_by"], first["agreement"]) == ("small-1", "kappa 0.8")
+    assert second["labelled_by"] == "", "facts alone decided it"
+    assert second["judge_fingerprint"] == who.judge_fingerprint
 
 
 def test_an_input_cannot_take_the_name_of_a_column_of_ours() -> None:

@@ -96,6 +96,29 @@ def test_events_say_which_run_they_are_of() -> None:
     assert (values["krino.run"], values["krino.judge.name"], values["krino.labeller"]) == ("my-run", "toy", "local")
 
 
+def test_every_event_says_who_evaluated() -> None:
+    parts = {"prompt_hash": "p1", "source": "s", "schemas": "c", "rules": "r", "data": "d"}
+    run = manifest()
+    run.plan.judge = {"name": "toy", "version": "1.0", **parts}
+    asked = {**ok(0, score=1.0, labelled=True), "labeller": {"kind": "llm", "model": "small-1"}}
+    line = next(otel_lines(run, "r", [asked, failed(1), ok(2, score=0.5)], ()))
+    records = parsed(line).resource_logs[0].scope_logs[0].log_records
+    first, not_judged, by_facts = ({item.key: item.value.string_value for item in one.attributes} for one in records)
+    assert first["gen_ai.evaluation.evaluator.version"] == "1.0"
+    source = orjson.loads(first["gen_ai.evaluation.evaluator.source"])
+    assert source["name"] == "toy"
+    assert source["arguments"] == {
+        "judge_fingerprint": run.judged_by().judge_fingerprint,
+        "prompt_hash": "p1",
+        "labeller": "llm",
+        "model": "small-1",
+    }
+    assert first["krino.judge.fingerprint"] == run.judged_by().judge_fingerprint
+    assert (first["krino.labeller_kind"], first["krino.labeller_model"]) == ("llm", "small-1")
+    assert not_judged["gen_ai.evaluation.evaluator.version"] == "1.0"
+    assert "krino.labeller_model" not in by_facts and by_facts["krino.prompt_hash"] == "p1"
+
+
 def test_the_members_of_a_jury_are_named() -> None:
     run = manifest()
     run.plan.labeller = {"kind": "panel", "members": {"a": {}, "local": {}}}

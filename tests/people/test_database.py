@@ -67,14 +67,14 @@ def test_a_later_version_runs_its_migration_once_and_keeps_the_labels(
     database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     LabelStore(database).close()
-    monkeypatch.setitem(MIGRATIONS, "0002", ("ALTER TABLE events ADD COLUMN extra TEXT", "UPDATE events SET extra = 1"))
+    monkeypatch.setitem(MIGRATIONS, "0003", ("ALTER TABLE events ADD COLUMN extra TEXT", "UPDATE events SET extra = 1"))
     with pytest.raises(UsageProblem, match="older version"):
         LabelStore(database, read_only=True)
     for _ in range(2):
         store = LabelStore(database)
         assert "extra" in {column["name"] for column in inspect(store.engine).get_columns("events")}
         store.close()
-    monkeypatch.delitem(MIGRATIONS, "0002")
+    monkeypatch.delitem(MIGRATIONS, "0003")
     with pytest.raises(UsageProblem, match="newer version"):
         LabelStore(database)
 
@@ -82,7 +82,7 @@ def test_a_later_version_runs_its_migration_once_and_keeps_the_labels(
 def test_a_migration_that_fails_half_way_changes_nothing(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
     LabelStore(database).close()
     with monkeypatch.context() as patch:
-        patch.setitem(MIGRATIONS, "0002", ("ALTER TABLE events ADD COLUMN extra TEXT", "SELECT * FROM nowhere"))
+        patch.setitem(MIGRATIONS, "0003", ("ALTER TABLE events ADD COLUMN extra TEXT", "SELECT * FROM nowhere"))
         with pytest.raises(UsageProblem, match="cannot be used"):
             LabelStore(database)
     store = LabelStore(database)  # still the version of before

@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -113,6 +114,19 @@ def test_verdicts_are_asserted_counted_and_summed_up(pytester: pytest.Pytester, 
             "test_used.py::test_unjudged: toy on case `u`: the case was not judged (failed): *",
         ]
     )
+
+
+def test_junit_properties_of_a_test_say_who_judged(pytester: pytest.Pytester, run: Runner) -> None:
+    pytester.makepyfile(test_used=USED)
+    run("-k", "test_good or then_assert", "--junitxml", "out.xml")
+    tests = ElementTree.parse(pytester.path / "out.xml").getroot().iter("testcase")
+    noted = {}
+    for test in tests:
+        properties = test.iterfind("properties/property")
+        noted[test.attrib["name"]] = {item.attrib["name"]: item.attrib["value"] for item in properties}
+    assert noted["test_good"]["krino.judge"] == noted["test_judge_then_assert"]["krino.judge"] == "toy"
+    assert len(noted["test_good"]["krino.judge_fingerprint"]) == 16
+    assert "krino.judge_fingerprint" not in noted["test_judge_then_assert"], "a judgement alone does not know it"
 
 
 def test_the_traceback_ends_at_the_test(pytester: pytest.Pytester, run: Runner) -> None:

@@ -45,11 +45,18 @@ def test_junit_has_a_test_case_for_each_rule_and_slice(tmp_path: Path) -> None:
         "skipped": "1",
         "errors": "0",
     }
-    outcomes = {case.attrib["name"]: case[0].tag for case in suite}
+    outcomes = {case.attrib["name"]: case[0].tag for case in suite.iter("testcase")}
     assert outcomes["min score=0.5 [court=cass]"] == "system-out"
     assert outcomes["max failed=0"] == "failure"
-    failure = next(case[0] for case in suite if case.attrib["name"] == "max failed=0")
+    failure = next(case[0] for case in suite.iter("testcase") if case.attrib["name"] == "max failed=0")
     assert failure.attrib["message"] == "1 of 61 cases have no verdict, more than the 0 allowed"
+
+
+def test_junit_says_who_judged(tmp_path: Path) -> None:
+    (suite,) = ElementTree.fromstring(to_junit(made(tmp_path)))
+    found = {item.attrib["name"]: item.attrib["value"] for item in suite.iterfind("properties/property")}
+    assert found["krino.judge"] == "toy" and found["krino.judge_version"] == "1"
+    assert (found["krino.labeller"], found["krino.model"]) == ("local", "embedded labeller")
 
 
 def test_junit_is_xml_whatever_the_text() -> None:

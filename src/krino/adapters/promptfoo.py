@@ -17,7 +17,7 @@ from krino.adapters.verdict_fields import describe_problem
 from krino.api.judging import AnyKindOfJudge, Settings
 from krino.contract import Judgement
 from krino.errors import UsageProblem
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 _CONFIG = ("judge", "field", "min", "labeller", "options", "mapping", "case_timeout")
 
@@ -30,7 +30,7 @@ def get_assert(output: str, context: Mapping[str, Any]) -> dict[str, Any]:
     """
     config = dict(context.get("config") or {})
     if unknown := sorted(config.keys() - set(_CONFIG)):
-        raise UsageProblem(f"config of the assertion: no `{unknown[0]}`{guessed(unknown[0], _CONFIG)}")
+        raise UsageProblem(f"config of the assertion: no `{unknown[0]}`{did_you_mean(unknown[0], _CONFIG)}")
     if not config.get("judge"):
         raise UsageProblem("config of the assertion: name the `judge`, for example `judge: rag`")
     return _from_config(orjson.dumps(config).decode())(output, context)

@@ -17,7 +17,7 @@ from krino.contract.judgement import hash_record
 from krino.engine import sync
 from krino.errors import KrinoError, UsageProblem
 from krino.labellers.factory import labeller_from
-from krino.text.guessing import guessed
+from krino.text.guessing import did_you_mean
 
 MOST_KEPT = 1_000
 """Judgements kept for the other scores of their cases."""
@@ -50,7 +50,7 @@ class SharedJudge:
         for name in names:
             if name not in known:
                 raise UsageProblem(
-                    f"judge `{self.judge.name}` has no score or label `{name}`{guessed(name, known)}; "
+                    f"judge `{self.judge.name}` has no score or label `{name}`{did_you_mean(name, known)}; "
                     f"it has {', '.join(known)}"
                 )
 

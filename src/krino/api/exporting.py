@@ -15,6 +15,7 @@ import orjson
 
 from krino.cases import CaseItem, read_cases
 from krino.errors import UsageProblem
+from krino.exports.columns import with_identity
 from krino.judges.registry import our_judge
 from krino.results.verdict_schema import declared_scales
 from krino.runs.inputs import identify_by, kept_inputs, with_cases
@@ -64,7 +65,11 @@ def write_run(
     if to == "otel":
         sink.writelines(line + b"\n" for line in events_of_run(run, inputs))
         return
-    records = run.judged().records
+    judged, who = run.judged(), run.manifest.judged_by()
+
+    def records() -> Iterator[Mapping[str, Any]]:
+        return with_identity(judged.records(), who)
+
     if to == "csv":
         from krino.exports.csv_file import write_csv
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from krino.engine.child_process import ChildProcess
+from krino.exports.columns import with_identity
 from krino.exports.parquet_file import ParquetBeside
 from krino.results.summary import Collected, JudgementSink, collect
 from krino.runs.reading import StoredRun, load_stored_run
@@ -24,8 +25,13 @@ Records = Callable[[], Iterable[Mapping[str, Any]]]
 
 def sum_up(run: StoredRun, records: Records, *takers: JudgementSink) -> Collected:
     """Sums up a run and writes its table in one pass over its records, which `takers` receive as well."""
-    with ParquetBeside(run.folder, records) as table:
-        found = collect(records(), *takers, table, schema=run.manifest.about.fields_schema)
+    who = run.manifest.judged_by()
+
+    def identified() -> Iterable[Mapping[str, Any]]:
+        return with_identity(records(), who)
+
+    with ParquetBeside(run.folder, identified) as table:
+        found = collect(identified(), *takers, table, schema=run.manifest.about.fields_schema)
         table.write()
     return found
 

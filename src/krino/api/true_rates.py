@@ -10,6 +10,7 @@ from krino.api.recorded_run import AnyRun, Labelled, is_workbench, load_run
 from krino.cases.origin import Format
 from krino.errors import UsageProblem
 from krino.results.agreement.labels import Labels, labels_from_rows, read_labels, translate_values
+from krino.results.field_kinds import fields_of
 from krino.results.gates.rules import parse_target
 from krino.results.true_rate import TrueRates, true_rates
 from krino.runs.reading import StoredRun
@@ -83,4 +84,11 @@ def _rows_of_workbench(workbench: str, run: StoredRun) -> list[dict[str, Any]]:
         from krino.people.rows import load_rows
     except ModuleNotFoundError as missing:
         raise UsageProblem(f"labels of a workbench need {missing.name}: pip install 'krino[web]'") from None
-    return load_rows(workbench, run)
+
+    def answers(target: str) -> dict[str, bool]:
+        wanted = parse_target(target)
+        judged = (record for record in run.records() if record["status"] == "ok")
+        said = {record["input_hash"]: wanted.answer_in(fields_of(record)) for record in judged}
+        return {digest: answer for digest, answer in said.items() if answer is not None}
+
+    return load_rows(workbench, run, answers=answers)

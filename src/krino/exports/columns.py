@@ -1,9 +1,9 @@
 """The columns of judgements as a table, shared by CSV, Excel, Parquet and data frames.
 
 Columns for people come first: the case (`inputs_…`), its status, the verdict (`verdict_…`), figures (`figures_…`),
-findings in words and `metadata_…`. Columns for machines follow: usage, versions and nested values as JSON text. Lists
-of texts or numbers are lists in formats that have lists (Parquet, data frames), and JSON text in others. The prefixes
-keep names of judges and users apart from ours, and are valid names in SQL and Python.
+findings in words and `metadata_…`; who judged is for people too. Columns for machines follow: usage, hashes and nested
+values as JSON text. Lists of texts or numbers are lists in formats that have lists (Parquet, data frames), and JSON
+text in others. The prefixes keep names of judges and users apart from ours, and are valid names in SQL and Python.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, Literal
 import orjson
 
 from krino.contract import LEFT_OUT_IF_EMPTY
+from krino.contract.identity import JudgedBy, labeller_name
 from krino.results.field_kinds import StorageKind, kind_of, storage_kind
 from krino.text.clean import sound
 
@@ -39,7 +40,9 @@ FIRST = ("id", "status")
 BEFORE_VERDICT = ("roll_up",)
 AFTER_VERDICT = ("reason", "error", "notes")
 USAGE = ("calls", "cached", "input_tokens", "output_tokens", "cost", "seconds")
-LAST = ("index", "judge", "judge_version", "input_hash")
+WHO = ("judge", "judge_version", "judge_fingerprint", "prompt_hash", "labelled_by", "agreement")
+"""Who judged; `labelled_by` names the model, and is null where no labeller was asked."""
+LAST = ("index", *WHO, "input_hash")
 NESTED = ("decided_by", "rules", "evidence", "findings", "unread", "labels", "labeller", "source", "ballots")
 
 _FIXED_KINDS: Mapping[str, Kind] = {
@@ -47,7 +50,8 @@ _FIXED_KINDS: Mapping[str, Kind] = {
     **dict.fromkeys(("usage_cost", "usage_seconds"), "float"),
     **dict.fromkeys((*FIRST, *BEFORE_VERDICT, *AFTER_VERDICT, *LAST[1:], *NESTED), "text"),
 }
-_FOR_MACHINES = frozenset({*(f"usage_{name}" for name in USAGE), *LAST, *NESTED})
+_FOR_MACHINES = frozenset({*(f"usage_{name}" for name in USAGE), *LAST, *NESTED}) - {*WHO}
+JUDGED_BY = "judged_by"
 AT_ONCE = 200
 """Judgements that are converted together."""
 _PLAIN = frozenset({str, bool, int, float, type(None)})
@@ -74,6 +78,10 @@ def _cells(name: str, lists: bool, judgements: Sequence[Record], opened: Mapping
     """Returns the values of one column."""
     if name == "notes":
         return [format_findings(judgement) for judgement in judgements]
+    if name == "labelled_by":
+        return [labeller_name(given) if (given := judgement.get("labeller")) else None for judgement in judgements]
+    if name in WHO[2:]:
+        return [(judgement.get(JUDGED_BY) or {}).get(name) for judgement in judgements]
     if name in LEFT_OUT_IF_EMPTY:  # most cases have none, which is null however it was written
         return [_json(judgement.get(name) or None) for judgement in judgements]
     if name in NESTED:
@@ -96,6 +104,12 @@ def format_findings(judgement: Record) -> str | None:
 def readable_columns(kinds: Mapping[str, Kind]) -> dict[str, Kind]:
     """The columns for people."""
     return {name: kind for name, kind in kinds.items() if name not in _FOR_MACHINES}
+
+
+def with_identity(judgements: Iterable[Record], who: JudgedBy) -> Iterator[Record]:
+    """The judgements, each with who judged it."""
+    for judgement in judgements:
+        yield {**judgement, JUDGED_BY: who.with_labeller(judgement.get("labeller")).named()}
 
 
 def find_columns(judgements: Iterable[Record]) -> dict[str, Kind]:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from krino.contract import Judgement
 from krino.errors import UsageProblem
-from krino.exports.columns import Kind, Record, column_values, convert_column, find_columns
+from krino.exports.columns import Kind, Record, column_values, convert_column, find_columns, with_identity
 from krino.runs.reading import StoredRun, load_stored_run
 
 FrameKind = Literal["pandas", "polars", "arrow"]
@@ -57,9 +57,9 @@ def frame(
 def _records(judgements: str | PathLike[str] | StoredRun | Iterable[Judgement | Record]) -> Iterable[Record]:
     """Yields judgements as records, from a folder, a run or a list."""
     if isinstance(judgements, str | PathLike):
-        return load_stored_run(judgements).records()
+        judgements = load_stored_run(judgements)
     if isinstance(judgements, StoredRun):
-        return judgements.records()
+        return with_identity(judgements.records(), judgements.manifest.judged_by())
     if isinstance(judgements, Judgement | Mapping) or not isinstance(judgements, Iterable):
         raise UsageProblem(
             f"krino.frame takes a run folder, a run or an iterable of judgements, not a {type(judgements).__name__}; "

@@ -2,7 +2,9 @@
 
 Attributes follow the GenAI semantic conventions: `gen_ai.evaluation.name` (`judge.field`), `.score.value`,
 `.score.label`, `.explanation`, `gen_ai.response.id`; a case that was not judged has `error.type` instead of a score or
-label. Other attributes begin with `krino.`. Each line of the file is one `LogsData` object (OTLP file format).
+label. The conventions do not yet say who evaluated: `.evaluator.version` and `.evaluator.source` (JSON with `name` and
+`arguments`) are named and written as pydantic-evals does. Other attributes begin with `krino.`. Each line of the file
+is one `LogsData` object (OTLP file format).
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from krino import __version__
+from krino.contract.identity import JudgedBy
 from krino.exports.columns import Record
 from krino.judges.efficiency.case import EfficiencyCase
 from krino.judges.efficiency.traces.spans import read_spans
@@ -28,6 +31,14 @@ from krino.runs.manifest import Manifest
 
 EVENT = "gen_ai.evaluation.result"
 ERROR_TYPES = {"failed": "cannot_judge", "error": "judging_failed"}
+EVALUATOR_ATTRIBUTES = {
+    "krino.judge.fingerprint": "judge_fingerprint",
+    "krino.prompt_hash": "prompt_hash",
+    "krino.labeller_kind": "labeller",
+    "krino.labeller_model": "model",
+    "krino.agreement": "agreement",
+}
+"""Attributes of an event by the field of `JudgedBy` that they hold."""
 SEVERITIES = {"ok": (9, "INFO"), "failed": (13, "WARN"), "error": (17, "ERROR")}
 RECORDS = 500  # in one line or request: well below the 4 MB that collectors take
 _LONGEST_EXPLANATION = 4_000
@@ -38,11 +49,11 @@ Attribute = dict[str, Any]
 
 def otel_lines(manifest: Manifest, run: str, judgements: Iterable[Record], labels: Sequence[str]) -> Iterator[bytes]:
     """The run as lines of OTLP/JSON. `labels` has the verdict fields whose values are labels of a closed list."""
-    resource = _resource(manifest, run)
+    resource, who = _resource(manifest, run), manifest.judged_by()
     records = (
         record
         for judgement in judgements
-        for record in judgement_events(judgement, labels, _finish_time(judgement) or manifest.updated)
+        for record in judgement_events(judgement, labels, _finish_time(judgement) or manifest.updated, who)
     )
     while batch := list(islice(records, RECORDS)):
         scope = {"scope": {"name": "krino", "version": __version__}, "logRecords": batch}
@@ -58,10 +69,13 @@ def _finish_time(judgement: Record) -> datetime | None:
     return time if time.tzinfo is not None else None
 
 
-def judgement_events(judgement: Record, labels: Sequence[str], time: datetime) -> Iterator[dict[str, Any]]:
+def judgement_events(
+    judgement: Record, labels: Sequence[str], time: datetime, who: JudgedBy
+) -> Iterator[dict[str, Any]]:
     """One event for each score or label; for a case without a verdict, a single event with the reason."""
     nanoseconds = (time - _EPOCH) // timedelta(microseconds=1) * 1_000
-    event = partial(_event, judgement, find_origin(judgement.get("case")), str(nanoseconds))
+    evaluator = _describe_evaluator(who.with_labeller(judgement.get("labeller")))
+    event = partial(_event, judgement, find_origin(judgement.get("case")), evaluator, str(nanoseconds))
     if judgement["status"] != "ok":
         message = judgement.get("reason") or judgement.get("error")
         yield event("", {"error.type": ERROR_TYPES[judgement["status"]]}, explanation=message)
@@ -81,6 +95,7 @@ def judgement_events(judgement: Record, labels: Sequence[str], time: datetime) -
 def _event(
     judgement: Record,
     origin: Origin,
+    evaluator: Mapping[str, Any],
     moment: str,
     field: str,
     outcome: Mapping[str, Any],
@@ -93,6 +108,7 @@ def _event(
         **outcome,
         "gen_ai.evaluation.explanation": explanation[:_LONGEST_EXPLANATION] if explanation else None,
         "gen_ai.response.id": origin.response_id,
+        **evaluator,
         "krino.case.id": judgement["id"],
         "krino.status": judgement["status"],
         "krino.rule": (judgement.get("rules") or {}).get(field),
@@ -111,6 +127,17 @@ def _event(
         if origin.span_id:
             record["spanId"] = origin.span_id
     return record
+
+
+def _describe_evaluator(who: JudgedBy) -> dict[str, str | None]:
+    """Attributes that say who judged; the name and version of a judge do not tell an edited one apart."""
+    named = who.named()
+    arguments = {name: value for name, value in named.items() if name not in ("judge", "judge_version")}
+    return {
+        "gen_ai.evaluation.evaluator.version": who.judge_version,
+        "gen_ai.evaluation.evaluator.source": orjson.dumps({"name": who.judge, "arguments": arguments}).decode(),
+        **{key: named.get(name) for key, name in EVALUATOR_ATTRIBUTES.items()},
+    }
 
 
 def _label_text(value: Any) -> str:

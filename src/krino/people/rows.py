@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from hashlib import blake2b
+from collections.abc import Callable, Iterable, Mapping
 from os import PathLike
 from typing import Any, Literal, get_args
 
 from krino.errors import UsageProblem
+from krino.people.sampling import Order, find_random_reach, find_target, order_key, random_rank, weigh_cases
 from krino.people.store import DEPTHS, Depth, Event, LabelStore, Subject, group_by_case
 from krino.runs.reading import StoredRun
 
@@ -15,22 +15,28 @@ DepthChoice = Literal["fields", "labels", "both"]
 """`both`: fields that the rater gave directly; for the other fields, values derived from the rater's labels."""
 
 
-def random_rank(input_hash: str) -> int:
-    """Position of a case in the random order. It is a hash, so that all raters share one order."""
-    return int.from_bytes(blake2b(f"krino {input_hash}".encode(), digest_size=8).digest())
+Answers = Callable[[str], Mapping[str, bool]]
+"""From a target (`pass`, `match:exact`) to the judge's answer on it, by content hash of the case."""
 
 
 def build_rows(
-    events: Iterable[Event], ids: Mapping[str, str], version: str, depth: DepthChoice = "both"
+    events: Iterable[Event],
+    ids: Mapping[str, str],
+    version: str,
+    depth: DepthChoice = "both",
+    answers: tuple[str, Answers] | None = None,
 ) -> list[dict[str, Any]]:
     """One row per case and rater.
 
     `ids`: content hash to case id; events of other cases are dropped. `version`: of the judge; verdicts that another
-    version derived from labels are dropped, because this version's rules may derive others.
+    version derived from labels are dropped, because this version's rules may derive others. `answers`: the
+    name of the run and what its judge says, for the sampling weights of cases that were drawn for a rate.
     """
     wanted = DEPTHS if depth == "both" else (depth,)
     given = [event for event in events if event.place.input_hash in ids]
-    reach = _find_random_reach(given)
+    target = find_target(given)
+    weights = {} if target is None or answers is None else weigh_cases(given, target, answers[1](target), answers[0])
+    reach = find_random_reach(given)
     rows = []
     for digest, of_case in group_by_case(given).items():
         by_rater: dict[str, dict[Depth, Event]] = {}
@@ -38,20 +44,19 @@ def build_rows(
             stale = event.depth == "labels" and event.place.subject.version != version
             if event.action == "label" and event.depth in wanted and event.fields and not stale:
                 by_rater.setdefault(event.rater, {})[event.depth] = event
-        rows += [_build_row(ids[digest], rater, found, reach) for rater, found in by_rater.items()]
+        weight = {"label_weight": weights[digest]} if digest in weights else {}
+        rows += [weight | _build_row(ids[digest], rater, found, reach) for rater, found in by_rater.items()]
     return rows
 
 
-def _build_row(case: str, rater: str, found: Mapping[Depth, Event], reach: Mapping[Any, int]) -> dict[str, Any]:
+def _build_row(case: str, rater: str, found: Mapping[Depth, Event], reach: Mapping[Order, int]) -> dict[str, Any]:
     """Returns one row: the fields of a rater's labels with their provenance."""
     # The fields of the verdict come after the provenance, so that a field wins if both have the same name.
     events = [found[depth] for depth in reversed(DEPTHS) if depth in found]
     return {
         "label_note": " · ".join(event.note for event in events if event.note),
         "label_why": events[-1].why,
-        "label_random": any(
-            random_rank(event.place.input_hash) <= reach.get(_order_key(event), -1) for event in events
-        ),
+        "label_random": any(random_rank(event.place.input_hash) <= reach.get(order_key(event), -1) for event in events),
         "label_blind": all(event.blind for event in events),
         "label_depth": "both" if len(events) > 1 else events[0].depth,
         "label_run": events[-1].place.run,
@@ -60,24 +65,6 @@ def _build_row(case: str, rater: str, found: Mapping[Depth, Event], reach: Mappi
         "id": case,
         "rater": rater,
     }
-
-
-def _find_random_reach(events: Iterable[Event]) -> dict[tuple[str, str, str], int]:
-    """The highest random rank that each rater has reached in each run.
-
-    Cases below that rank count as random even if they were offered for another reason. Without them the random sample
-    would lack exactly the disputed cases, and estimates made from it would be too good.
-    """
-    found: dict[tuple[str, str, str], int] = {}
-    for event in events:
-        if event.random:
-            found[_order_key(event)] = max(found.get(_order_key(event), -1), random_rank(event.place.input_hash))
-    return found
-
-
-def _order_key(event: Event) -> tuple[str, str, str]:
-    """Key of a random order: run, rater and depth."""
-    return event.place.run, event.rater, event.depth
 
 
 def drop_provenance(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -92,8 +79,10 @@ def order_columns(rows: Iterable[Mapping[str, Any]]) -> list[str]:
     return ["id", "rater", *sorted(own, key=lambda name: name.startswith("label_"))]
 
 
-def load_rows(where: str | PathLike[str], run: StoredRun, depth: str = "both") -> list[dict[str, Any]]:
-    """The labels of a run from a workbench, given by its folder of runs or its database URL."""
+def load_rows(
+    where: str | PathLike[str], run: StoredRun, depth: str = "both", answers: Answers | None = None
+) -> list[dict[str, Any]]:
+    """The labels of a run from a workbench, given by its folder of runs or its database URL; `answers` as above."""
     if depth not in get_args(DepthChoice):
         raise UsageProblem(f"--depth {depth}: choose one of {', '.join(get_args(DepthChoice))}")
     subject = Subject.of(run.manifest)
@@ -105,7 +94,8 @@ def load_rows(where: str | PathLike[str], run: StoredRun, depth: str = "both") -
     ids: dict[str, str] = {}
     for entry in run.roll():
         ids.setdefault(entry.input_hash, entry.id)  # cases with equal content count once
-    rows = build_rows(events, ids, subject.version, depth)  # type: ignore[arg-type]
+    named = None if answers is None else (run.folder.resolve().name, answers)
+    rows = build_rows(events, ids, subject.version, depth, named)  # type: ignore[arg-type]
     if not rows:
         raise UsageProblem(
             f"{run.folder}: nobody has labelled a case of this run at this depth in that workbench; labels match cases "

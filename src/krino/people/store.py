@@ -29,8 +29,8 @@ from krino.text.clean import clean, clean_line, clean_name
 
 Depth = Literal["fields", "labels"]
 DEPTHS: tuple[Depth, ...] = ("fields", "labels")
-QueueReason = Literal["seats", "runs", "raters", "unsure", "random", "chosen"]
-"""Why the queue offered a case; `chosen`: the person opened it."""
+QueueReason = Literal["seats", "runs", "raters", "unsure", "random", "rate", "chosen"]
+"""Why the queue offered a case; `rate`: drawn for a true rate; `chosen`: the person opened it."""
 LONGEST_RATER = 80
 LONGEST_NOTE = 4_000
 LISTED = "in a list"
@@ -86,6 +86,8 @@ class Event:
     note: str = ""
     why: QueueReason = "chosen"
     random: bool = False
+    target: str = ""
+    """The rate that the case was drawn for (`pass`, `match:exact`): at random among those with one answer."""
     blind: bool = True
     undoes: int | None = None
     created: str = ""
@@ -279,6 +281,7 @@ def _row_values(event: Event, key: str) -> dict[str, Any]:
         "note": normalise_note(event.note),
         "why": event.why,
         "random": event.random,
+        "target": event.target,
         "undoes": event.undoes,
         "created": datetime.now(UTC).isoformat(timespec="milliseconds"),
     }
@@ -296,7 +299,7 @@ def _event_from(row: Row[Any]) -> Event:
     """Returns the event of a database row."""
     found = row._mapping
     subject = Subject(found["judge"], found["options"], found["judge_version"])
-    names = ("rater", "depth", "action", "note", "why", "random", "blind", "undoes", "created", "id")
+    names = ("rater", "depth", "action", "note", "why", "random", "target", "blind", "undoes", "created", "id")
     return Event(
         CaseRef(subject, found["input_hash"], found["case_id"], found["run"]),
         answer=None if found["answer"] is None else orjson.loads(found["answer"]),

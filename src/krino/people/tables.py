@@ -42,6 +42,7 @@ events = Table(
     Column("blind", Boolean, nullable=False),  # whether the person had not seen the verdict
     Column("undoes", Integer, ForeignKey("events.id"), unique=True),
     Column("created", String(32), nullable=False),  # UTC, ISO 8601
+    Column("target", Text, nullable=False, server_default=""),  # the rate that the case was drawn for
     CheckConstraint("depth IN ('fields', 'labels')", name="events_depth"),
     CheckConstraint("action IN ('label', 'skip', 'undo', 'seen')", name="events_action"),
     CheckConstraint("(action = 'undo') = (undoes IS NOT NULL)", name="events_undoes"),
@@ -49,7 +50,10 @@ events = Table(
     Index("events_subject", "judge", "options", "input_hash", "rater", "depth"),
 )
 
-MIGRATIONS: dict[str, tuple[str, ...]] = {"0001": ()}
+MIGRATIONS: dict[str, tuple[str, ...]] = {
+    "0001": (),
+    "0002": ("ALTER TABLE events ADD COLUMN target TEXT NOT NULL DEFAULT ''",),
+}
 """Each version of the tables, oldest first, with the SQL that leads to it from the version before.
 
 A new database gets the tables as they are above, so the first version needs no SQL. Never edit a published entry: add

@@ -83,7 +83,7 @@ def assert_verdict(request: pytest.FixtureRequest, _krino_bench: Bench) -> Asser
     """`assert_verdict("rag", case, min={"faithfulness": 0.8})` fails unless the verdict is as expected."""
     from krino.pytest_plugin.bench import AssertVerdict
 
-    return AssertVerdict(_krino_bench, request.node.nodeid)
+    return AssertVerdict(_krino_bench, request.node.nodeid, request.node.user_properties)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

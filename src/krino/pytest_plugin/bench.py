@@ -13,6 +13,7 @@ from krino.api.judging import AnyKindOfJudge, Case, ready_judge
 from krino.api.judging import judge as judge_case
 from krino.assertions import Expected, UnexpectedVerdict, assert_verdict
 from krino.contract import AnyJudge, Judgement, Labeller, Usage
+from krino.contract.identity import JudgedBy
 from krino.engine import sync as portal
 from krino.errors import UsageProblem
 from krino.judges.registry import judge_names
@@ -162,6 +163,8 @@ class AssertVerdict:
 
     bench: Bench
     node: str
+    properties: list[tuple[str, object]] = field(default_factory=list)
+    """Those of the test in JUnit XML, where who judged is noted."""
 
     def __call__(
         self,
@@ -181,14 +184,22 @@ class AssertVerdict:
         try:
             if isinstance(judge, Judgement) or case is None:
                 if isinstance(judge, Judgement) and case is None:
-                    self.bench.counted(judge)
+                    self._note(self.bench.counted(judge), {"name": judge.judge, "version": judge.judge_version})
                 # Of a call that is wrong it says what is wrong with it.
                 return assert_verdict(judge, case, min=min, max=max, equals=equals, roll_up=roll_up)
             ready = self.bench.ready(judge, options, prompt)
             expected = Expected(min or {}, max or {}, equals or {}, roll_up)
             expected.check_names(ready)
             # Counted before it is checked: an expectation may be refused only then, and what was spent is spent.
-            return expected.hold(self.bench.judged(ready, case, labeller), ready.rules)
+            judgement = self.bench.judged(ready, case, labeller)
+            self._note(judgement, ready.fingerprint())
+            return expected.hold(judgement, ready.rules)
         except UnexpectedVerdict as failure:
             self.bench.tally.add_unexpected(self.node, failure.judgement, failure.problems)
             raise
+
+    def _note(self, judgement: Judgement, fingerprint: Mapping[str, Any]) -> None:
+        """Notes who judged, once for each judge and labeller of a test."""
+        named = JudgedBy.of(fingerprint, judgement.labeller).named()
+        noted = [(f"krino.{name}", value) for name, value in named.items()]
+        self.properties.extend(item for item in noted if item not in self.properties)

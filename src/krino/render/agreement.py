@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from krino import blocks as b
-from krino.results.agreement.result import Agreement, CalibrationResult, Confusion, Disagreement, FieldAgreement, Figure
+from krino.results.agreement.result import (
+    Agreement,
+    CalibrationResult,
+    ClassAgreement,
+    Confusion,
+    Disagreement,
+    FieldAgreement,
+    Figure,
+)
 from krino.results.formatting import format_interval, format_number, join_first
 from krino.stats.confidence_intervals import FEW
 from krino.text.clean import clean_line
@@ -37,29 +45,77 @@ _SHOWN_SKIPPED = 12
 _SHOWN_RATERS = 6
 _FEW_CLUSTERS = 20
 _SHOWN_MISSING = 6
-_WORST_IN_LIST = 3
 _LONGEST_LINE = 200
+_LONGEST_IN_OVERVIEW = 150
 _MORE_DETAIL = (
-    "--field FIELD shows more cases of one field, what is confused and the figures of each class; --markdown FILE "
-    "writes everything, --json gives it as data."
+    "--all shows every figure, --field FIELD those of one field, --markdown FILE writes all, --json gives it as data."
 )
+_MAIN = {"category": "kappa", "order": "kappa_quadratic", "scale": "kappa_quadratic", "number": "spearman"}
+"""By kind of field: the figure that a screen shows of each."""
+_ON_SCREEN = 6
+"""Rows of worst cases and words on a screen."""
+_FIELDS_ON_SCREEN = 20
 
 
 def agreement_blocks(agreement: Agreement, title: str, *, short: bool = False) -> Iterator[b.Block]:
-    """Yields the agreement as blocks. `short`: for a screen; each of several fields lists only a few cases."""
+    """`short`: for a screen. Of several fields one line each; of a single one its figures and worst cases."""
     yield b.Heading(title)
     yield b.Paragraph(agreement.headline, strong=True)
     counts = agreement.counts
     parts = [b.Part("judged", counts.judged, "good"), b.Part("failed", counts.failed, "warn")]
     yield b.Parts("labelled", [*parts, b.Part("error", counts.error, "bad")])
     yield from (b.Paragraph(line, tone="warn") for line in _unmatched(agreement))
-    for field in agreement.fields:
-        yield from _field(field, alone=len(agreement.fields) == 1, short=short)
-    for calibration in agreement.calibration:
-        yield from _show_calibration(calibration)
-    yield from (b.Paragraph(line, small=True) for line in _list_footnotes(agreement))
     if short and len(agreement.fields) > 1:
+        yield from _overview(agreement)
+    else:
+        for field in agreement.fields:
+            yield from _field(field, alone=len(agreement.fields) == 1, short=short)
+        for calibration in agreement.calibration:
+            yield from _show_calibration(calibration)
+    yield from (b.Paragraph(line, small=True) for line in _list_footnotes(agreement))
+    if short:
         yield b.Paragraph(_MORE_DETAIL, tone="plain")
+
+
+def _overview(agreement: Agreement) -> Iterator[b.Block]:
+    """Every field in one line, the cases that differ most, and the words of lists."""
+    fields = agreement.fields[:_FIELDS_ON_SCREEN]
+    with_people = any(field.people for field in fields)
+    heads = ("Field", "n", "figure", "value", "95 % interval", *(["people"] if with_people else []), "differs in")
+    rows: list[Sequence[b.Value]] = []
+    for field in fields:
+        name = _MAIN[field.kind]
+        ours, theirs = field.figures.get(name), field.people.get(name)
+        shown = ("–", "–") if ours is None else (_figure_text(ours), format_interval(ours.interval))
+        beside = [("" if theirs is None else _figure_text(theirs))] if with_people else []
+        differs = f"{field.disagreeing:,} of {field.counts.compared:,}"
+        value = b.Cell(shown[0], strong=True)
+        rows.append((field.field, f"{field.counts.compared:,}", _FIGURES[name], value, shown[1], *beside, differs))
+    yield b.DataTable("", heads, rows, figures=(1, 3, 4))
+    if hidden := len(agreement.fields) - len(fields):
+        yield b.Paragraph(f"and {hidden:,} more fields", small=True)
+    lists = [field for field in fields if field.words]
+    for field in lists[:1]:
+        yield _word_table(field, _ON_SCREEN)
+    if worst := _worst_of_all(fields):
+        yield b.BulletList("Disagrees most", worst)
+    for calibration in agreement.calibration:
+        error = calibration.error
+        yield b.Paragraph(
+            f"{calibration.field} against {calibration.of}: expected calibration error {_figure_text(error)} "
+            f"({format_interval(error.interval)}).",
+            small=True,
+        )
+
+
+def _worst_of_all(fields: Sequence[FieldAgreement]) -> list[str]:
+    """The worst case of each field, in one line each."""
+    items = []
+    for field in [field for field in fields if field.worst][:_ON_SCREEN]:
+        case = field.worst[0]
+        text = f"{field.field}: {case.id}: judge {case.judge}; {_format_labels(case)}. {case.reason}"
+        items.append(clean_line(text, _LONGEST_IN_OVERVIEW))
+    return items
 
 
 def _field(field: FieldAgreement, *, alone: bool, short: bool) -> Iterator[b.Block]:
@@ -68,17 +124,25 @@ def _field(field: FieldAgreement, *, alone: bool, short: bool) -> Iterator[b.Blo
     if not alone:
         yield b.Paragraph(field.headline, strong=True)
     if field.worst:
-        yield _worst_list(field, len(field.worst) if alone else _WORST_IN_LIST) if short else _worst_table(field)
+        yield _worst_list(field, len(field.worst)) if short else _worst_table(field)
     yield b.Paragraph(f"{_describe_counts(field)}.", "warn" if field.counts.without_verdict else "plain")
     if field.figures:
         yield b.Paragraph(_describe_basis(field), small=True)
         yield _make_figure_table(field)
-    if field.classes and (alone or not short):
-        yield _make_class_table(field)
-    if field.confusion is not None and len(field.confusion.values) <= _MOST_CLASSES and (alone or not short):
+    if field.words:
+        yield _word_table(field, _ON_SCREEN if short else 0)
+    elif field.classes:
+        yield _classes(field.classes, "Class", "", _ON_SCREEN if short else 0)
+    if field.confusion is not None and len(field.confusion.values) <= _MOST_CLASSES and not short:
         yield _make_confusion_table(field.confusion)
     if notes := [*_explain_missing(field), *(f"{note}." for note in field.notes)]:
         yield b.BulletList("", notes)
+
+
+def _word_table(field: FieldAgreement, most: int) -> b.DataTable:
+    """Each word of a field of lists, those with the lowest F1 first."""
+    ranked = sorted(field.words, key=lambda item: -1.0 if item.f1.value is None else item.f1.value)
+    return _classes(ranked, "Code", f"Each code of {field.field} by itself", most)
 
 
 def _figure_rows(field: FieldAgreement) -> Iterator[tuple[str, Figure, Figure | None]]:
@@ -101,9 +165,9 @@ def _make_figure_table(field: FieldAgreement) -> b.DataTable:
     return b.DataTable("", heads[:width], [row[:width] for row in rows], figures=range(1, width))
 
 
-def _make_class_table(field: FieldAgreement) -> b.DataTable:
-    """Returns the table of precision, recall and F1 by class."""
-    heads = ("Class", "people", "judge", "precision", "recall", "F1", "interval of F1")
+def _classes(items: Sequence[ClassAgreement], what: str, title: str, most: int) -> b.DataTable:
+    """`most`: rows that are shown; 0 shows all."""
+    heads = (what, "people", "judge", "precision", "recall", "F1", "interval of F1")
     rows = [
         (
             item.value,
@@ -112,9 +176,11 @@ def _make_class_table(field: FieldAgreement) -> b.DataTable:
             *(_figure_text(each) for each in (item.precision, item.recall, item.f1)),
             format_interval(item.f1.interval),
         )
-        for item in field.classes
+        for item in items[: most or len(items)]
     ]
-    return b.DataTable("", heads, rows, figures=range(1, 7))
+    if rest := len(items) - len(rows):
+        rows.append((f"and {rest:,} more", *[""] * 6))
+    return b.DataTable(title, heads, rows, figures=range(1, 7))
 
 
 def _make_confusion_table(found: Confusion) -> b.DataTable:

@@ -11,11 +11,12 @@ import orjson
 
 from krino.blocks import Block, DataTable, Field, Fields, Heading, Paragraph, Tone, Verbatim
 from krino.contract import Judgement
+from krino.contract.identity import labeller_name
 from krino.contract.judgement import as_word
 from krino.render.summary import TONES, score_tone, status_mark
 from krino.results.explanations import describe_rule, explain_value
 from krino.results.field_kinds import ROLL_UP, comparison_key, fields_of, is_text, names_explanation
-from krino.results.formatting import format_usage, labeller_name
+from krino.results.formatting import format_usage
 from krino.results.stability import LABELLER
 from krino.results.table import Record
 from krino.results.verdict_schema import Scales

@@ -5,12 +5,14 @@ from __future__ import annotations
 from krino import blocks as b
 from krino.render.markup import Markup, join, tag
 from krino.results.formatting import format_count, format_number
+from krino.results.trend import Trend
 
 _WIDTH, _HEIGHT = 400.0, 88.0
 _GAP = 0.12  # of a bin's width
 _MOST_LABELS = 12
 _SIDE = 240.0  # length of a side of the square reliability diagram
 _LARGEST_DOT = 13.0
+_TREND_WIDTH, _TREND_HEIGHT = 640.0, 160.0
 
 
 def histogram(score: b.Score) -> Markup:
@@ -82,8 +84,31 @@ def reliability_diagram(block: b.Reliability) -> Markup:
     return tag("div", svg, said, class_="square")
 
 
+def trend_chart(found: Trend) -> Markup:
+    """The value of each run with its interval, from left to right; a run that differs from the first is filled."""
+    known = [(place, point) for place, point in enumerate(found.points) if point.value is not None and point.interval]
+    ends = [end for _, point in known for end in point.interval or ()]
+    low, high = min(ends, default=0.0), max(ends, default=1.0)
+    spread, step = (high - low) or 1.0, _TREND_WIDTH / max(len(found.points), 1)
+
+    def height(value: float) -> str:
+        return f"{_TREND_HEIGHT - (value - low) / spread * _TREND_HEIGHT:.1f}"
+
+    drawn, captions = [], []
+    for place, point in known:
+        across = f"{(place + 0.5) * step:.1f}"
+        value, (least, most) = point.value or 0.0, point.interval or (0.0, 0.0)
+        captions.append(f"{point.run}: {value:.3f} ({least:.3f} to {most:.3f}){', differs' * point.differs}")
+        title, line = tag("title", captions[-1]), {"stroke": "currentColor", "stroke_width": "2"}
+        drawn.append(tag("line", x1=across, x2=across, y1=height(least), y2=height(most), **line))
+        fill = "currentColor" if point.differs else "none"
+        drawn.append(tag("circle", title, cx=across, cy=height(value), r=6, fill=fill, **line))
+    box = f"-8 -8 {_TREND_WIDTH + 16:g} {_TREND_HEIGHT + 16:g}"
+    label = f"Trend of {found.target}: {'; '.join(captions)}"
+    return tag("svg", *drawn, class_="trend", viewBox=box, role="img", aria_label=label)
+
+
 def _draw_bars(score: b.Score) -> list[Markup]:
-    """Returns the bars of a histogram, each with a title to hover over."""
     most = max(score.counts, default=0) or 1
     width = _WIDTH / len(score.counts)
     gap = width * _GAP

@@ -83,7 +83,8 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def to_junit(result: GateResult) -> bytes:
     """The result as JUnit XML, which build servers read: one test case for each rule and slice.
 
-    `failure` is a broken rule, `skipped` a slice with too few cases; a rule that only warns says so in `system-out`.
+    Properties say who judged. `failure` is a broken rule, `skipped` a slice with too few cases; a rule that only warns
+    says so in `system-out`.
     """
     skipped = sum(check.outcome == "too few" for check in result.checks)
     suite = Tree.Element(
@@ -94,6 +95,10 @@ def to_junit(result: GateResult) -> bytes:
         errors="0",
         skipped=str(skipped),
     )
+    if result.judged_by:
+        properties = Tree.SubElement(suite, "properties")
+        for name, value in result.judged_by.items():
+            Tree.SubElement(properties, "property", name=f"krino.{name}", value=_xml_text(value))
     for check in result.checks:
         case = Tree.SubElement(
             suite, "testcase", classname=_xml_text(f"krino.gate.{result.judge}"), name=_xml_text(_check_name(check))

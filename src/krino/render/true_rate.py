@@ -55,7 +55,10 @@ def _next_labels(found: TrueRate) -> str:
     if not found.label_next:
         return advice
     shares = " and ".join(f"{share:.0%} where the judge says {name}" for name, share in found.label_next.items())
-    return f"{advice} Draw them at random, {shares}."
+    return (
+        f"{advice} Draw them at random, {shares}; the queue of the workbench does so in the order "
+        f'"for the true rate of {found.target}".'
+    )
 
 
 def format_rate(value: float, found: TrueRate) -> str:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import islice
 from typing import Any
 
 from krino.contract import Usage
+from krino.contract.identity import labeller_name
 from krino.results.stability import Stability
 from krino.runs.manifest import Counts, Manifest
 from krino.text.clean import cut
@@ -23,17 +24,6 @@ def judge_name(manifest: Manifest) -> str:
 
 def run_labeller_name(manifest: Manifest) -> str:
     return labeller_name(manifest.plan.labeller)
-
-
-def labeller_name(labeller: Mapping[str, Any]) -> str:
-    """The name of the model, the members of a panel, or else the kind of labeller."""
-    if model := labeller.get("model"):
-        return str(model)
-    if members := labeller.get("members"):
-        repeat = labeller.get("repeat", 1)
-        return " + ".join(map(str, members)) + (f", each {repeat} times" if repeat != 1 else "")
-    kind = str(labeller.get("kind") or "unknown")
-    return {"local": "embedded labeller", "replay": "recorded labels"}.get(kind, kind)
 
 
 def format_start(manifest: Manifest) -> str:

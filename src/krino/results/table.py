@@ -8,7 +8,7 @@ puts the rows into the order of the input.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from math import nan
@@ -284,9 +284,16 @@ class Table:
 
 
 def read_table(
-    folder: Path, *, fields: Collection[str] | None = None, by: Sequence[Sequence[str]] = (), spending: bool = False
+    folder: Path,
+    *,
+    fields: Collection[str] | None = None,
+    by: Sequence[Sequence[str]] = (),
+    spending: bool = False,
+    change: Callable[[Record], Record] | None = None,
 ) -> Table:
-    """Reads the table of a run. `fields`: only these; `by`: combinations of metadata columns to slice or cluster by."""
+    """Read the table of a run. `fields`: only these; `by`: combinations of metadata columns to slice or cluster by;
+    `change`: takes each judgement in another form.
+    """
     run = load_stored_run(folder)
     builder = _TableBuilder(run, TableReader(fields), [tuple(columns) for columns in by], spending)
     index = run.index()
@@ -297,7 +304,8 @@ def read_table(
         run, index
     ) as lines:  # in the order of the journal: in the order of the input it takes twice as long
         for offset, case_number in zip(offsets.tolist(), first.tolist(), strict=True):
-            builder.add_line(lines.read(offset, f"{digests[case_number]:016x}"))
+            record = lines.read(offset, f"{digests[case_number]:016x}")
+            builder.add_line(record if change is None else change(record))
     return builder.result(judged, places, again, rows)
 
 

@@ -31,6 +31,8 @@ FEWEST = 10
 _MOST_SLICES = 50
 RANDOM = "label_random"
 """The column of a workbench that marks the random sample."""
+WEIGHT = "label_weight"
+"""The column with the sampling weights of a workbench where cases were drawn for a rate."""
 
 
 class Estimate(BaseModel):
@@ -132,12 +134,24 @@ def true_rate(
     wanted = parse_target(target)
     if wanted.field is None:
         raise UsageProblem(f"{target}: cases without a verdict are counted, not estimated; name a field")
-    labels, notes = _random_sample(labels)
+    if weight is None and WEIGHT in labels.columns:
+        labels, notes, weight = *_weighted_sample(labels), WEIGHT
+    else:
+        labels, notes = _random_sample(labels)
     column = _Column(labels, wanted.field, weight)
     for judgement in judgements:
         column.add(judgement)
     sample = _sample(column, wanted, schema, notes)
     return _estimate(sample, wanted, notes)
+
+
+def _weighted_sample(labels: Labels) -> tuple[Labels, list[str]]:
+    """Of the labels of a workbench those with a sampling weight: the others were chosen for being disputed."""
+    column = labels.columns[WEIGHT]
+    rows = {(case, rater) for one in labels.columns.values() for case, rater, _ in one.table().tolist()}
+    weighted = column.table().tolist()
+    kept = {(case, rater) for case, rater, value in weighted if column.pool.values[value] not in (None, "")}
+    return _keep(labels, kept, len(rows))
 
 
 def _random_sample(labels: Labels) -> tuple[Labels, list[str]]:
@@ -148,7 +162,12 @@ def _random_sample(labels: Labels) -> tuple[Labels, list[str]]:
     table = column.table()
     drawn = np.array([value is True or str(value).casefold() == "true" for value in column.pool.values], np.bool_)
     kept = {(int(case), int(rater)) for case, rater, value in table if drawn[value]}
-    left_out = len(table) - len(kept)
+    return _keep(labels, kept, len(table))
+
+
+def _keep(labels: Labels, kept: set[tuple[int, int]], of: int) -> tuple[Labels, list[str]]:
+    """The labels of these cases and raters, and a note on those that are left out."""
+    left_out = of - len(kept)
     if not left_out:
         return labels, []
     if not kept:
@@ -353,10 +372,9 @@ def _plan_labels(found: TrueRate, strata: Strata) -> None:
     """How many more labels halve the interval, and on which answers of the judge they do most (Neyman's allocation)."""
     factor = powered.labels_to_halve(strata)
     found.more_labels = None if factor is None else int(np.ceil((factor - 1) * found.labels))
-    rates = (strata.hits[0] + 1) / (strata.labels[0] + 2)
-    worth = strata.shares[0] * np.sqrt(rates * (1 - rates))
-    names = ("not " + found.target, found.target) if len(worth) == 2 else (found.target,)
-    found.label_next = dict(zip(names, (float(part) for part in worth / worth.sum()), strict=True))
+    shares = powered.share_labels(strata)
+    names = ("not " + found.target, found.target) if len(shares) == 2 else (found.target,)
+    found.label_next = dict(zip(names, map(float, shares), strict=True))
 
 
 def _more_for_mean(sample: _Sample, others: Floats) -> int | None:

@@ -16,6 +16,7 @@ from krino.cases.content import names_of_plain_model
 from krino.cases.formats.shard import ShardHead
 from krino.contract import AnyJudge, Usage, describe_validation
 from krino.contract.fingerprint import joined_schema, schema_of
+from krino.contract.identity import JudgedBy
 from krino.contract.judgement import is_newer
 from krino.errors import UsageProblem
 from krino.runs.files import inside
@@ -160,6 +161,10 @@ class Manifest(BaseModel):
         description="all usage in this folder since it was begun (or started over with --fresh): of every command, "
         "including failed attempts and cases that are no longer in the input",
     )
+
+    def judged_by(self) -> JudgedBy:
+        """Who judged in this run; single judgements may have asked no labeller."""
+        return JudgedBy.of(self.plan.judge, self.plan.labeller)
 
     def write(self, folder: Path) -> None:
         """Writes atomically: readers see the old file or the new one."""

@@ -101,6 +101,17 @@ def _likeliest_rates(strata: Strata, pull: Floats) -> Floats:
     return limited
 
 
+def share_labels(strata: Strata) -> Floats:
+    """The share of further labels that each stratum of one draw should get (Neyman's allocation).
+
+    Rates are smoothed, so that a stratum whose first labels agree is not passed over.
+    """
+    rates = (strata.hits[0] + 1) / (strata.labels[0] + 2)
+    worth: Floats = strata.shares[0] * np.sqrt(rates * (1 - rates))
+    shared: Floats = worth / worth.sum()
+    return shared
+
+
 def labels_to_halve(strata: Strata) -> float | None:
     """How many times as many labels would halve the interval; None if it needs more cases, not more labels."""
     _, low, high = stratified_rate(strata)

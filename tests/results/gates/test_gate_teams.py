@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as Tree
 
+import orjson
 import pytest
 from typer.testing import CliRunner
 
@@ -172,3 +174,123 @@ def test_the_command_takes_warnings_and_labels(run: Path, tmp_path: Path, monkey
     file.write_text("id,score\n" + "".join(f"c{place},0.2\n" for place in range(40)))
     assert CliRunner().invoke(app, ["gate", str(run), "--min", "score=0.5"]).exit_code == 0
     assert CliRunner().invoke(app, ["gate", str(run), "--min", "score=0.5", "--labels", str(file)]).exit_code == 1
+
+
+# --- the noise of repeats --------------------------------------------------------------------------
+
+
+def repeated(folder: Path, *votes: tuple[float, ...], members: tuple[str, ...] = ("m",)) -> Path:
+    """A run whose cases were asked about several times: the last number of each case is what the panel says."""
+    repeat = (len(votes[0]) - 1) // len(members)
+    seats = [(member, n) for n in range(1, repeat + 1) for member in members]
+    rows = [
+        {
+            **row(f"c{place}", score=said[-1]),
+            "ballots": [
+                {"member": member, "repeat": n, "labels": {}, "verdict": {"score": value}}
+                for (member, n), value in zip(seats, said[:-1], strict=True)
+            ],
+        }
+        for place, said in enumerate(votes)
+    ]
+    labeller = {"kind": "panel", "members": {member: {} for member in members}, "repeat": repeat}
+    return make_run(folder, rows, plan={"labeller": labeller})
+
+
+NOISE = "within the noise of repeats: 1 of 3 repeats alone would keep it"
+
+
+def test_a_rule_that_some_repeats_would_keep_fails_within_noise_and_every_output_says_so(tmp_path: Path) -> None:
+    run = repeated(tmp_path / "r", *[(0.85, 0.7, 0.75, 0.75)] * 40)
+    broken = gated(run, min={"score": 0.8}, point=True)
+    check = check_of(broken, "min score=0.8")
+    assert check.outcome == "broken"
+    assert check.kept_by_repeats == (1, 3)
+    assert all(NOISE in " ".join(shown.split()) for shown in everywhere(broken))
+
+
+def test_a_rule_that_every_repeat_breaks_is_no_noise_and_one_that_holds_is_not_read_again(tmp_path: Path) -> None:
+    run = repeated(tmp_path / "r", *[(0.7, 0.7, 0.75, 0.7)] * 40)
+    broken, held = gated(run, min={"score": 0.8}), gated(run, min={"score": 0.1})
+    assert check_of(broken, "min score=0.8").kept_by_repeats == (0, 3)
+    assert check_of(held, "min score=0.1").kept_by_repeats is None
+    assert not any("noise" in shown for result in (broken, held) for shown in everywhere(result)[:1])
+
+
+def test_two_models_that_differ_are_no_noise(tmp_path: Path) -> None:
+    run = repeated(tmp_path / "r", *[(0.9, 0.7, 0.75)] * 40, members=("a", "b"))
+    assert check_of(gated(run, min={"score": 0.8}), "min score=0.8").kept_by_repeats is None
+
+
+def test_noise_is_seen_in_changes_against_another_run_too(tmp_path: Path) -> None:
+    old = make_run(tmp_path / "old", scores(*[0.8] * 40))
+    run = repeated(tmp_path / "r", *[(0.8, 0.6, 0.65, 0.65)] * 40)
+    broken = gated(run, may_fall={"score": 0.05}, not_worse_than=old)
+    assert check_of(broken, "may-fall score=0.05").kept_by_repeats == (1, 3)
+
+
+# --- every rule in every output --------------------------------------------------------------------
+
+EVERY_RULE: dict[str, dict[str, Any]] = {
+    "min score=0.9": {"min": {"score": 0.9}},
+    "max score=0.1": {"max": {"score": 0.1}},
+    "min kind:A=90%": {"min": {"kind:A": "90%"}},
+    "max kind:B=10%": {"max": {"kind:B": "10%"}},
+    "min tags:x=99%": {"min": {"tags:x": "99%"}},
+    "min pass=90%": {"min": {"pass": "90%"}},
+    "max fail=10%": {"max": {"fail": "10%"}},
+    "max failed=0": {"max": {"failed": "0"}},
+    "max failed=1%": {"max": {"failed": "1%"}},
+    "max similarity:null=10%": {"max": {"similarity:null": "10%"}},
+    "max score:below:0.5=5%": {"max": {"score:below:0.5": "5%"}},
+    "max score:above:0.7=1": {"max": {"score:above:0.7": "1"}},
+    "min score:above:0.5=90%": {"min": {"score:above:0.5": "90%"}},
+    "may-fall score=0.02": {"may_fall": {"score": 0.02}},
+    "may-rise score=0": {"may_rise": {"score": 0}},
+    "may-fall pass=2%": {"may_fall": {"pass": "2%"}},
+    "may-rise kind:B=2%": {"may_rise": {"kind:B": "2%"}},
+    "max pass:to:fail=0": {"max": {"pass:to:fail": "0"}},
+    "max kind:A:to:B=5%": {"max": {"kind:A:to:B": "5%"}},
+}
+"""Each kind of rule, which the run below breaks."""
+
+
+@pytest.fixture(scope="module")
+def worse(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """A run that breaks every rule, and the better one that it is compared with."""
+    from made_runs import failed_row
+
+    folder = tmp_path_factory.mktemp("every")
+    good: dict[str, Any] = {"roll_up": "pass", "kind": "A", "tags": ["x"], "similarity": 1.0}
+    bad: dict[str, Any] = {"roll_up": "fail", "kind": "B", "tags": ["y"], "similarity": None}
+    old = [row(f"c{place}", score=0.6, **good) for place in range(60)]
+    new = [
+        row(f"c{place}", score=0.2 if place < 20 else 0.95 if place < 50 else 0.6, **(bad if place < 20 else good))
+        for place in range(59)
+    ]
+    return make_run(folder / "new", [*new, failed_row("c59")]), make_run(folder / "old", old)
+
+
+@pytest.mark.parametrize("warns", [False, True], ids=["fails", "warns"])
+@pytest.mark.parametrize("rule", EVERY_RULE)
+def test_every_kind_of_rule_is_in_every_output_with_its_cases(worse: tuple[Path, Path], rule: str, warns: bool) -> None:
+    run, old = worse
+    given: dict[str, Any] = {"warn": [rule]} if warns else EVERY_RULE[rule]
+    limits = {"max": {"failed": "100%", **given.get("max", {})}}
+    compared = {"not_worse_than": old} if "may" in rule or ":to:" in rule else {}
+    result = gated(run, **{**given, **limits}, **compared)
+    name = f"warn {rule}" if warns else rule
+    check = check_of(result, name)
+    assert check.outcome == ("warns" if warns else "broken"), check.message
+    assert check.against == len(check.worst) or len(check.worst) == 10
+    cases = [case.id for case in check.worst]
+    assert cases
+    terminal, json, junit, markdown = everywhere(result)
+    for shown in (terminal, markdown):
+        assert name in shown
+    assert any(item["rule"] == name and item["worst"] for item in orjson.loads(json)["checks"])
+    (test,) = [case for case in Tree.fromstring(junit).iter("testcase") if case.get("name") == name]
+    said = test.findtext("system-out" if warns else "failure") or ""
+    assert said.startswith("warning: ") == warns
+    for case in cases:
+        assert all(re.search(rf"\b{case}\b", shown) for shown in (terminal, json, said, markdown)), case

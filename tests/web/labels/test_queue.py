@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from krino.people.rows import build_rows, random_rank
+from krino.people.rows import build_rows
+from krino.people.sampling import random_rank
 from krino.people.store import CaseRef, Depth, Event, Subject
 from krino.web.labels.queue import (
     SHARE,

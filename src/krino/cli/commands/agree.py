@@ -67,13 +67,15 @@ def agree(
     draws: Annotated[int, typer.Option(min=1, help="Draws of the bootstrap behind the intervals.")] = 1_000,
     map: options.MapFields = None,  # noqa: A002 - the flag's name
     format: options.Format = "auto",  # noqa: A002 - the flag's name
+    every: Annotated[bool, options.flag("Every figure of every field.", "--all", panel=options.OUTPUT)] = False,
     markdown: Markdown = None,
     json: options.AsJson = False,
 ) -> None:
     """Compare RUN with the labels of people.
 
-    First a sentence: does the judge agree with people as they agree with each other? Then where it disagrees most,
-    with its reasons; then kappa, alpha, F1, rank correlation and calibration, with intervals.
+    First a sentence: does the judge agree with people as they agree with each other? Then one line a field, and where
+    it disagrees most. --all has the rest: kappa, alpha, F1, rank correlation and calibration, with intervals; for
+    lists of codes the precision and recall of each code.
 
     Exit code 3 when a labelled case has no verdict, or is not in the run at all.
     """
@@ -106,7 +108,7 @@ def agree(
     people = Path(labels).name if labels else "the workbench"
     title = f"{judge_name(manifest)} ({run_labeller_name(manifest)}) against {people}"
     write_markdown(markdown, agreement_blocks(found, title))
-    typer.echo(found.model_dump_json()) if json else print_blocks(agreement_blocks(found, title, short=True))
+    typer.echo(found.model_dump_json()) if json else print_blocks(agreement_blocks(found, title, short=not every))
     raise typer.Exit(exit_code(found))
 
 

@@ -63,6 +63,8 @@ content differs and that have no id to match by.
 
 • For each broken rule the worst cases are listed, with value and reason.
 
+• In a run with --repeat, a broken rule that some repeats alone would keep says so. It is still broken.
+
 • --warn: a rule that only warns if it is broken, as --warn "min faithfulness=0.9". The exit code stays 0.
 
 • --labels: rules must hold for the true rate or mean, estimated from all verdicts and these labels of people (see \

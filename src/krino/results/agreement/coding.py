@@ -26,7 +26,10 @@ NULL = "null"
 
 _TRUE, _FALSE = frozenset({"true", "yes", "1"}), frozenset({"false", "no", "0"})
 _BETWEEN_WORDS = re.compile(r"[+,;|\n]")
-_EMPTY = "(empty list)"
+_BETWEEN_KNOWN_WORDS = re.compile(r"[\s/&+,;|]+")
+_AROUND_WORDS = " \t\"'`()[]{}"
+EMPTY = "(empty list)"
+BETWEEN = " + "
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d+)?")
 
 
@@ -45,6 +48,14 @@ class Coding:
     judge: Codes
     people: Codes
     notes: tuple[str, ...] = ()
+    is_list: bool = False
+    """Whether each value is a list of words, joined by ` + `."""
+
+    @property
+    def words(self) -> list[str]:
+        """The words of lists."""
+        lists = (value.split(BETWEEN) for value in self.values if value not in (EMPTY, NULL))
+        return sorted({word for words in lists for word in words}) if self.is_list else []
 
 
 def encode_field(
@@ -64,7 +75,7 @@ def encode_field(
         return _encode_numbers(name, judge.values, labels, scale)
     if kinds == {"list"}:
         words = _WordReader(judge.values, closed)
-        return _encode_classes(name, judge.values, labels, words.read)
+        return replace(_encode_classes(name, judge.values, labels, words.read), is_list=True)
     return _encode_classes(name, judge.values, labels, _read_boolean if kinds == {"flag"} else _read_class)
 
 
@@ -201,7 +212,10 @@ def _read_boolean(name: str, value: Any, place: str) -> str:
 
 
 class _WordReader:
-    """Reads lists of words as sets: real lists, or text separated by `+`, `,`, `;` or `|`."""
+    """Reads lists of words as sets: real lists, or text separated by `+`, `,`, `;` or `|`.
+
+    Words that the judge knows may also stand in brackets or quotes, or be separated by spaces, `/` or `&`.
+    """
 
     def __init__(self, judged: Sequence[Any], closed: Set[str] | None) -> None:
         given = {
@@ -216,21 +230,44 @@ class _WordReader:
         if not all(map(_is_word, items)):
             return _read_class(name, value, place)
         words = {word for item in items for word in self._words(item)}
+        self._refuse_unread(name, words, value, place)
         if self._closed is not None:
             self._refuse_unknown(name, sorted(words), value, place)
-        return " + ".join(sorted(words)) or _EMPTY
+        return BETWEEN.join(sorted(words)) or EMPTY
 
     def _words(self, text: str) -> list[str]:
         """Splits a label into words that the judge uses."""
         whole = text.strip()
         if whole.casefold() in self._known:
             return [self._known[whole.casefold()]]
-        if whole in ("", "[]", _EMPTY):
+        if whole in ("", "[]", EMPTY):
             return []
+        if known := self._only_known(_BETWEEN_WORDS.split(whole)) or self._only_known(
+            _BETWEEN_KNOWN_WORDS.split(whole)
+        ):
+            return known
         parts = [part for part in map(str.strip, _BETWEEN_WORDS.split(whole)) if part]
         if self._closed is None and not any(part.casefold() in self._known for part in parts):
             return [whole]  # words that the judge never given: where one ends cannot be known
         return [self._known.get(part.casefold(), part) for part in parts]
+
+    def _only_known(self, parts: Sequence[str]) -> list[str]:
+        """The words that these parts are, if the judge knows every one of them; else none."""
+        bare = [part for part in (part.strip(_AROUND_WORDS).casefold() for part in parts) if part]
+        return [self._known[part] for part in bare] if all(part in self._known for part in bare) else []
+
+    def _refuse_unread(self, name: str, words: Set[str], value: Any, place: str) -> None:
+        """Refuse several known words in one, and a known word that signs make an unknown one."""
+        for word in words:
+            if word.casefold() in self._known:
+                continue
+            parts = [part.casefold() for part in re.findall(r"[\w.-]+", word)]
+            known = [self._known[part] for part in parts if part in self._known]
+            if known and (len(known) > 1 or len(parts) == 1):
+                raise UsageProblem(
+                    f"{place}: the label {quote(value)} of `{name}` has {quote(known[0])} in it and cannot be read as "
+                    "a list: separate words by a comma, ; | or +, or write a JSON list"
+                )
 
     def _refuse_unknown(self, name: str, words: Sequence[str], value: Any, place: str) -> None:
         """Refuses a label that holds a word outside the judge's closed set."""

@@ -13,6 +13,7 @@ from krino.results.agreement.coding import Coding, encode_field, round_values
 from krino.results.agreement.labelled_verdicts import ABSENT, VerdictColumn, Verdicts
 from krino.results.agreement.labels import LabelColumn, Labels
 from krino.results.agreement.result import ClassAgreement, Confusion, Disagreement, FieldAgreement, FieldCounts, Figure
+from krino.results.agreement.single_words import compare_words
 from krino.results.agreement.statistics import (
     CLASS_FIGURES,
     CLASSES,
@@ -156,6 +157,7 @@ def compare_field(data: FieldData, labels: Labels, sampling: Sampling, worst: in
         people=found.get(PEOPLE, {}),
         gap=found.get(GAP, {}),
         classes=_score_classes(patterns, data.coding, found.get(CLASSES), resampler.units),
+        words=compare_words(data.judge[compared], data.people[compared], data.coding, sampling.groups is not None),
         confusion=_count_confusion(patterns, data.coding),
         disagreeing=int(patterns.counts[patterns.differs()].sum()),
         worst=_worst(data, patterns, compared, labels, worst),

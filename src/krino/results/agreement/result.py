@@ -100,6 +100,8 @@ class FieldAgreement(FrozenModel):
     gap: dict[str, Figure] = Field(default_factory=dict)
     """`figures` minus `people`, from the same draws: their interval decides whether the two differ."""
     classes: tuple[ClassAgreement, ...] = ()
+    words: tuple[ClassAgreement, ...] = ()
+    """Of a field of lists: each word (code) by itself."""
     confusion: Confusion | None = None
     disagreeing: int = 0
     """The number of cases in which the judge differs from a rater."""

@@ -15,7 +15,8 @@ from krino.results.comparison.matching import Pairs, match_cases
 from krino.results.explanations import DEFAULT_WORST
 from krino.results.formatting import format_count, format_start, join_first, judge_name, run_labeller_name
 from krino.results.gates.decision import decide_rule
-from krino.results.gates.measures import measure, measure_change, pair_field
+from krino.results.gates.measures import Measure, PairedField, measure, measure_change, pair_field
+from krino.results.gates.repeats import Repeats, find_seats
 from krino.results.gates.result import Check, GateResult
 from krino.results.gates.rules import NULL, Rule, RuleLimit, Target
 from krino.results.gates.validate import Validator
@@ -157,7 +158,8 @@ def check_run(folder: Path, gate: Gate) -> GateResult:
     base = read_table(gate.base, fields=fields) if gate.base is not None else None
     validator = Validator(run, base)
     validator.refuse(gate.rules, gate.by)
-    found = [*_check_is_complete(run), *_RuleChecks(run, base, gate, validator).run_all()]
+    repeats = Repeats(folder, fields, gate.by, find_seats(run.manifest))
+    found = [*_check_is_complete(run), *_RuleChecks(run, base, gate, validator, repeats).run_all()]
     manifest = run.manifest
     return GateResult(
         run=str(folder),
@@ -167,6 +169,7 @@ def check_run(folder: Path, gate: Gate) -> GateResult:
         counts=run.counts(),
         notes=tuple(_reading_notes(given)),
         checks=tuple(add_worst_cases(item, gate.worst) for item in found),
+        judged_by=manifest.judged_by().named(),
     )
 
 
@@ -197,6 +200,7 @@ class _RuleChecks:
     base: Table | None
     gate: Gate
     validator: Validator
+    repeats: Repeats
 
     def run_all(self) -> Iterator[CheckedRule]:
         """Yields the result of every rule, over all cases and over each slice."""
@@ -243,11 +247,7 @@ class _RuleChecks:
             yield Check(rule=f"by {name}", slice=f"{name}=…", outcome="too few", message=message, cases=cases)
 
     def _check_rule(self, rule: Rule, cases: Mask, where: str | None, pairs: Pairs | None) -> CheckedRule:
-        """Measures one rule, decides whether it holds, and finds the cases that break it."""
-        both = None
-        if rule.compares_runs and self.base is not None and pairs is not None:
-            both = pair_field(self.base, self.run, pairs, rule, cases)
-        found = measure_change(both, rule) if rule.compares_runs else measure(self.run, rule, cases)
+        both, found = self._measure(self.run, rule, cases, pairs)
         truth = None
         if self.gate.labels is not None and not rule.compares_runs and not rule.is_exact:
             truth = self._true_rate(rule, self.gate.labels)
@@ -262,21 +262,50 @@ class _RuleChecks:
         elif not holds:
             violations = find_violations(self.run, rule, cases, nulls_allowed=allowed)
         alone = not holds and not (violations and violations.count) and found.interval is not None
+        kept = None if holds or truth is not None else self._count_kept(rule, cases, pairs)
+        notes = [*([_NO_SINGLE_CASE] if alone else []), *_describe_noise(kept), *self.validator.explain_doubts(rule)]
         check = Check(
             rule=str(rule),
             slice=where,
             outcome="holds" if holds else "warns" if rule.warns else "broken",
-            message="; ".join([message, *([_NO_SINGLE_CASE] if alone else []), *self.validator.explain_doubts(rule)]),
+            message="; ".join([message, *notes]),
             cases=int(cases.sum()),
             nulls=found.nulls,
             value=found.value,
             interval=found.interval,
+            kept_by_repeats=kept,
         )
         return CheckedRule(check, violations)
+
+    def _measure(self, run: Table, rule: Rule, cases: Mask, pairs: Pairs | None) -> tuple[PairedField | None, Measure]:
+        if not rule.compares_runs:
+            return None, measure(run, rule, cases)
+        both = None
+        if self.base is not None and pairs is not None:
+            both = pair_field(self.base, run, pairs, rule, cases)
+        return both, measure_change(both, rule)
+
+    def _count_kept(self, rule: Rule, cases: Mask, pairs: Pairs | None) -> tuple[int, int] | None:
+        """How many askings of a run with repeats would keep the rule."""
+        if rule.target.field is None:
+            return None
+        allowed = self.gate.allows_nulls(rule.target.field)
+
+        def holds(run: Table) -> bool:
+            found = self._measure(run, rule, cases, pairs)[1]
+            return decide_rule(rule, found, point=self.gate.point, nulls_allowed=allowed)[0]
+
+        return self.repeats.count_kept(holds)
 
     def _true_rate(self, rule: Rule, labels: Labels) -> TrueRate:
         schema = self.run.manifest.about.fields_schema
         return true_rate(load_stored_run(self.run.folder).records(), labels, str(rule.target), schema=schema)
+
+
+def _describe_noise(kept: tuple[int, int] | None) -> Iterator[str]:
+    """Whether a broken rule is within the noise of repeats."""
+    if kept is not None and kept[0]:
+        yield f"within the noise of repeats: {kept[0]:,} of {kept[1]:,} repeats alone would keep it"
 
 
 def _all_cases(run: Table) -> Mask:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import computed_field
+from pydantic import Field, computed_field
 
 from krino.results import FrozenModel
 from krino.results.explanations import ExplainedCase
@@ -25,6 +25,8 @@ class Check(FrozenModel):
     nulls: int = 0
     value: float | None = None
     interval: tuple[float, float] | None = None
+    kept_by_repeats: tuple[int, int] | None = None
+    """Of a broken rule in a run with repeats: how many askings alone would keep it, of how many."""
     against: int = 0
     """How many cases break the rule."""
     against_words: str = ""
@@ -51,6 +53,8 @@ class GateResult(FrozenModel):
     counts: Counts
     notes: tuple[str, ...]
     checks: tuple[Check, ...]
+    judged_by: dict[str, str] = Field(default_factory=dict)
+    """Who judged, as `krino.contract.identity.JudgedBy` names it."""
 
     @property
     def broken(self) -> tuple[Check, ...]:

@@ -12,8 +12,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from krino.contract.judgement import as_word
 from krino.errors import UsageProblem
-from krino.results.field_kinds import ROLL_UP, ROLL_UPS
+from krino.results.field_kinds import ROLL_UP, ROLL_UPS, as_number
 from krino.stats.arrays import Floats
 
 LimitKind = Literal["min", "max", "may_fall", "may_rise"]
@@ -69,6 +70,19 @@ class Target:
     def names_cases(self) -> bool:
         """Whether the rule is about single cases, which can be limited to a number of them."""
         return self.field is None or self.beyond is not None or self.to is not None
+
+    def answer_in(self, fields: Mapping[str, Any]) -> bool | None:
+        """Whether these fields have the label, or a number beyond the given one; None if they do not say."""
+        value = fields.get(self.field or "")
+        if value is None or self.to is not None:
+            return None
+        if self.beyond is not None:
+            number = as_number(value)
+            return None if number is None else bool(self.beyond.includes(np.array([number]))[0])
+        if self.label is None:
+            return None
+        words = value if isinstance(value, list) else [as_word(value)]
+        return self.label.casefold() in (str(word).casefold() for word in words)
 
     def __str__(self) -> str:
         if self.field is None:

@@ -29,7 +29,7 @@ from krino.people.store import (
 )
 from krino.results.agreement.result import Agreement
 from krino.web.labels.agreement import list_named_cases
-from krino.web.labels.queue import REASON_TEXTS
+from krino.web.labels.queue import LONGEST_TARGET, REASON_TEXTS
 from krino.web.labels.service import LabelCase, LabellingDep, LabellingService, case_not_found, get_rater, record_seen
 from krino.web.problems import ErrorBody, Problem
 from krino.web.runs_folder import OpenRun
@@ -100,6 +100,9 @@ class LabelIn(BaseModel):
         pattern="^[ -~]+$",
         description="idempotency key: requests with the same key are one label",
     )
+    of: str = Field(
+        default="", max_length=LONGEST_TARGET, description="as in /v1/labels/next, if the case came from it"
+    )
 
 
 class UndoIn(BaseModel):
@@ -161,7 +164,8 @@ def give(labelling: LabellingDep, label: LabelIn) -> LabelOut:
     with _report_at("body.rater"):
         rater = normalise_rater(label.rater)
     with _report_at("body.answer"):
-        return _to_label_out(labelling.save(case, rater, label.depth, label.answer, note=label.note, key=label.key))
+        saved = labelling.save(case, rater, label.depth, label.answer, note=label.note, key=label.key, target=label.of)
+        return _to_label_out(saved)
 
 
 @router.post("/undo", responses=_ERRORS)
@@ -179,10 +183,13 @@ def next_case(
     run: RunName,
     rater: Annotated[str, Query(min_length=1, max_length=LONGEST_RATER)],
     depth: Depth = "fields",
+    of: Annotated[
+        str, Query(max_length=LONGEST_TARGET, description="for the true rate of a label: pass, or FIELD:LABEL")
+    ] = "",
 ) -> Next:
     """The case that this rater should label next, and why. The response reveals nothing of the verdict."""
     opened = labelling.open(run)
-    turn = labelling.queue(opened, depth).next(normalise_rater(rater))
+    turn = labelling.queue(opened, depth, of).next(normalise_rater(rater))
     if turn is None:
         return Next()
     place = labelling.case(opened, turn.input_hash).place
@@ -218,13 +225,14 @@ def export(
     format: Literal["csv", "jsonl"] = "csv",  # noqa: A002 - the parameter's name in addresses
     depth: DepthChoice = "both",
 ) -> Response:
-    """The labels of a run as a file. `label_random` marks the random sample."""
+    """The labels of a run as a file. `label_random` marks the random sample; `label_weight` is one over the chance of
+    being labelled, where cases were drawn for a true rate."""
     opened = _open_complete(labelling, run)
     subject = Subject.of(opened.manifest)
     events = labelling.store.current(subject)
     found = opened.cases.find_by_hashes(event.place.input_hash for event in events)
     ids = {digest: row.entry.id for digest, row in found.items()}
-    rows = build_rows(events, ids, subject.version, depth)
+    rows = build_rows(events, ids, subject.version, depth, labelling.answers(opened))
     said = ((event.rater, event.place.input_hash) for event in events if event.place.input_hash in ids)
     _record_shown_labels(request, opened, ((rater, digest, ids[digest]) for rater, digest in said))
     text, kind = (_to_csv(rows), "text/csv") if format == "csv" else (_to_jsonl(rows), "application/x-ndjson")

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 from urllib.parse import quote
 from uuid import uuid4
 
-from fastapi import APIRouter, Depends, Form, Request
+from fastapi import APIRouter, Depends, Form, Query, Request
 from markupsafe import Markup
 from starlette.responses import RedirectResponse, Response
 
@@ -25,7 +25,7 @@ from krino.results.explanations import format_value
 from krino.web.index.case_view import own_blocks
 from krino.web.labels.agreement import find_cell_cases, hide_unjudged, list_named_cases, summarise_agreement
 from krino.web.labels.forms import SubmittedForm
-from krino.web.labels.queue import REASON_TEXTS, list_progress
+from krino.web.labels.queue import LONGEST_TARGET, REASON_TEXTS, list_progress
 from krino.web.labels.service import (
     LabelCase,
     LabellingDep,
@@ -54,6 +54,8 @@ async def _read_form(request: Request) -> SubmittedForm:
 
 
 Sent = Annotated[SubmittedForm, Depends(_read_form)]
+Target = Annotated[str, Query(max_length=LONGEST_TARGET)]
+"""The rate that labels are wanted for (`pass`, `match:exact`), which decides the order of the queue."""
 
 
 # --- raters ----------------------------------------------------------------------------------------------
@@ -72,11 +74,15 @@ Rater = Annotated[str, Depends(_require_rater)]
 
 @router.post("/runs/{run}/rater")
 def choose_name(
-    request: Request, run: str, name: Annotated[str, Form()], depth: Annotated[str, Form()] = ""
+    request: Request,
+    run: str,
+    name: Annotated[str, Form()],
+    depth: Annotated[str, Form()] = "",
+    of: Annotated[str, Form()] = "",
 ) -> Response:
     """Stores the rater's name in a cookie."""
     kept = make_cookie(request.scope, rater_cookie(request), quote(normalise_rater(name), safe=""), _YEAR)
-    return RedirectResponse(label_address(run, depth=depth), 303, {"set-cookie": kept})
+    return RedirectResponse(label_address(run, depth=depth, of=of), 303, {"set-cookie": kept})
 
 
 # --- the queue -------------------------------------------------------------------------------------------
@@ -84,16 +90,18 @@ def choose_name(
 
 @router.get("/runs/{run}/label")
 def queue_page(
-    request: Request, labelling: LabellingDep, run: str, depth: Depth = "fields", who: bool = False
+    request: Request, labelling: LabellingDep, run: str, depth: Depth = "fields", who: bool = False, of: Target = ""
 ) -> Response:
     """Shows progress and the next case of the queue."""
     opened = labelling.open(run)
     rater = get_rater(request)
-    queue = labelling.queue(opened, depth)
+    queue = labelling.queue(opened, depth, of)
     turn = queue.next(rater) if rater is not None else None
     context: dict[str, Any] = {
         "opened": opened,
         "depth": depth,
+        "of": of,
+        "targets": queue.ranking.targets(),
         "rater": rater,
         "asks_name": who or rater is None,
         "progress": list_progress(queue),
@@ -113,15 +121,20 @@ def queue_page(
 
 @router.get("/runs/{run}/label/{case}")
 def case_page(
-    request: Request, labelling: LabellingDep, run: str, case: str, depth: Depth | None = None, saved: str = ""
+    request: Request,
+    labelling: LabellingDep,
+    run: str,
+    case: str,
+    depth: Depth | None = None,
+    saved: str = "",
+    of: Target = "",
 ) -> Response:
     """Shows a case to label."""
     rater = get_rater(request)
     if rater is None:
-        return RedirectResponse(label_address(run, depth=depth or "fields"), 303)
-    return _case_page(
-        request, labelling, labelling.case(labelling.open(run), case), rater, depth or "fields", saved=saved
-    )
+        return RedirectResponse(label_address(run, depth=depth or "fields", of=of), 303)
+    found = labelling.case(labelling.open(run), case)
+    return _case_page(request, labelling, found, rater, depth or "fields", of, saved=saved)
 
 
 def _case_page(
@@ -130,6 +143,7 @@ def _case_page(
     case: LabelCase,
     rater: str,
     depth: Depth,
+    of: str,
     *,
     filled: dict[str, Any] | None = None,
     problems: Sequence[str] = (),
@@ -142,13 +156,14 @@ def _case_page(
     before = next((event for event in mine if event.depth == depth and event.action == "label"), None)
     shown = labelling.store.has_seen(place, rater, listed=False)
     own = own_blocks(opened.run, case.judgement, get_workbench(request).settings.runs) if shown else ()
-    queue = labelling.queue(opened, depth)
+    queue = labelling.queue(opened, depth, of)
     given = filled if filled is not None else before.answer if before is not None else None
     context: dict[str, Any] = {
         "opened": opened,
         "case": place,
         "rater": rater,
         "depth": depth,
+        "of": of,
         "asked": asked,
         "shown": fit_exhibits(asked.exhibits, numbered=depth == "labels"),
         "form": asked.forms[depth].form(given) if depth in asked.forms else None,
@@ -180,7 +195,14 @@ def _labels_of_others(labelling: LabellingService, case: LabelCase) -> list[tupl
 
 @router.post("/runs/{run}/label/{case}")
 def save(
-    request: Request, labelling: LabellingDep, rater: Rater, filled: Sent, run: str, case: str, depth: Depth
+    request: Request,
+    labelling: LabellingDep,
+    rater: Rater,
+    filled: Sent,
+    run: str,
+    case: str,
+    depth: Depth,
+    of: Target = "",
 ) -> Response:
     """Saves an answer and moves on to the next case; a faulty answer is shown again with its problems."""
     if (shown := filled.get("rater")) and shown != rater:
@@ -197,42 +219,50 @@ def save(
         if not filled.get("more"):
             key = filled.get("key") if _KEY.fullmatch(filled.get("key")) else None
             try:
-                labelling.save(found, rater, depth, answer, note=note, key=key)
+                labelling.save(found, rater, depth, answer, note=note, key=key, target=of)
             except KeyReused:  # changed and saved again from the same page: the later answer counts
-                labelling.save(found, rater, depth, answer, note=note)
-            return RedirectResponse(_next_address(labelling, found.opened, rater, depth, case), 303)
+                labelling.save(found, rater, depth, answer, note=note, target=of)
+            return RedirectResponse(_next_address(labelling, found.opened, rater, depth, of, case), 303)
     except UsageProblem as problem:
         problems = [line.removeprefix("- ") for line in str(problem).split("\n")]
-    return _case_page(request, labelling, found, rater, depth, filled=answer, problems=problems, note=note)
+    return _case_page(request, labelling, found, rater, depth, of, filled=answer, problems=problems, note=note)
 
 
 @router.post("/runs/{run}/label/{case}/skip")
-def skip(labelling: LabellingDep, rater: Rater, run: str, case: str, depth: Depth) -> Response:
+def skip(labelling: LabellingDep, rater: Rater, run: str, case: str, depth: Depth, of: Target = "") -> Response:
     found = labelling.case(labelling.open(run), case)
-    labelling.skip(found, rater, depth)
-    return RedirectResponse(_next_address(labelling, found.opened, rater, depth), 303)
+    labelling.skip(found, rater, depth, of)
+    return RedirectResponse(_next_address(labelling, found.opened, rater, depth, of), 303)
 
 
 @router.post("/runs/{run}/label/{case}/show")
-def show_verdict(labelling: LabellingDep, rater: Rater, run: str, case: str, depth: Depth) -> Response:
-    """Shows the verdict. From here on this person's labels of this case are not blind."""
+def show_verdict(labelling: LabellingDep, rater: Rater, run: str, case: str, depth: Depth, of: Target = "") -> Response:
+    """Show the verdict. From here on this person's labels of this case are not blind."""
     labelling.store.mark_seen([labelling.case(labelling.open(run), case).place], rater)
-    return RedirectResponse(label_address(run, case, depth=depth) + "#verdict", 303)
+    return RedirectResponse(label_address(run, case, depth=depth, of=of) + "#verdict", 303)
 
 
 @router.post("/runs/{run}/undo")
-def undo(labelling: LabellingDep, rater: Rater, run: str, depth: Annotated[str, Form()] = "") -> Response:
-    """Undoes, and goes back to that case."""
+def undo(
+    labelling: LabellingDep,
+    rater: Rater,
+    run: str,
+    depth: Annotated[str, Form()] = "",
+    of: Annotated[str, Form()] = "",
+) -> Response:
+    """Undo, and go back to that case."""
     undone = labelling.undo(labelling.open(run), rater)
     if undone is None:
-        return RedirectResponse(label_address(run, depth=depth), 303)
-    return RedirectResponse(label_address(run, undone.place.input_hash, depth=undone.depth), 303)
+        return RedirectResponse(label_address(run, depth=depth, of=of), 303)
+    return RedirectResponse(label_address(run, undone.place.input_hash, depth=undone.depth, of=of), 303)
 
 
-def _next_address(labelling: LabellingService, opened: OpenRun, rater: str, depth: Depth, saved: str = "") -> str:
-    turn = labelling.queue(opened, depth).next(rater)
+def _next_address(
+    labelling: LabellingService, opened: OpenRun, rater: str, depth: Depth, of: str, saved: str = ""
+) -> str:
+    turn = labelling.queue(opened, depth, of).next(rater)
     case = turn.input_hash if turn else ""
-    return label_address(opened.name, case, depth=depth, **({"saved": saved} if saved and case else {}))
+    return label_address(opened.name, case, depth=depth, of=of, **({"saved": saved} if saved and case else {}))
 
 
 # --- agreement -------------------------------------------------------------------------------------------

@@ -1,5 +1,6 @@
 """The order in which people label cases: first where panel seats, runs or raters disagree, then where the judge is
-unsure, then at random.
+unsure, then at random. Or, for the true rate of a label: at random among the cases with one answer of the judge, with
+more cases of the answer whose errors make the estimate less certain.
 
 One case in five comes at random whatever else is waiting, and is marked as such, so that estimates from those cases are
 unbiased. All raters share one random order, so that they meet on the same cases.
@@ -7,16 +8,22 @@ unbiased. All raters share one random order, so that they meet on the same cases
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import Any
 
-from krino.people.rows import random_rank
+import numpy as np
+
+from krino.contract.judgement import as_word
+from krino.people.sampling import random_rank
 from krino.people.store import Depth, Event, QueueReason, group_by_case
 from krino.results.agreement.labelled_verdicts import names_confidence
 from krino.results.field_kinds import as_number, comparison_key, fields_of, is_text, names_explanation
+from krino.results.gates.rules import Target, parse_target
+from krino.stats.prediction_powered import Strata, share_labels
 
 SHARE = 5
 """One case in this many comes at random."""
@@ -26,6 +33,7 @@ REASON_TEXTS: Mapping[QueueReason, str] = {
     "raters": "people disagree on it",
     "unsure": "the judge is unsure about it",
     "random": "it was drawn at random, as one case in five is, to keep estimates unbiased",
+    "rate": "it was drawn at random for the true rate",
     "chosen": "you chose it",
 }
 _APART = 0.1
@@ -35,6 +43,8 @@ _IN_DOUBT = 0.4
 """Assumed confidence if a labeller marks a case as uncertain or the judge asks for review."""
 _PROBABILITY = frozenset({"probability", "confidence", "certainty"})
 _MOST_VALUES = 2_000
+_MOST_TARGETS = 40
+LONGEST_TARGET = 400
 
 FieldValues = Mapping[str, Any]
 
@@ -125,6 +135,8 @@ class NextCase:
     input_hash: str
     why: QueueReason
     random: bool
+    target: str = ""
+    """The rate that it was drawn for."""
 
 
 RankKey = tuple[int, float, int, str, QueueReason]
@@ -141,6 +153,26 @@ class QueueRanking:
         self.order = sorted(self.keys.values())
         self.random_order = sorted(self.cases, key=random_rank)
         self.rolls_up = any(case.rolled_up for case in self.cases.values())
+        self._answers: dict[str, dict[str, bool]] = {}
+
+    def answers(self, target: str) -> Mapping[str, bool]:
+        """The judge's answer on a target (`pass`, `match:exact`) by content hash, in random order."""
+        if target not in self._answers:
+            wanted = parse_target(target)
+            said = ((digest, wanted.answer_in(self.cases[digest].values)) for digest in self.random_order)
+            self._answers[target] = {digest: answer for digest, answer in said if answer is not None}
+        return self._answers[target]
+
+    def targets(self) -> list[str]:
+        """The labels whose true rate can be estimated: each occurs, and not in every case."""
+        counts: Counter[str] = Counter()
+        for case in self.cases.values():
+            for name, value in case.values.items():
+                for word in value if isinstance(value, list) else [value]:
+                    if isinstance(word, str | bool):
+                        counts[str(Target(name, as_word(word)))] += 1
+        named = [target for target, count in counts.items() if count < len(self.cases)]
+        return sorted(named, key=lambda target: ":" in target)[:_MOST_TARGETS]
 
 
 def _rank_key(case: CaseInterest, others: Sequence[Mapping[str, FieldValues]]) -> RankKey | None:
@@ -161,6 +193,8 @@ class Queue:
     events: Sequence[Event]
     """Labels and skips that count, of all raters and depths."""
     depth: Depth
+    target: str = ""
+    """The rate that labels are wanted for; empty: disputed cases first."""
 
     def list_done(self, rater: str) -> set[str]:
         """Cases that a rater has labelled; skipped ones are not included."""
@@ -179,6 +213,8 @@ class Queue:
         drawn = next((digest for digest in self.ranking.random_order if digest not in done), None)
         if drawn is None:
             return None
+        if self.target:
+            return self._next_for_rate(rater, drawn, done)
         useful = next((key for key in self.ranking.order if key[3] not in done), None)
         disputed = min((key for digest, key in self._disputed.items() if digest not in done), default=None)
         best = min((key for key in (useful, disputed) if key is not None), default=None)
@@ -186,11 +222,41 @@ class Queue:
             return NextCase(drawn, "random", random=True)
         return NextCase(best[3], self.why(best[3]), random=False)
 
+    def _next_for_rate(self, rater: str, drawn: str, done: Set[str]) -> NextCase:
+        """Among the cases with the answer that has the fewest labels for its share, the first in random order.
+
+        One case in five comes from the whole random order, which keeps other estimates possible.
+        """
+        answers = self.ranking.answers(self.target)
+        waiting = {
+            side: next((digest for digest, answer in answers.items() if answer == side and digest not in done), None)
+            for side in set(answers.values())
+        }
+        lacking = self._find_lacking(rater, answers)
+        best = max((side for side in waiting if waiting[side] is not None), key=lacking.__getitem__, default=None)
+        digest = None if best is None else waiting[best]
+        if digest is None or len(done) % SHARE == SHARE - 1:
+            return NextCase(drawn, "random", random=True)
+        return NextCase(digest, "rate", random=False, target=self.target)
+
+    def _find_lacking(self, rater: str, answers: Mapping[str, bool]) -> dict[bool, float]:
+        """For each answer of the judge, how many labels it lacks to its share of them."""
+        wanted, sizes = parse_target(self.target), Counter(answers.values())
+        labels, hits = Counter[bool](), Counter[bool]()
+        for event in self._of(rater):
+            if event.action == "label" and (answer := answers.get(event.place.input_hash)) is not None:
+                labels[answer] += 1
+                hits[answer] += bool(wanted.answer_in(event.fields))
+        sides = sorted(sizes)
+        shares, said, given = (np.array([float(part[side]) for side in sides]) for part in (sizes, hits, labels))
+        shared = share_labels(Strata.of(shares / len(answers), said, given, len(answers)))
+        return dict(zip(sides, (shared * (labels.total() + 1) - given).tolist(), strict=True))
+
     def explain_offer(self, rater: str, input_hash: str) -> NextCase:
         """Why a rater is at this case. The server decides this, not the client, because estimates depend on it."""
         before = [event for event in self.own_events if event.place.input_hash == input_hash and event.rater == rater]
         if before:
-            return NextCase(input_hash, before[-1].why, before[-1].random)
+            return NextCase(input_hash, before[-1].why, before[-1].random, before[-1].target)
         turn = self.next(rater)
         if turn is not None and turn.input_hash == input_hash:
             return turn

@@ -13,6 +13,7 @@ from urllib.parse import quote, unquote, urlencode
 from fastapi import Depends, Request
 
 from krino.errors import UsageProblem
+from krino.people.rows import Answers
 from krino.people.store import CaseRef, Depth, Event, Subject, normalise_rater
 from krino.web.index.case_filter import CaseFilter
 from krino.web.index.case_view import case_of, why_not_at_hand
@@ -99,27 +100,47 @@ class LabellingService:
         return {event.place.input_hash for event in events if event.action == "label"}
 
     def save(
-        self, case: LabelCase, rater: str, depth: Depth, answer: Mapping[str, Any], *, note: str, key: str | None = None
+        self,
+        case: LabelCase,
+        rater: str,
+        depth: Depth,
+        answer: Mapping[str, Any],
+        *,
+        note: str,
+        key: str | None = None,
+        target: str = "",
     ) -> Event:
-        """Saves a label; it is on disk when this returns. Raises `UsageProblem` if the answer is invalid."""
+        """Save a label; it is on disk when this returns. Raises `UsageProblem` if the answer is invalid.
+
+        `target`: the rate that the rater labels for, which decides the order of the queue.
+        """
         said = self.make_task(case).at(depth).accept(answer)
         event = Event(case.place, rater, depth, "label", said.answer, said.verdict, note=note)
-        return self._add(case.opened, event, key)
+        return self._add(case.opened, event, key, target)
 
-    def skip(self, case: LabelCase, rater: str, depth: Depth) -> Event:
-        return self._add(case.opened, Event(case.place, rater, depth, "skip"))
+    def skip(self, case: LabelCase, rater: str, depth: Depth, target: str = "") -> Event:
+        return self._add(case.opened, Event(case.place, rater, depth, "skip"), None, target)
 
-    def _add(self, opened: OpenRun, event: Event, key: str | None = None) -> Event:
-        turn = self.queue(opened, event.depth).explain_offer(event.rater, event.place.input_hash)
-        return self.store.add(replace(event, why=turn.why, random=turn.random), key)
+    def _add(self, opened: OpenRun, event: Event, key: str | None, target: str) -> Event:
+        turn = self.queue(opened, event.depth, target).explain_offer(event.rater, event.place.input_hash)
+        return self.store.add(replace(event, why=turn.why, random=turn.random, target=turn.target), key)
 
     def undo(self, opened: OpenRun, rater: str) -> Event | None:
         return self.store.undo(Subject.of(opened.manifest), rater, opened.name)
 
     # --- queue ---------------------------------------------------------------------------------------
 
-    def queue(self, opened: OpenRun, depth: Depth) -> Queue:
-        return Queue(self._ranking(opened), self.store.current(Subject.of(opened.manifest)), depth)
+    def queue(self, opened: OpenRun, depth: Depth, target: str = "") -> Queue:
+        """`target`: the rate that labels are wanted for; empty: disputed cases first."""
+        ranking = self._ranking(opened)
+        if target and not ranking.answers(target):
+            remedy = f"choose one of {', '.join(ranking.targets()[:10]) or 'none: every verdict is the same'}"
+            raise Problem(404, f"no verdict has a label for `{target[:80]}`", where="of", remedy=remedy)
+        return Queue(ranking, self.store.current(Subject.of(opened.manifest)), depth, target)
+
+    def answers(self, opened: OpenRun) -> tuple[str, Answers]:
+        """The run's name and what its judge says, for sampling weights."""
+        return opened.name, self._ranking(opened).answers
 
     def _ranking(self, opened: OpenRun) -> QueueRanking:
         """Returns the order of the queue; it is computed again only when a run has changed."""

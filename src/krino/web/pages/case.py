@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request
 from starlette.responses import Response
 
 from krino.cases.metadata import column_value
-from krino.results.formatting import labeller_name
+from krino.contract.identity import labeller_name
 from krino.web.index.case_view import own_blocks
 from krino.web.index.cases import CaseRow
 from krino.web.labels.service import label_address, record_seen
