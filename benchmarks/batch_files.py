@@ -42,7 +42,7 @@ def write_long(path: Path, count: int) -> None:
 
 
 def write_rag(path: Path, count: int) -> None:
-    """The case's number stands in its question too, where the server can see it."""
+    """The case's number is in its question too, where the server can see it."""
     with path.open("w") as cases:
         for number in range(count):
             record = workload.case(number)
@@ -115,9 +115,9 @@ def measure(judge: str, provider: str, count: int) -> bool:
     most_requests, most_bytes = LIMITS[provider]
     within = all(file["requests"] <= most_requests and file["bytes"] <= most_bytes for file in files)
     once = len(paid) == count and set(paid.values()) == {1}
-    told = " + ".join(f"{file['requests']:,}" for file in files)
+    described = " + ".join(f"{file['requests']:,}" for file in files)
     sizes = ", ".join(f"{file['bytes'] / 1e6:.1f}" for file in files)
-    print(f"{provider}, {judge}: {count:,} requests became {told} ({sizes} MB)")
+    print(f"{provider}, {judge}: {count:,} requests became {described} ({sizes} MB)")
     print(
         f"  {result['ok']:,} ok, within the limits: {within}, each paid once: {once}, "
         f"{1000 * result['cpu'] / count:.2f} ms of CPU a case, peak {result['peak_mb']:.0f} MB, {wall:.0f} s in all",

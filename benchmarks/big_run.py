@@ -124,7 +124,7 @@ class Taken:
     peak_mb: float
     code: int
 
-    def told(self, name: str, most_seconds: float = MOST_SECONDS) -> str:
+    def describe(self, name: str, most_seconds: float = MOST_SECONDS) -> str:
         """One line, with whether the marks were kept; a made run may break a gate (1), and has failed cases (3)."""
         kept = self.code in (0, 1, 3) and self.seconds < most_seconds and self.peak_mb < MOST_MB
         figures = f"{self.seconds:6.1f} s ({self.cpu:5.1f} s CPU)  {self.peak_mb:5.0f} MB  exit {self.code}"

@@ -65,7 +65,8 @@ class Claims:
 
     @property
     def right(self) -> Flags:
-        return self.people == self.local
+        right: Flags = self.people == self.local
+        return right
 
     def unsure_first(self) -> NDArray[np.intp]:
         return np.argsort(self.sure, kind="stable")
@@ -101,7 +102,8 @@ def strong_rights(claims: Claims, accuracy: float, random: np.random.Generator, 
     """Whether the strong model is right, for many draws. `hard`: its errors fall on the claims that are unsure."""
     weight = np.exp(-claims.sure) if hard else np.ones(len(claims.sure))
     chance = np.minimum((1 - accuracy) * weight / max(weight.mean(), 1e-9), 1.0)
-    return random.random((DRAWS, len(claims.sure))) >= chance
+    right: NDArray[np.bool_] = random.random((DRAWS, len(claims.sure))) >= chance
+    return right
 
 
 def repeated_rights(count: int, repeats: int, random: np.random.Generator) -> NDArray[np.bool_]:

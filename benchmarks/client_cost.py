@@ -42,7 +42,7 @@ def bare(cases: Path, url: str, in_flight: int) -> dict[str, Any]:
     from krino.labellers.llm.prompt import system_text
     from krino.labellers.llm.schema import strict_schema
 
-    schema = strict_schema(RagJudge.labels_model)
+    schema = strict_schema(RagJudge().labels_model)
     instructions = system_text(RagJudge.default_prompt, "json_schema", schema)
     form = {"type": "json_schema", "json_schema": {"name": "labels", "strict": True, "schema": schema}}
     results: list[Any] = []
@@ -147,8 +147,8 @@ def main() -> None:
     parser.add_argument("--url")
     args = parser.parse_args()
     if args.side:
-        side = {"bare": bare, "krino": krino_run}[args.side]
-        print(json.dumps(side(args.file, args.url, args.in_flight)))
+        loop = {"bare": bare, "krino": krino_run}[args.side]
+        print(json.dumps(loop(args.file, args.url, args.in_flight)))
         return
     from workload import write
 

@@ -145,7 +145,7 @@ def _function(node: ast.AST, parents: dict[ast.AST, ast.AST]) -> str:
 
 
 def _told(old: ast.expr, new: ast.expr, parents: dict[ast.AST, ast.AST]) -> str:
-    """A bare number or truth value is told with what it stands in."""
+    """A bare number or truth value is shown with its surroundings."""
     around = parents[old]
     if not isinstance(old, ast.Constant) or not isinstance(around, ast.expr | ast.keyword | ast.Assign | ast.AnnAssign):
         return f"{_spell(old)} => {_spell(new)}"

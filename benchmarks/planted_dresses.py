@@ -262,7 +262,9 @@ def listed(answer: Answer) -> str:
 
 
 def patch(answer: Answer) -> str:
-    place = lambda path: "/" + re.sub(r"\[(\d+)\]", r"/\1", path).replace(".", "/")  # noqa: E731
+    def place(path: str) -> str:
+        return "/" + re.sub(r"\[(\d+)\]", r"/\1", path).replace(".", "/")
+
     return json.dumps([{"op": "add", "path": place(path), "value": value} for path, value in fields(answer)])
 
 

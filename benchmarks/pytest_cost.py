@@ -23,7 +23,7 @@ COMMANDS = {"with": [], "without": ["-p", "no:krino"]}
 
 def cpu_of(command: list[str], folder: str) -> float:
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    # As its users have it: pytest keeps the bytecode of plugins, unless it is told not to.
+    # As its users have it: pytest keeps the bytecode of plugins, unless it is configured not to.
     kept = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     subprocess.run(command, cwd=folder, env=kept, stdout=subprocess.DEVNULL, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)

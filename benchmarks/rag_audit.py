@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("--wrong", action="store_true")
     args = parser.parse_args()
     sys.path[:0] = [str(TESTS), str(AUDIT.parents[1])]
-    from test_rag_audit import differs
+    from test_rag_audit import differs  # type: ignore[import-not-found]
 
     told: dict[str, list[list[str]]] = defaultdict(list)
     for row in rows(args.half):

@@ -81,6 +81,7 @@ def risks(items: Sequence[rag_data.Item], judged: Sequence[RagLabels | None]) ->
     """The risk of each answer, and whether people marked anything in it."""
     found: list[Said] = []
     for item, labels in zip(items, judged, strict=True):
+        assert labels is not None, "the embedded labeller labels every case that can be read"
         ruling = settle(RagFacts(RagCase.model_validate(item.case)), labels).figures["hallucination_risk"]
         found.append((float(ruling.value), not item.good))
     return found

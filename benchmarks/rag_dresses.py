@@ -99,7 +99,7 @@ def judge_lies(half: str | None, show: bool) -> bool:
     worn_by = [(dress, worn) for dress, worn in dressed(half) if worn["id"].partition("+")[2] not in missed]
     dresses, cases = zip(*worn_by, strict=True)
     judged = list(krino.judge_many("rag", cases))
-    worn = Counter(dresses)
+    worn: Counter[Any] = Counter(dresses)
     fooled = Counter(dress for dress, found in zip(dresses, judged, strict=True) if is_full(found))
     unread = sum(is_full(found) and bool(found.unread) for found in judged)
     refused = sum(found.status != "ok" for found in judged)

@@ -77,6 +77,7 @@ def study(case: dict[str, Any]) -> RagFacts | None:
 
 
 def _settle(facts: RagFacts, labels: RagLabels | None) -> Judged:
+    assert labels is not None, "the embedded labeller labels every case that can be read"
     settled = settle(facts, labels)
     risk = settled.figures.get("hallucination_risk")
     value = risk.value if risk is not None else None

@@ -78,7 +78,7 @@ Figures = dict[str, float]
 class Kept:
     """A model's function whose results are kept by what it was asked."""
 
-    def __init__(self, ask: Callable[[Sequence[Any]], Sequence[Any]], known: dict[Any, Any]) -> None:
+    def __init__(self, ask: Callable[[Sequence[Any]], Any], known: dict[Any, Any]) -> None:
         self._ask, self._known = ask, known
 
     def __call__(self, asked: Sequence[Any]) -> Any:
@@ -137,7 +137,8 @@ Sets = dict[str, tuple[list[dict[str, Any]], Measure]]
 
 
 def read_sets(folder: Path, most: int) -> Sets:
-    public, sets = folder / "rag", {}
+    public = folder / "rag"
+    sets: Sets = {}
     for name, read in (
         ("RAGTruth", rag_data.ragtruth),
         ("SummEdits", rag_data.summedits),

@@ -117,10 +117,10 @@ def main() -> None:
     spent, texts, tokens = 0.0, 0, 0
     inner = TokenModel.run
 
-    def timed(self: TokenModel, encoded: Sequence[list[int]]) -> Rows:
+    def timed(self: TokenModel, encoded: Sequence[list[int]], output: str) -> Rows:
         nonlocal spent, texts, tokens
         begun = time.thread_time()
-        rows = inner(self, encoded)
+        rows = inner(self, encoded, output)
         spent += time.thread_time() - begun
         texts, tokens = texts + len(encoded), tokens + sum(map(len, encoded))
         return rows

@@ -3,7 +3,7 @@
     python benchmarks/ray_run.py [--cases 200000] [--small 40000] [--rounds 3] [--parts kills limit ratios rag memory]
 
 Everything runs on this machine: a cluster of two nodes on loopback (Ray's own multi-node test utility) and the local
-engine beside it. Needs krino[ray]. Times are told as ratios of runs in one go; run it on a quiet machine.
+engine beside it. Needs krino[ray]. Times are given as ratios of runs in one go; run it on a quiet machine.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def timed(judge: str, cases: Path, run: Path, *flags: str, **settings: str) -> T
     _, status, used = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode:
-        raise SystemExit(f"{' '.join(map(str, process.args))} ended with {process.returncode}")
+        raise SystemExit(f"{process.args!r} ended with {process.returncode}")
     wall, cpu = time.perf_counter() - begun, used.ru_utime + used.ru_stime
     return Took(wall, judging_seconds(run), cpu, used.ru_maxrss / 1024)
 

@@ -98,7 +98,7 @@ def main() -> None:
         folder = args.keep or Path(scratch.enter_context(tempfile.TemporaryDirectory())) / "run"
         if not folder.exists():
             make_run(folder, args.cases)
-        print(measured(__file__, "--child", "--keep", str(folder)).told("report"))
+        print(measured(__file__, "--child", "--keep", str(folder)).describe("report"))
         size = (folder / "report.html").stat().st_size / 1e6
         print(f"the page has {size:.1f} MB  mark {'kept' if size < MOST_PAGE_MB else 'NOT KEPT'}")
         from browser import CHROMIUM

@@ -105,7 +105,9 @@ def main() -> None:
             found = measured(*command)
             taken[name] = found.cpu
             faster = f"  {before[name] / found.cpu:.1f} times as fast" if name in before else ""
-            print(found.told(name, EXPORT_SECONDS if name.startswith(("export", "finish")) else MOST_SECONDS) + faster)
+            print(
+                found.describe(name, EXPORT_SECONDS if name.startswith(("export", "finish")) else MOST_SECONDS) + faster
+            )
     if args.save:
         args.save.write_text(json.dumps(taken, indent=2))
 

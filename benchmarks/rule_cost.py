@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 TEXT = "Dear all, thank you for the letter. " * 200
@@ -102,13 +103,11 @@ def time_judges() -> None:
         facts = judge.study(case)
         labels = judge.labels_model.model_validate(complete(judge.definition, example.labels, facts.values))
         steps: dict[str, Callable[[], Any]] = {
-            "read": lambda judge=judge, example=example: judge.read(example.case),
-            "study": lambda judge=judge, case=case: judge.study(case),
-            "ask": lambda judge=judge, case=case, facts=facts: judge.ask(case, facts),
-            "check": lambda judge=judge, case=case, facts=facts, labels=labels: judge.check(case, facts, labels),
-            "settle": lambda judge=judge, case=case, facts=facts, labels=labels: settle_case(
-                judge, case, facts, labels
-            ),
+            "read": partial(judge.read, example.case),
+            "study": partial(judge.study, case),
+            "ask": partial(judge.ask, case, facts),
+            "check": partial(judge.check, case, facts, labels),
+            "settle": partial(settle_case, judge, case, facts, labels),
         }
         taken = {step: micros(work) for step, work in steps.items()}
         print(

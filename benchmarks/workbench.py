@@ -151,12 +151,12 @@ def main() -> int:
         for kind, clients in itertools.product(args.only, args.clients):
             taken, labelling, rate = asyncio.run(waits(port, kind, clients, args.seconds))
             p50, p90, p99 = (taken[min(len(taken) - 1, int(share * len(taken)))] for share in (0.5, 0.9, 0.99))
-            told = f"{kind:10} {clients:3} clients: p50 {p50:6.1f} ms, p90 {p90:6.1f} ms, p99 {p99:6.1f} ms, "
-            told += f"{rate:6.1f} a second, labelling {statistics.fmean(labelling):5.1f} ms"
+            described = f"{kind:10} {clients:3} clients: p50 {p50:6.1f} ms, p90 {p90:6.1f} ms, p99 {p99:6.1f} ms, "
+            described += f"{rate:6.1f} a second, labelling {statistics.fmean(labelling):5.1f} ms"
             if (kind, clients) == MARK[:2]:
                 missed = p99 >= MARK[2]
-                told += f"  (mark: p99 under {MARK[2]:.0f} ms {'MISSED' if missed else 'kept'})"
-            print(told, flush=True)
+                described += f"  (mark: p99 under {MARK[2]:.0f} ms {'MISSED' if missed else 'kept'})"
+            print(described, flush=True)
     return int(missed)
 
 

@@ -53,15 +53,15 @@ def index(address: str) -> None:
     """Until the run is read and summed up, with how it goes on the way."""
     began = time.perf_counter()
     print(f"{timed(f'{address}/runs/big'):8.0f} ms  first page of a run that was never seen")
-    told = ""
+    described = ""
     while True:
         with urllib.request.urlopen(f"{address}/runs/big/progress") as reply:
             now = orjson.loads(reply.read())
         if not now["live"]:
             break
-        if now["told"].split(":")[0] != told:
-            told = now["told"].split(":")[0]
-            print(f"{time.perf_counter() - began:8.1f} s   {told} …")
+        if now["message"].split(":")[0] != described:
+            described = now["message"].split(":")[0]
+            print(f"{time.perf_counter() - began:8.1f} s   {described} …")
         time.sleep(0.5)
     print(f"{time.perf_counter() - began:8.1f} s   the index is there\n")
 

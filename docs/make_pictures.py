@@ -100,8 +100,8 @@ def make_run(judge: str, folder: Path, records: Sequence[Mapping[str, Any]] = ()
     manifest = Manifest(plan=plan, about=JudgeCard.of(ready), state="finished", started=DAY, counts=counts)
     manifest.cases, manifest.input_hash = roll.cases, roll.input_hash()
     manifest.write(folder)
-    records = with_cases(krino.load_run(folder).records(), lambda: read_cases([str(cases)]))
-    write_report(folder, manifest, records, ready)
+    with_inputs = with_cases(krino.load_run(folder).records(), lambda: read_cases([str(cases)]))
+    write_report(folder, manifest, with_inputs, ready)
     return manifest
 
 

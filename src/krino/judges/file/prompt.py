@@ -66,7 +66,7 @@ def _without_quote(label: Label) -> str:
 
 def _values(label: Label) -> Iterator[str]:
     """Yields which values a label may have."""
-    unknown = " Give null if it cannot be told." if label.is_nullable else ""
+    unknown = " Give null if the text does not say." if label.is_nullable else ""
     if label.kind == "number":
         kind = "a whole number" if label.is_whole else "a number"
         yield f"- `label`: last, {kind} from {label.low:g} to {label.high:g}.{unknown}"

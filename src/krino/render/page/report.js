@@ -365,8 +365,8 @@
     const head = [el("h2", { id: "case-title" }, row[1]), badge(status)];
     if (detail && detail.roll_up) head.push(" ", rollUp(detail.roll_up));
     if (detail === null) {
-      const told = "Only the row of this case is kept in this page. The run folder holds all of it: krino show RUN ID prints it.";
-      return [...head, el("p", { class: "notice" }, told), panel(definitions(rowValues(row)))];
+      const notice = "Only the row of this case is kept in this page. The run folder holds all of it: krino show RUN ID prints it.";
+      return [...head, el("p", { class: "notice" }, notice), panel(definitions(rowValues(row)))];
     }
     return [
       ...head,
@@ -576,10 +576,10 @@
   function drawSegment(segment, tone) {
     if (!segment.mark && !segment.target && !segment.key) return segment.text;
     const linked = segment.target ? { role: "link", tabindex: "0" } : {};
-    const told = [segment.mark && words(segment.mark), segment.title].filter(Boolean).join(": ");
+    const description = [segment.mark && words(segment.mark), segment.title].filter(Boolean).join(": ");
     const name = segment.mark ? "mark" : "span";
-    const node = el(name, { class: segment.mark ? tone(segment.mark) : null, title: told || null, ...linked }, segment.text);
-    if (told) node.append(el("span", { class: "hidden" }, ` (${told})`));
+    const node = el(name, { class: segment.mark ? tone(segment.mark) : null, title: description || null, ...linked }, segment.text);
+    if (description) node.append(el("span", { class: "hidden" }, ` (${description})`));
     if (segment.key) node.dataset.key = segment.key;
     if (segment.target) {
       node.addEventListener("click", () => pointAt(segment.target));
@@ -624,11 +624,11 @@
 
   /* Where a table is wider than its place, a shadow and a line of text say that there is more at the side. */
   function hint(box) {
-    const told = el("p", { class: "more", "aria-hidden": "true" }, "More columns: scroll sideways →");
-    box.before(told);
+    const notice = el("p", { class: "more", "aria-hidden": "true" }, "More columns: scroll sideways →");
+    box.before(notice);
     const look = () => {
       const left = box.scrollWidth - box.clientWidth - box.scrollLeft;
-      told.hidden = box.scrollWidth <= box.clientWidth + 1;
+      notice.hidden = box.scrollWidth <= box.clientWidth + 1;
       box.classList.toggle("more-right", left > 1);
       box.classList.toggle("more-left", box.scrollLeft > 1);
     };

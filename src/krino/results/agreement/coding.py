@@ -214,7 +214,7 @@ def _read_boolean(name: str, value: Any, place: str) -> str:
 class _WordReader:
     """Reads lists of words as sets: real lists, or text separated by `+`, `,`, `;` or `|`.
 
-    Words that the judge knows may also stand in brackets or quotes, or be separated by spaces, `/` or `&`.
+    Words that the judge knows may also be in brackets or quotes, or be separated by spaces, `/` or `&`.
     """
 
     def __init__(self, judged: Sequence[Any], closed: Set[str] | None) -> None:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import pytest
 
 import krino
+from answer_notations import DRESSES
 from citation_cases import CASSATION, candidate, citation, match
 from fake_llm import FakeServer
 from krino.judges.citation.judge import CitationJudge
@@ -20,7 +21,6 @@ from krino.judges.efficiency.judge import EfficiencyJudge
 from krino.judges.rag.judge import RagJudge
 from krino.labellers.llm.labeller import PLANTED, LlmLabeller
 from krino.labellers.replay import ReplayLabeller
-from planted_dresses import DRESSES
 from rag_making import BRIDGE, HARBOUR, case_of, raw_labels
 
 Object = dict[str, Any]

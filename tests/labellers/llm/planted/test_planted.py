@@ -10,8 +10,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from answer_notations import DRESSES, Dress, reworded, values_changed
 from krino.labellers.llm.planted.answers import PlantedAnswers, squeeze
-from planted_dresses import DRESSES, Dress, reworded, values_changed
 
 WORDS = {"yes", "no"}
 ANSWER: dict[str, Any] = {

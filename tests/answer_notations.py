@@ -1,4 +1,4 @@
-"""The dresses in which a finished answer may stand in a case, for the tests that none of them is taken."""
+"""Notations in which a finished answer may be hidden in a case: no labeller may take it from there."""
 
 from __future__ import annotations
 
