@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from krino.api.recorded_run import compare as compare
     from krino.api.recorded_run import gate_rules as gate_rules
     from krino.api.recorded_run import load_run as load_run
+    from krino.api.resettling import resettle as resettle
     from krino.api.running import Estimate as Estimate
     from krino.api.running import estimate as estimate
-    from krino.api.running import resettle as resettle
     from krino.api.running import run as run
     from krino.api.sharing import merge as merge
     from krino.api.sharing import shard as shard
@@ -95,7 +95,8 @@ _HOMES = {
     **dict.fromkeys(
         ("Agreement", "Comparison", "Run", "agree", "compare", "gate_rules", "load_run"), "krino.api.recorded_run"
     ),
-    **dict.fromkeys(("Estimate", "estimate", "resettle", "run"), "krino.api.running"),
+    **dict.fromkeys(("Estimate", "estimate", "run"), "krino.api.running"),
+    "resettle": "krino.api.resettling",
     **dict.fromkeys(("merge", "shard"), "krino.api.sharing"),
     "BatchFiles": "krino.engine.batch",
     "Gate": "krino.results.gates.gate",

@@ -58,8 +58,8 @@ def test_nor_in_a_judge_that_is_a_class(name: str) -> None:
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        (lambda text: Questions((krino.Passage("text", text),), f"Judge: {text}"), "stands outside"),
-        (lambda text: Questions((krino.Passage(text, "x"),), "Judge."), "stands outside"),
+        (lambda text: Questions((krino.Passage("text", text),), f"Judge: {text}"), "appears outside"),
+        (lambda text: Questions((krino.Passage(text, "x"),), "Judge."), "appears outside"),
         (
             lambda text: None if "OVERRIDE" in text else Questions((krino.Passage("t", text),), "Judge."),
             "decided the case",

@@ -467,6 +467,7 @@ def test_judges_and_schema_describe_what_there_is(tmp_path: Path) -> None:
         "context": (False, ["faithfulness", "context_relevance"]),
         "reference": (False, ["semantic_similarity"]),
         "goal": (False, []),
+        "history": (False, []),
     }
     for entry in listed:
         told = {**entry["inputs"], **entry["options"]}

@@ -101,7 +101,7 @@ async def test_a_judge_that_breaks_after_payment_is_known_by_its_lines_too() -> 
     trial = Trial()
     trial.check(line)
     trial.check(line)
-    with pytest.raises(RunStopped, match="broke on each of the first 3 cases"):
+    with pytest.raises(RunStopped, match="own code failed on each of the first 3 labelled cases"):
         trial.check(line)
 
 

@@ -1,23 +1,21 @@
 """Runs a judge over many cases: judges them into a folder, sums them up and writes the report.
 
-`krino judge`, `krino resettle` and `krino demo` use this module; `run` and `resettle` are the same from Python.
+`krino judge` and `krino demo` use this module; `run` is the same from Python.
 """
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import shlex
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from krino.api.judging import AnyKindOfJudge, open_labeller, ready_judge
-from krino.api.recorded_run import Run, load_run
+from krino.api.recorded_run import Run
 from krino.api.summing import LARGE_RUN, SummaryProcess, sum_up
 from krino.cases import CaseItem, read_cases
 from krino.cases.field_notes import note_odd_fields
@@ -42,22 +40,21 @@ from krino.engine.worker_pool import DIED
 from krino.errors import RunStopped, UsageProblem
 from krino.judges.registry import address_of, is_ours
 from krino.labellers.factory import labeller_from
-from krino.labellers.replay import PanelReplay, Unasked
+from krino.labellers.replay import Unasked
 from krino.render.report import REPORT, Report
 from krino.results.gates.gate import Gate, check_run
 from krino.results.gates.validate import refuse_for_judge
 from krino.results.summary import Summary, collect
 from krino.runs.folder import RunLocation, find_location, trying, was_killed
 from krino.runs.index import JournalIndex
-from krino.runs.inputs import CasesBeside, Inputs, Source, identify_by, inputs_of, kept_inputs, opened_once
+from krino.runs.inputs import CasesBeside, Inputs, Source, identify_by, inputs_of
 from krino.runs.manifest import Manifest, Plan, in_part
-from krino.runs.reading import RecordedLabels
 from krino.runs.session import CaseSource, Session, SessionProgress
-from krino.text.clean import clean_line
 from krino.writing import is_full, write_failed
 
 Notify = Callable[[str], None]
 Conduct = Callable[[Session, CaseSource], Awaitable[Manifest]]
+ForecastKind = Literal["cannot_be_judged", "decided_by_rules", "asked", "known_from_cache"]
 """Runs a session; that of a command also shows progress and handles signals."""
 
 
@@ -115,28 +112,6 @@ def run(
         return judged if gate is None else replace(judged, gated=check_run(judged.folder, gate))
 
     return sync.run(judge_all())
-
-
-def resettle(
-    run: str | PathLike[str] | Run,
-    source: Source | None = None,
-    *,
-    into: str | PathLike[str] | None = None,
-    options: Mapping[str, Any] | None = None,
-    judge: AnyKindOfJudge | None = None,
-) -> Run:
-    """Applies the judge's present rules (and `options`) to the labels of a run, into a new run. No model is asked.
-
-    The run may come from someone else: no judge is loaded and no file is opened only because the run names it. So
-    `source` names the files that it was made of (stdin and records are kept in its folder), and `judge` its judge, if
-    that is not one of Krino's own.
-    """
-    known = run if isinstance(run, Run) else load_run(run)
-    named = None if into is None else Path(into)
-    with prepare_resettling(known, source, into=named, options=options, judge=judge) as running:
-        settled = sync.run(running.carry_out())
-    running.finish(settled)
-    return settled
 
 
 def estimate(
@@ -260,7 +235,7 @@ class Running:
             first, begun = begun, None
             if first is None:
                 return self.cases()
-            if self.inputs.has_copies:  # they are moved into the folder only now that it is this run's own
+            if self.inputs.has_copies:  # they are copied into the folder only now that it is this run's own
                 self.inputs.keep_in(location.folder)
                 first = self.cases()
             return self._watch_fields(first)
@@ -418,8 +393,8 @@ class Estimate:
     repeated_saving: float | None = None
     """The expected saving, at the stated prices of cached input."""
 
-    def add(self, kind: str, forecast: Forecast) -> None:
-        """Adds the forecast of a case."""
+    def add(self, kind: ForecastKind, forecast: Forecast) -> None:
+        """Adds the forecast of a case; `kind`: which of the counters above it belongs to."""
         if self.calls:  # the first call finds nothing in the cache
             self.repeated_tokens += forecast.repeated_tokens
             if forecast.repeated_saving is not None:
@@ -433,7 +408,9 @@ class Estimate:
             self.input_cost = (self.input_cost or 0.0) + forecast.input_cost
 
 
-def _forecast_case(judge: AnyJudge, labeller: Labeller, item: CaseItem, seconds: float) -> tuple[str, Forecast]:
+def _forecast_case(
+    judge: AnyJudge, labeller: Labeller, item: CaseItem, seconds: float
+) -> tuple[ForecastKind, Forecast]:
     """Forecasts how a case would be judged, with calls and tokens."""
     if item.record is None:
         return "cannot_be_judged", Forecast()
@@ -450,65 +427,3 @@ def _forecast_case(judge: AnyJudge, labeller: Labeller, item: CaseItem, seconds:
         return "decided_by_rules", Forecast()
     forecast = labeller.forecast(Task(judge, case, facts, questions, item.index, input_hash(item, judge)))
     return "known_from_cache" if forecast.cached and not forecast.calls else "asked", forecast
-
-
-# --- settling again --------------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def prepare_resettling(
-    run: Run,
-    source: Source | None,
-    *,
-    into: Path | None = None,
-    options: Mapping[str, Any] | None = None,
-    judge: AnyKindOfJudge | None = None,
-    trust: bool = False,
-    notify: Notify | None = None,
-    make_engine: Callable[[], Engine] | None = None,
-) -> Iterator[Running]:
-    """Prepares a run that uses the labels of another one. `trust`: load whatever judge the other run names.
-
-    `make_engine`: makes an engine that uses other processes; if the other run was killed or has errors, these are used
-    from the start, so that a case that kills its process becomes an error and does not end the run."""
-    plan = run.manifest.plan
-    command = shlex.join(["krino", "resettle", str(run.folder), *(source if isinstance(source, list) else [])])
-    named = judge if judge is not None else judge_of_run(run, trust, command)
-    stored = plan.judge.get("options")
-    ready = ready_judge(named, {**(stored if isinstance(stored, Mapping) else {}), **(options or {})}, None)
-    if not run.journal.exists():
-        raise UsageProblem(f"{run.folder} has no judgements yet: there is nothing to settle again")
-    address = named if isinstance(named, str) else address_of(type(ready))
-    recorded = RecordedLabels(run)
-    labeller = PanelReplay(recorded, recorded.ballots, recorded.findings, of={"run": run.folder.name, **plan.labeller})
-    # Again: the labels of the run may be others than they were, and settling costs nothing.
-    wary = make_engine is not None and (run.manifest.counts.error > 0 or was_killed(run.folder))
-    how = RunSettings(into, run.folder.parent, plan.format, plan.mapping, plan.split, again=True, may_kill=wary)  # type: ignore[arg-type]
-    try:
-        with kept_or_refused(run, command) if source is None else inputs_of(source) as inputs:
-            yield Running(ready, address, labeller, inputs, how, notify, make_engine=make_engine or LocalPool)
-    finally:
-        recorded.close()
-
-
-def judge_of_run(run: Run, trust: bool, command: str) -> str:
-    """The judge that a run names, where that is safe: its name comes from a file that anybody may have written."""
-    stored = clean_line(str(run.manifest.plan.judge.get("address") or run.manifest.plan.judge.get("name") or ""))
-    if is_ours(stored) or (trust and stored):
-        return stored
-    raise UsageProblem(
-        f"{run.folder} was made with the judge {stored or '(not named)'}, which is no judge of Krino's own: to load it "
-        f"is to run its code. If that is your judge: {command} --judge {shlex.quote(stored or 'JUDGE')} (or --trust, "
-        "to take whatever the folder names; in Python judge=...)"
-    )
-
-
-def kept_or_refused(run: Run, command: str) -> contextlib.AbstractContextManager[Inputs]:
-    """The inputs that lie in the folder of a run."""
-    if (inputs := kept_inputs(run.folder, run.manifest.plan.inputs)) is not None:
-        return opened_once(inputs)
-    names = " ".join(shlex.quote(clean_line(name)) for name in run.manifest.plan.inputs)
-    raise UsageProblem(
-        f"name the files that {run.folder} was made of: they do not lie in it, and what a run folder names is not "
-        f"opened unasked. If they are yours and still there: {command} {names}"
-    )

@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 
 from krino.api.judging import AnyKindOfJudge, ready_judge
 from krino.api.recorded_run import Run, load_run
-from krino.api.running import judge_of_run, kept_or_refused
+from krino.api.resettling import judge_of_run, kept_or_refused
 from krino.cases import CaseItem, read_cases
 from krino.contract import AnyJudge, Ballot, Finding, Status, Task, Usage
 from krino.engine import sync

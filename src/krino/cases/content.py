@@ -1,4 +1,4 @@
-"""The content of a record: the fields that its judge reads. Other fields do not change the identity of a case."""
+"""The content of a record, which makes the `input_hash` of a case: its id, its metadata and what its judge reads."""
 
 from __future__ import annotations
 

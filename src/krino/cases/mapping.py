@@ -127,7 +127,7 @@ def parse_mapping(pairs: Sequence[str]) -> dict[str, str]:
 
 
 def parse_splits(pairs: Sequence[str]) -> dict[str, str]:
-    """Parses `["context=|||"]` into `{"context": "|||"}`: the field, then the separator."""
+    """Parses `["context=|||"]` into `{"context": "|||"}`: field and separator (`\\n`, `\\t`: escapes)."""
     splits: dict[str, str] = {}
     for pair in pairs:
         field, equals, separator = pair.partition("=")

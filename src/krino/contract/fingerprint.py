@@ -35,7 +35,15 @@ OF_KRINO = (
         f"contract/{name}.py"
         for name in ("__init__", "bounds", "hooks", "judge", "judgement", "labeller", "joining", "record_fields")
     ),
-    *("errors.py", "cases/item.py", "judges/copies.py", "judges/lazy.py", "judges/shuffling.py", "text"),
+    *(
+        "errors.py",
+        "cases/item.py",
+        "judges/copies.py",
+        "judges/lazy.py",
+        "judges/messages.py",
+        "judges/shuffling.py",
+        "text",
+    ),
 )
 """What every judge computes with, besides its own files. Models are data of the judges that use them."""
 _FOR_PEOPLE = frozenset({"card.md", "view.py", "overview.py", "exhibits.py", "explain.py", "field_words.py"})

@@ -1,4 +1,7 @@
-"""Says who judged: judge, version, fingerprint and labeller, which go with every number that leaves Krino."""
+"""Says who judged: judge, version, fingerprint and labeller, which go with every number that leaves Krino.
+
+`hash_fingerprint` makes the one short hash of a judge from what `fingerprint` collects.
+"""
 
 from __future__ import annotations
 

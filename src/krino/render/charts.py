@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from krino import blocks as b
 from krino.render.markup import Markup, join, tag
 from krino.results.formatting import format_count, format_number
-from krino.results.trend import Trend
+
+if TYPE_CHECKING:
+    from krino.results.trend import Trend
 
 _WIDTH, _HEIGHT = 400.0, 88.0
 _GAP = 0.12  # of a bin's width

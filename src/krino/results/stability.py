@@ -126,7 +126,7 @@ class StabilityCounter:
         decided = fields_of(judgement) if judgement["status"] == "ok" else {}
         labelled = {name: value for name, value in decided.items() if name not in by_rule}
         for ballot in ballots:
-            self._add_member(ballot, labelled)
+            self._add_ballot(ballot, labelled)
 
     def result(self) -> Stability | None:
         """Returns the stability; None for a run without panels."""
@@ -161,8 +161,8 @@ class StabilityCounter:
             split |= differ
         return split
 
-    def _add_member(self, ballot: Mapping[str, Any], decided: Mapping[str, Any]) -> None:
-        """Counts how often a member's own verdict is the one that was decided."""
+    def _add_ballot(self, ballot: Mapping[str, Any], decided: Mapping[str, Any]) -> None:
+        """Counts a ballot for its member: whether it is absent, and in which fields its verdict is the decided one."""
         member = self._members.setdefault(str(ballot["member"]), Counter())
         member.update(seats=1, absent=ballot["labels"] is None)
         if ballot["verdict"] is None:

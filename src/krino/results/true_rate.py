@@ -333,7 +333,7 @@ def _estimate(sample: _Sample, target: Target, notes: list[str]) -> TrueRate:
     _add(found, ALONE, alone, "without the judge")
     if not is_rate and found.trusted == TUNED:
         found.more_labels = _more_for_mean(sample, others)
-    found.sentence = _sentence(found)
+    found.sentence = _conclusion(found)
     return found
 
 
@@ -389,7 +389,7 @@ def _more_for_mean(sample: _Sample, others: Floats) -> int | None:
     return int(np.ceil(((whole - fixed) / left - 1) * len(labels)))
 
 
-def _sentence(found: TrueRate) -> str:
+def _conclusion(found: TrueRate) -> str:
     """Says what the true value is and whether the verdicts agree with it."""
     best = found.best
     low, high = best.interval

@@ -95,7 +95,7 @@ class Inputs:
         return bool(self._copies)
 
     def keep_in(self, folder: Path) -> None:
-        """Moves the copies into the run's folder; from now on they are read there."""
+        """Copies stdin and records into the run's folder too, and reads them there from now on."""
         for place, name in enumerate(self.given):
             if name in self._copies:
                 self.paths[place] = str(_keep(self._copies[name], folder))

@@ -151,11 +151,11 @@ class _Paid:
             self._open.append(is_open(line["status"]))
         return payment
 
-    def superseded(self, counting: array[int], *, opened: bool) -> Iterator[tuple[int, int]]:
+    def superseded(self, counting: array[int], *, errors: bool) -> Iterator[tuple[int, int]]:
         """Run and offset of those that do not count, by time: either errors or settled ones."""
         others = np.setdiff1d(np.arange(len(self._runs)), np.frombuffer(counting, np.int64))
         for payment in sorted(others.tolist(), key=lambda number: (self._times[number], number)):
-            if bool(self._open[payment]) == opened:
+            if bool(self._open[payment]) == errors:
                 yield self._runs[payment], self._offsets[payment]
 
 
@@ -191,7 +191,7 @@ class _Merged:
             file.clear()
             views = ViewKeeper(file.append)
             # The first settled line of a journal counts, and the last error: write superseded lines on the other side.
-            self._keep_superseded(journal, manifest, opened=True)
+            self._keep_superseded(journal, manifest, errors=True)
             given = bytearray(len(self._best.codes))
             for index, entry in enumerate(self._entries()):
                 slot = self._slots.get(entry.input_hash)
@@ -206,7 +206,7 @@ class _Merged:
                     journal.write(sealed_line(judgement))
                     if (line := self._views[self._best.runs[slot]].line(entry.input_hash)) is not None:
                         views.keep_line(judgement, line)
-            self._keep_superseded(journal, manifest, opened=False)
+            self._keep_superseded(journal, manifest, errors=False)
         manifest.counts = Counts(**{status: found[code] for status, code in CODES.items()})
         repeated.record(manifest)
         self._conclude(manifest, found[0], into)
@@ -331,9 +331,9 @@ class _Merged:
                 if (slot := self._slots.get(data["input_hash"])) is not None:
                     self._best.offer(slot, data["status"], moment, run, line.offset, payment)
 
-    def _keep_superseded(self, journal: IO[bytes], manifest: Manifest, *, opened: bool) -> None:
+    def _keep_superseded(self, journal: IO[bytes], manifest: Manifest, *, errors: bool) -> None:
         """Copies lines that were paid for and later replaced, so that the merged usage stays complete."""
-        for run, offset in self._paid.superseded(self._best.payments, opened=opened):
+        for run, offset in self._paid.superseded(self._best.payments, errors=errors):
             self._journals[run].seek(offset)
             line = self._journals[run].readline()
             manifest.usage.add(Usage.of(orjson.loads(line)["usage"]))

@@ -109,7 +109,7 @@ class Cutter:
         draft.unlink()
 
     def _refuse_others(self, whole: Whole) -> None:
-        """Shards of two inputs or two cuts must not share a folder: `*.shard` would judge both."""
+        """Raises if the folder has shards of another cut: `*.shard` would judge those of both."""
         for path in sorted(self._folder.glob(f"*{SUFFIX}")):
             known = None if path not in self._paths else read_head(path).whole.inputs
             if known != whole.inputs:

@@ -37,7 +37,7 @@ def resettle(
     RUN may come from someone else: no judge is loaded and no file opened only because RUN names it.
     """
     from krino.api.recorded_run import load_run
-    from krino.api.running import prepare_resettling
+    from krino.api.resettling import prepare_resettling
     from krino.cli import runner
     from krino.cli.commands.judge import parse_options
     from krino.engine.processes import AllCores

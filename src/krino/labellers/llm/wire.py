@@ -1,4 +1,4 @@
-"""What all dialects share: chat requests, replies, errors, and helpers to read them from JSON."""
+"""What all dialects share: chat requests, replies, errors, helpers to read them from JSON, and how long to wait."""
 
 from __future__ import annotations
 

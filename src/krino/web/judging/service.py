@@ -1,7 +1,8 @@
 """Judges the cases of requests, on a thread with an event loop of its own.
 
-Finding facts and settling verdicts takes CPU time, which would block the server's loop. Cases for
-the embedded labeller go to the worker pool; cases for other labellers are judged here. Clients take turns at both.
+Requests that are too large, or whose options could make the server open files, are refused first. Finding facts and
+settling verdicts takes CPU time, which would block the server's loop: cases for the embedded labeller go to the worker
+pool, cases for other labellers are judged here. Clients take turns at both.
 """
 
 from __future__ import annotations

@@ -229,7 +229,11 @@ def _skip_opening_word(sentence: list[str], at: int, opening: _Opening, gaz: Gaz
 
 
 def _opens_name(sentence: list[str], at: int, found: tuple[Head, int], opening: _Opening, gaz: Gazetteer) -> bool:
-    """Does the head begin a name? An abbreviation does only behind known words, and not as a section: Liège (civ.)."""
+    """Whether the head found at `at` begins a court's name.
+
+    An abbreviation does if every word before it (there may be none) is known, unless it names a section behind a place:
+    Liège (civ.).
+    """
     head, length = found
     if not head.abbreviated:
         return True

@@ -234,7 +234,10 @@ class ArgumentSources:
                     sources.setdefault(name, place)
 
     def _follow_arguments(self, kept: Sequence[int]) -> int:
-        """Finds the readings that returned arguments of acts; returns the last act with an argument of no source."""
+        """Notes what acts worked on and the readings that returned it; returns the last act with an argument of no source.
+
+        It is 0 if there is none.
+        """
         looked_for = {place: self._find_open_arguments(place) for place in self.acts}
         self.worked_on = {place: tokens_of(self.trace.steps[place].input) for place in self.acts if looked_for[place]}
         wanted = set().union(*looked_for.values())

@@ -1,4 +1,4 @@
-"""Reads OpenTelemetry spans of any export into one form, and builds their tree."""
+"""Reads OpenTelemetry spans of any export into one form, and builds their tree; `span_dialects` makes steps of them."""
 
 from __future__ import annotations
 

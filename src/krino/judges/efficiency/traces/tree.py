@@ -41,7 +41,11 @@ def walk_tree(roots: list[Node]) -> Iterator[Node]:
 
 
 def list_steps(roots: list[Node]) -> list[Step]:
-    """The steps of a tree in order of time; a span without a time follows the one before it."""
+    """Returns the steps of a tree in order of time, with what later spans observed of them.
+
+    Copies are dropped, an answer that only the agent's own span holds is added, and a span without a time follows the
+    one before it.
+    """
     found: list[tuple[float, Node]] = []
     latest = float("-inf")
     for node in _drop_copies(roots):

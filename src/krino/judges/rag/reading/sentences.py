@@ -1,4 +1,4 @@
-"""Splits a text into sentences with their offsets."""
+"""Splits a plain text into sentences with their offsets; `answer` uses it on an answer with its markup."""
 
 from __future__ import annotations
 

@@ -231,7 +231,7 @@ def decode_around(text: str, seen: bytes, names: Collection[str]) -> Iterator[st
         if any(letters <= rare for letters in code.base64_rare):
             yield from _from_base64(text, code)
     if _has_long_word(text):
-        yield from _from_long_runs(text)
+        yield from _from_nested_base64(text)
     if not text.isascii():
         for hidden in HIDDEN_BYTES.findall(text):
             yield bytes(map(_hidden_byte, hidden)).decode("utf-8", "replace")
@@ -275,7 +275,7 @@ def _has_long_word(text: str) -> bool:
     return any(" " not in stretch for stretch in stretches) and _LONG_WORD.search(text) is not None
 
 
-def _from_long_runs(text: str) -> Iterator[str]:
+def _from_nested_base64(text: str) -> Iterator[str]:
     """Text that is in base64 twice, or backwards in base64: no name can be searched for before it is decoded."""
     for run in BASE64_RUN.findall(text.encode("utf-8", "replace").translate(URL_SAFE)):
         if len(run) >= LONG_RUN and (inner := _bytes_of(run)).isascii():
