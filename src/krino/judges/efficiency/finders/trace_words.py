@@ -234,7 +234,7 @@ class ArgumentSources:
                     sources.setdefault(name, place)
 
     def _follow_arguments(self, kept: Sequence[int]) -> int:
-        """Notes what acts worked on and the readings that returned it; returns the last act with an argument of no source.
+        """Notes what acts worked on and which readings returned it; returns the last act with an argument of no source.
 
         It is 0 if there is none.
         """
