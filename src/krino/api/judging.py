@@ -81,7 +81,7 @@ async def ajudge(
 ) -> Judgement[Any]:
     """Judge one case inside a running event loop; the arguments are those of `krino.judge`."""
     ready = ready_judge(judge, options, prompt)
-    (item,) = note_misspelt_fields(_apply_mapping(iter([make_item(0, case)]), ready, mapping), ready, _warn)
+    (item,) = note_misspelt_fields(apply_mapping(iter([make_item(0, case)]), ready, mapping), ready, _warn)
     seconds = seconds_of(case_timeout)
     rehearse(ready, item, seconds)
     async with open_labeller(labeller) as chosen:
@@ -179,7 +179,7 @@ async def ajudge_many(
     ready = ready_judge(judge, options, prompt)
     seconds = seconds_of(case_timeout)
     taken = (make_item(index, case) for index, case in enumerate(cases if rows is None else rows))
-    given = split_items(_apply_mapping(taken, ready, mapping, many=True), ready)
+    given = split_items(apply_mapping(taken, ready, mapping, many=True), ready)
     items = note_misspelt_fields(given, ready, _warn)  # after splitting: a judge may read what holds cases
     async with open_labeller(labeller) as chosen:
         window = _WINDOW * chosen.workers
@@ -269,7 +269,7 @@ def make_item(index: int, case: Any) -> CaseItem:
     return CaseItem(index, str(name) if name not in (None, "") else str(index + 1), record)
 
 
-def _apply_mapping(
+def apply_mapping(
     items: Iterator[CaseItem], judge: AnyJudge, mapping: Mapping[str, str] | None, *, many: bool = False
 ) -> Iterator[CaseItem]:
     """Maps the fields of the items. `many`: optional fields may be missing in some of them."""

@@ -27,6 +27,7 @@ from krino.cli.commands import (
     trend,
     true_rate,
     verify,
+    watch,
 )
 from krino.cli.commands import map as mapping
 from krino.cli.exits import Commands, end_on_signals, end_with, exit_code_of
@@ -69,6 +70,7 @@ app.command("verify")(verify.verify)
 app.command("shard")(shard.shard)
 app.command("merge")(shard.merge)
 app.command("serve")(serve.serve)
+app.command("watch")(watch.watch)
 app.command("explain", no_args_is_help=True)(explain.explain)
 
 

@@ -43,6 +43,11 @@ class LocalPool:
         if self._reason is not None:
             raise self._reason
 
+    @property
+    def is_stopping(self) -> bool:
+        """Whether no more cases are begun."""
+        return self._stopping
+
     def stop(self) -> None:
         self._stopping = True
         if self._assignment is not None:

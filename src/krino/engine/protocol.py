@@ -7,7 +7,7 @@ as its reference (`judges.reference`), a labeller without its secrets (`labeller
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -84,11 +84,13 @@ class Engine(Protocol):
 
 
 async def opened(
-    items: Iterable[CaseItem], is_open: Callable[[CaseItem, str], bool], judge: AnyJudge | None = None
+    items: Iterable[CaseItem] | AsyncIterator[CaseItem],
+    is_open: Callable[[CaseItem, str], bool],
+    judge: AnyJudge | None = None,
 ) -> AsyncGenerator[OpenCase, None]:
     """The items that are to be judged. Other tasks get a turn now and then, however many are skipped."""
     skipped = 0
-    for item in items:
+    async for item in items if isinstance(items, AsyncIterator) else _one_by_one(iter(items)):
         digest = input_hash(item, judge)
         if is_open(item, digest):
             skipped = 0
@@ -97,6 +99,11 @@ async def opened(
         skipped += 1
         if skipped % YIELD_EVERY == 0:
             await asyncio.sleep(0)
+
+
+async def _one_by_one(items: Iterator[CaseItem]) -> AsyncGenerator[CaseItem, None]:
+    for item in items:
+        yield item
 
 
 MOST_BROKEN = 3

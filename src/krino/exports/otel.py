@@ -3,12 +3,14 @@
 Attributes follow the GenAI semantic conventions: `gen_ai.evaluation.name` (`judge.field`), `.score.value`,
 `.score.label`, `.explanation`, `gen_ai.response.id`; a case that was not judged has `error.type` instead of a score or
 label. The conventions do not yet say who evaluated: `.evaluator.version` and `.evaluator.source` (JSON with `name` and
-`arguments`) are named and written as pydantic-evals does. Other attributes begin with `krino.`. Each line of the file
+`arguments`) are named and written as pydantic-evals does. `log.record.uid` is the same each time that a score is sent.
+Other attributes begin with `krino.`. Each line of the file
 is one `LogsData` object (OTLP file format).
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
@@ -104,6 +106,7 @@ def _event(
     """Returns one evaluation event as a log record."""
     number, word = SEVERITIES[judgement["status"]]
     attributes = {
+        "log.record.uid": score_uid(judgement, field),
         "gen_ai.evaluation.name": f"{judgement['judge']}.{field}" if field else judgement["judge"],
         **outcome,
         "gen_ai.evaluation.explanation": explanation[:_LONGEST_EXPLANATION] if explanation else None,
@@ -127,6 +130,12 @@ def _event(
         if origin.span_id:
             record["spanId"] = origin.span_id
     return record
+
+
+def score_uid(judgement: Record, field: str) -> str:
+    """The same id each time that this score is sent, so that a receiver can drop one that it was sent twice."""
+    parts = (judgement["id"], judgement["input_hash"], judgement.get("time"), judgement["judge"], field)
+    return hashlib.blake2b("\0".join(map(str, parts)).encode("utf-8", "replace"), digest_size=16).hexdigest()
 
 
 def _describe_evaluator(who: JudgedBy) -> dict[str, str | None]:

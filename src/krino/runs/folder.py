@@ -27,7 +27,9 @@ BATCHES = FOLDER
 """The ledger of the engine for batch files, while batches are pending."""
 RESULTS = (ROLL, "report.html", "judgements.parquet")
 """Files about the cases of one command; journal, index and views are kept for the next."""
-OUR_FILES = frozenset({MANIFEST, JOURNAL, INDEX, VIEWS, BATCHES, *RESULTS})
+WRITTEN, SPOOL = "written.jsonl", "spans.jsonl"
+"""Files of `krino watch`: traces whose scores were written, and spans that were sent to it."""
+OUR_FILES = frozenset({MANIFEST, JOURNAL, INDEX, VIEWS, BATCHES, WRITTEN, SPOOL, *RESULTS})
 """The files of a run, apart from copies of inputs."""
 TRYING = f".{MANIFEST}.trying"
 """A file that exists while this process tries the judge on the first cases."""

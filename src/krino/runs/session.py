@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -71,7 +71,7 @@ class Session:
     broken: int = 0
     """Cases on which the judge's own code broke after they were labelled."""
     index: JournalIndex | None = None
-    """Of the journal, once the session is over."""
+    """Of the journal, once the session has begun."""
     _views: ViewFile = field(init=False)
     _view_keeper: ViewKeeper = field(init=False)
     _engine: Engine | None = None
@@ -87,15 +87,17 @@ class Session:
         self._views = ViewFile(self.folder)
         self._view_keeper = ViewKeeper(self._views.append)
 
-    async def run(self, cases: CaseSource) -> Manifest:
+    async def run(self, cases: CaseSource | AsyncIterator[CaseItem]) -> Manifest:
         """Judges all cases, or as many as possible; the manifest says which.
 
-        Cases that ended in error before come last, so that the others are done if they stop the run again.
+        Cases that ended in error before come last, so that the others are done if they stop the run again. A stream
+        (an `AsyncIterator`) cannot be read twice, so in it they are not judged again.
         """
         made = make(self.folder)
         journal = Journal(self.folder)
         try:
             manifest = self._begin(journal)
+            self.index = journal.index
             # A partial cost is not a cost: the budget then prices all tokens at present prices.
             spent = journal.index.usage
             known = replace(spent, cost=None) if journal.index.unpriced else replace(spent)
@@ -110,7 +112,6 @@ class Session:
         finally:
             journal.close()
             self._views.close()
-        self.index = journal.index
         if self._problem is not None:
             raise self._problem
         return manifest
@@ -140,7 +141,7 @@ class Session:
         return Manifest(plan=self.plan, about=about, usage=replace(journal.index.usage))
 
     async def _judge_and_record(
-        self, cases: CaseSource, journal: Journal, roll: RollWriter, manifest: Manifest
+        self, cases: CaseSource | AsyncIterator[CaseItem], journal: Journal, roll: RollWriter, manifest: Manifest
     ) -> None:
         """Judges the cases, and records state and counts whatever happens."""
         try:
@@ -165,7 +166,9 @@ class Session:
 
     # --- the cases -----------------------------------------------------------------------------------
 
-    async def _judge_all(self, cases: CaseSource, journal: Journal, roll: RollWriter, manifest: Manifest) -> None:
+    async def _judge_all(
+        self, cases: CaseSource | AsyncIterator[CaseItem], journal: Journal, roll: RollWriter, manifest: Manifest
+    ) -> None:
         """Judges all open cases, then those that ended in error in an earlier session; sets the state of the run."""
 
         def is_open(item: CaseItem, digest: str) -> bool:
@@ -176,8 +179,9 @@ class Session:
 
         try:
             trial = Trial(passed=journal.index.has_verdicts)
-            await self._pass(cases(), journal, roll, is_open, trial, may_kill=self._killed)
-            if self._earlier_errors and self._problem is None:
+            items = cases if isinstance(cases, AsyncIterator) else cases()
+            await self._pass(items, journal, roll, is_open, trial, may_kill=self._killed)
+            if self._earlier_errors and self._problem is None and not isinstance(cases, AsyncIterator):
                 late = _at(self._earlier_errors, cases())
                 await self._pass(late, journal, roll, is_error, Trial(passed=True), may_kill=True)
         except RunStopped as reason:
@@ -199,7 +203,7 @@ class Session:
 
     async def _pass(
         self,
-        items: Iterator[CaseItem],
+        items: Iterator[CaseItem] | AsyncIterator[CaseItem],
         journal: Journal,
         roll: RollWriter,
         is_open: Callable[[CaseItem, str], bool],
@@ -220,7 +224,8 @@ class Session:
         if self.interrupted:
             return
         self._engine = self.make_engine()
-        cases = opened(self._readable(items), is_open, self.judge)
+        stream = items if isinstance(items, AsyncIterator) else self._readable(items)
+        cases = opened(stream, is_open, self.judge)
         seconds, views = self.case_seconds, self._view_keeper
         work = Assignment(self.judge, self.labeller, self.folder, seconds, may_kill, views)
         await self._engine.run(work, cases, receive)

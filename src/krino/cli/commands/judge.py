@@ -73,7 +73,7 @@ def judge(
     from krino.runs.inputs import inputs_of
 
     judge_name, files = _split_arguments(judge_name, files or [], rubric)
-    ready = _load_judge(ctx, judge_name, option, prompt)
+    ready = load_named_judge(ctx, judge_name, option, prompt)
     keys = keys_for(ctx, names_in(labeller), llm.get("base_url"), api_key_env)
     rules, kept = {"min": min, "max": max}, {"junit": junit, "markdown": markdown}
     gating = make_gating(ready, gate, rules, point, kept, run)
@@ -90,7 +90,7 @@ def judge(
     raise typer.Exit(code)
 
 
-def _load_judge(ctx: typer.Context, name: str, option: list[str] | None, prompt: Path | None) -> AnyJudge:
+def load_named_judge(ctx: typer.Context, name: str, option: list[str] | None, prompt: Path | None) -> AnyJudge:
     """The judge with its options and the prompt that the user names; a prompt outside the folder is refused."""
     from krino.cli.keys import refuse_outside_folder
     from krino.judges.registry import load_judge

@@ -44,11 +44,11 @@ from krino.judges.efficiency.traces.turns import find_task_media
 
 # --- attributes that name the operation ------------------------------------------------------------
 
-_INPUTS = (
+INPUTS = (
     *("gen_ai.tool.call.arguments", "gen_ai.input.messages", "gen_ai.prompt", "traceloop.entity.input", "input"),
     *("mlflow.spanInputs", "langfuse.observation.input", "openai_agents.input"),
 )
-_OUTPUTS = (
+OUTPUTS = (
     *("gen_ai.tool.call.result", "gen_ai.output.messages", "gen_ai.completion", "traceloop.entity.output", "output"),
     *("mlflow.spanOutputs", "langfuse.observation.output", "openai_agents.output"),
 )
@@ -122,8 +122,8 @@ def _otlp_node(span: Span, known: bool) -> Node:
         id=span.id,
         name=str(attributes.get("gen_ai.tool.name") or attributes.get("traceloop.entity.name") or span.name),
         role=role,
-        input=_read_side(span, _INPUTS, _OLD_PROMPT, _ASKED_EVENTS),
-        output=_read_side(span, _OUTPUTS, _OLD_REPLY, _REPLY_EVENTS),
+        input=_read_side(span, INPUTS, _OLD_PROMPT, _ASKED_EVENTS),
+        output=_read_side(span, OUTPUTS, _OLD_REPLY, _REPLY_EVENTS),
         error=error,
         tokens=_count_otlp_tokens(attributes),
         seconds=span.seconds,

@@ -1,0 +1,1 @@
+"""Judges traces as they come: reads them from a source, judges each once, and writes its scores back."""
