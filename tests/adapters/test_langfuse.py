@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import pytest
 
 from adapter_cases import WITH_FRAMEWORKS, Kind
+from langfuse_platform import Platform, serving
 
 pytestmark = WITH_FRAMEWORKS
 
@@ -42,46 +41,6 @@ def test_an_experiment_has_krinos_numbers_and_a_status_for_every_case(kind: Kind
     assert [item[f"{kind.name}.status"].value for item in found] == kind.statuses()
 
 
-class Platform(ThreadingHTTPServer):
-    """The two addresses of Langfuse that batched evaluation uses: it gives observations and keeps scores."""
-
-    daemon_threads = True
-
-    def __init__(self, observations: list[dict[str, Any]]) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.observations = observations
-        self.scores: list[dict[str, Any]] = []
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_port}"
-
-
-class Handler(BaseHTTPRequestHandler):
-    server: Platform
-
-    def do_GET(self) -> None:
-        assert self.path.startswith("/api/public/v2/observations")
-        self._send(200, {"data": self.server.observations, "meta": {}})
-
-    def do_POST(self) -> None:
-        assert self.path.startswith("/api/public/scores")
-        scores = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        self.server.scores += scores
-        self._send(207, {"accepted": len(scores), "rejected": 0, "errors": []})
-
-    def _send(self, status: int, body: Any) -> None:
-        text = json.dumps(body).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-
-    def log_message(self, *args: Any) -> None:
-        pass
-
-
 @contextmanager
 def running(kind: Kind) -> Iterator[Platform]:
     observations = [
@@ -96,10 +55,8 @@ def running(kind: Kind) -> Iterator[Platform]:
         }
         for number, sample in enumerate(kind.samples)
     ]
-    with Platform(observations) as platform:
-        threading.Thread(target=platform.serve_forever, daemon=True).start()
+    with serving(observations) as platform:
         yield platform
-        platform.shutdown()
 
 
 def test_live_data_gets_krinos_numbers_and_a_status_for_every_observation(kind: Kind) -> None:

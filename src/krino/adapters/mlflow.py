@@ -10,6 +10,7 @@ from krino.adapters.packages import needs
 from krino.adapters.shared_judge import SharedJudge
 from krino.adapters.verdict_fields import status
 from krino.api.judging import AnyKindOfJudge, Settings
+from krino.contract import Judgement
 
 with needs("mlflow"):
     from mlflow.entities import AssessmentSource, Feedback
@@ -38,7 +39,6 @@ def scorer(
         timeout: seconds that MLflow waits for a case (300).
     """
     shared = SharedJudge(judge, fields, **settings)
-    source = AssessmentSource(source_type="CODE", source_id=shared.identity)
 
     @mlflow_scorer(name=shared.name, timeout=timeout)
     def score(inputs: Any = None, outputs: Any = None, expectations: Any = None, trace: Any = None) -> list[Feedback]:
@@ -46,22 +46,27 @@ def scorer(
             made: Mapping[str, Any] = make_case(inputs, outputs, expectations)
         else:
             made = case(inputs=inputs, outputs=outputs, expectations=expectations, trace=trace)
-        judgement = shared.decide(made)
-        found = [
-            Feedback(
-                name=field.name,
-                value=field.value,
-                error=ValueError(field.problem) if field.problem else None,
-                rationale=field.reason,
-                source=source,
-                metadata={"rule": field.rule} if field.rule else None,
-            )
-            for field in shared.fields(judgement)
-        ]
-        end = status(judgement)
-        is_judged = judgement.status == "ok"
-        found.append(Feedback(name=end.name, value=end.value, rationale=end.reason, source=source))
-        found.append(Feedback(name=f"{shared.name}.judged", value=is_judged, rationale=end.reason, source=source))
-        return found
+        return feedback_of(shared, shared.decide(made))
 
     return score
+
+
+def feedback_of(shared: SharedJudge, judgement: Judgement[Any]) -> list[Feedback]:
+    """A feedback for each score and label, then how the case ended."""
+    source = AssessmentSource(source_type="CODE", source_id=shared.identity)
+    found = [
+        Feedback(
+            name=field.name,
+            value=field.value,
+            error=ValueError(field.problem) if field.problem else None,
+            rationale=field.reason,
+            source=source,
+            metadata={"rule": field.rule} if field.rule else None,
+        )
+        for field in shared.fields(judgement)
+    ]
+    end = status(judgement)
+    is_judged = judgement.status == "ok"
+    found.append(Feedback(name=end.name, value=end.value, rationale=end.reason, source=source))
+    found.append(Feedback(name=f"{shared.name}.judged", value=is_judged, rationale=end.reason, source=source))
+    return found

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from krino.adapters.cases import make_case
 from krino.judges.efficiency.traces.content import from_json
 from krino.judges.efficiency.traces.span_dialects import INPUTS, OUTPUTS
-from krino.judges.efficiency.traces.spans import Span, iterate_spans, read_spans
+from krino.judges.efficiency.traces.spans import Span, is_observation, is_span, iterate_spans, read_spans
 from krino.live.traces import WatchedTrace
 
 LATE = 2.0
@@ -45,7 +45,7 @@ class OpenTraces:
 
     def add(self, data: Any, now: float) -> None:
         """Adds the spans of an export."""
-        for raw, _ in iterate_spans(data if isinstance(data, list) or not _is_one_span(data) else [data]):
+        for raw, _ in iterate_spans([data] if is_span(data) else data):
             for span in read_spans([raw]):
                 self._add(raw, span, now)
 
@@ -59,7 +59,12 @@ class OpenTraces:
         if found.spans.get(span.id) != raw:
             found.spans[span.id] = raw
             found.last = now
-        found.has_ended = found.has_ended or (not span.parent and span.seconds is not None)
+        is_root = not span.parent or raw.get("isRootObservation") is True
+        found.has_ended = found.has_ended or (is_root and span.seconds is not None)
+
+    def spans(self) -> Iterator[RawSpan]:
+        """All spans of traces that are not complete."""
+        return (span for found in self._traces.values() for span in found.spans.values())
 
     @property
     def any_ended(self) -> bool:
@@ -76,10 +81,6 @@ class OpenTraces:
         return [self._traces.pop(trace).spans for trace in ready]
 
 
-def _is_one_span(data: Any) -> bool:
-    return isinstance(data, Mapping) and not any(name in data for name in ("resourceSpans", "resource_spans", "spans"))
-
-
 def make_trace(raw: Mapping[str, RawSpan]) -> WatchedTrace:
     """The case of a trace: its spans, and the input and output of its root for judges that read no traces.
 
@@ -87,7 +88,9 @@ def make_trace(raw: Mapping[str, RawSpan]) -> WatchedTrace:
     """
     spans = read_spans(list(raw.values()))
     root = next((span for span in spans if not span.parent), spans[0])
-    trace = {"resourceSpans": [{"scopeSpans": [{"spans": list(raw.values())}]}]}
+    trace: dict[str, Any] = {"resourceSpans": [{"scopeSpans": [{"spans": list(raw.values())}]}]}
+    if all(map(is_observation, raw.values())):
+        trace = {"observations": list(raw.values())}
     case = make_case(_read_side(root, "input.value", *INPUTS), _read_side(root, "output.value", *OUTPUTS))
     own = {"id": root.trace, "trace_id": root.trace, "span_id": root.id, "trace": trace}
     return WatchedTrace(root.trace, {**case, **own})

@@ -27,9 +27,9 @@ BATCHES = FOLDER
 """The ledger of the engine for batch files, while batches are pending."""
 RESULTS = (ROLL, "report.html", "judgements.parquet")
 """Files about the cases of one command; journal, index and views are kept for the next."""
-WRITTEN, SPOOL = "written.jsonl", "spans.jsonl"
-"""Files of `krino watch`: traces whose scores were written, and spans that were sent to it."""
-OUR_FILES = frozenset({MANIFEST, JOURNAL, INDEX, VIEWS, BATCHES, WRITTEN, SPOOL, *RESULTS})
+WRITTEN, SPOOL, SINCE = "written.jsonl", "spans.jsonl", "since.json"
+"""Files of `krino watch`: traces whose scores were written, spans that were sent to it, where it goes on reading."""
+OUR_FILES = frozenset({MANIFEST, JOURNAL, INDEX, VIEWS, BATCHES, WRITTEN, SPOOL, SINCE, *RESULTS})
 """The files of a run, apart from copies of inputs."""
 TRYING = f".{MANIFEST}.trying"
 """A file that exists while this process tries the judge on the first cases."""

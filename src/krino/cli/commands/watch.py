@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,21 +17,33 @@ from krino.cli.settings import load_settings
 from krino.errors import UsageProblem
 
 if TYPE_CHECKING:
+    from krino.contract import AnyJudge
+    from krino.contract import Labeller as LabellerObject
     from krino.live.traces import ScoreTarget, TraceSource
     from krino.live.watch import Watch
     from krino.runs.manifest import Manifest
 
-SOURCE = "A file of OTLP/JSON lines that grows; http://127.0.0.1:4318, where Krino then takes spans (OTLP/HTTP)."
+SOURCE = (
+    "A file of OTLP/JSON lines that grows; http://127.0.0.1:4318, where Krino then takes spans (OTLP/HTTP); langfuse; "
+    "mlflow:EXPERIMENT."
+)
+LANGFUSE, MLFLOW = "langfuse", "mlflow:"
 JUDGE = "A name (rag, …: krino judges), file.md, file.py:Class or module:Class."
 _ENDPOINT = (
     "Send scores as OpenTelemetry events there (OTLP/HTTP, as http://HOST:4318); headers come from "
-    "OTEL_EXPORTER_OTLP_HEADERS. Without it they stay in the run."
+    "OTEL_EXPORTER_OTLP_HEADERS. By default scores of langfuse and mlflow go back there, others stay in the run."
 )
 Endpoint = Annotated[str | None, options.flag(_ENDPOINT, panel=options.OUTPUT, env="KRINO_ENDPOINT")]
 _QUIET = "A trace without an ended root is judged after so many seconds without a new span (60)."
 Quiet = Annotated[float, options.flag(_QUIET, panel=options.INPUT, min=0.0)]
 _ONCE = "Judge the traces that are complete now, and end."
 Once = Annotated[bool, options.flag(_ONCE, "--once", panel=options.OUTPUT)]
+
+
+_SINCE = "Of langfuse and mlflow: the time from which traces are read, as 2026-11-19T08:00 (now)."
+Since = Annotated[datetime | None, options.flag(_SINCE, panel=options.INPUT, metavar="<time>")]
+_EVERY = "Seconds between two looks at SOURCE (1; of langfuse and mlflow 10)."
+Every = Annotated[float | None, options.flag(_EVERY, panel=options.RARE, min=0.1)]
 
 
 @options.llm_flags()
@@ -40,6 +54,8 @@ def watch(
     endpoint: Endpoint = None,
     quiet: Quiet = 60.0,
     once: Once = False,
+    since: Since = None,
+    every: Every = None,
     map: options.MapFields = None,  # noqa: A002 - the flag's name
     option: options.Options = None,
     labeller: options.Labeller = "local",
@@ -73,8 +89,9 @@ def watch(
         judge_name,
         chosen,
         source=_name_of(source),
-        make_source=lambda folder, known: _open_source(source, folder, known, quiet),
-        make_target=_target_maker(source, endpoint),
+        make_source=lambda folder, known: _open_source(source, folder, known, quiet, since),
+        make_target=_target_maker(source, endpoint, ready, chosen),
+        interval=every or (10.0 if _is_platform(source) else 1.0),
         mapping=parse_mapping(map or []),
         case_seconds=seconds,
         once=once,
@@ -86,19 +103,33 @@ def watch(
 
 def _name_of(source: str) -> str:
     """The source under a name that is the same wherever the command is called."""
-    return source if _is_address(source) else f"otlp:{Path(source).resolve()}"
+    return source if _is_platform(source) or source.startswith("http://") else f"otlp:{Path(source).resolve()}"
 
 
-def _is_address(source: str) -> bool:
-    return source.startswith("http://")
+def _is_platform(source: str) -> bool:
+    return source == LANGFUSE or source.startswith(MLFLOW)
 
 
-def _open_source(source: str, folder: Path, is_known: Callable[[str], bool], quiet: float) -> TraceSource:
+def _open_source(
+    source: str, folder: Path, is_known: Callable[[str], bool], quiet: float, since: datetime | None
+) -> TraceSource:
     """The source that the user named."""
     from krino.cli.runner import notify
     from krino.live.otlp_file import OtlpFile
     from krino.live.receiver import Receiver
 
+    if _is_platform(source):
+        start = None if since is None else since.astimezone()
+        with _needing_extra(source):
+            if source == LANGFUSE:
+                from krino.live.langfuse import LangfuseTraces
+
+                return LangfuseTraces(folder, start, quiet, is_known)
+            from krino.live.mlflow import MlflowTraces
+
+            return MlflowTraces(source.removeprefix(MLFLOW), folder, start, is_known)
+    if since is not None:
+        raise UsageProblem("--since is for langfuse and mlflow: leave it out")
     if source.startswith("http://"):
         return Receiver(source, folder, quiet, is_known, notify)
     if Path(source).is_dir():
@@ -106,7 +137,9 @@ def _open_source(source: str, folder: Path, is_known: Callable[[str], bool], qui
     return OtlpFile(Path(source), quiet, is_known, notify)
 
 
-def _target_maker(source: str, endpoint: str | None) -> Callable[[Manifest, Path], ScoreTarget] | None:
+def _target_maker(
+    source: str, endpoint: str | None, judge: AnyJudge, labeller: LabellerObject
+) -> Callable[[Manifest, Path], ScoreTarget] | None:
     """How the target of scores is made, if they are to be written anywhere."""
     from krino.cli.runner import notify
     from krino.exports.otlp_send import logs_address
@@ -116,7 +149,28 @@ def _target_maker(source: str, endpoint: str | None) -> Callable[[Manifest, Path
         from krino.live.otlp_events import OtlpEvents
 
         return lambda manifest, folder: OtlpEvents(endpoint, manifest, folder.name, notify)
-    return None
+    if not _is_platform(source):
+        return None
+    from krino.adapters.shared_judge import SharedJudge
+
+    with _needing_extra(source):
+        if source == LANGFUSE:
+            from krino.live.langfuse import LangfuseScores
+
+            return lambda manifest, folder: LangfuseScores(SharedJudge(judge, labeller=labeller), notify)
+        from krino.live.mlflow import MlflowScores
+
+        return lambda manifest, folder: MlflowScores(SharedJudge(judge, labeller=labeller))
+
+
+@contextmanager
+def _needing_extra(source: str) -> Iterator[None]:
+    """Says which extra a platform needs."""
+    try:
+        yield
+    except ImportError as missing:
+        extra = source.partition(":")[0]
+        raise UsageProblem(f"{source} needs the package of {extra} ({missing}): pip install 'krino[{extra}]'") from None
 
 
 async def _watch(watch: Watch) -> int:

@@ -1,0 +1,107 @@
+"""Reads traces from Langfuse, and writes their scores to them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from krino.adapters.packages import needs
+from krino.adapters.shared_judge import SharedJudge
+from krino.adapters.verdict_fields import Field, status
+from krino.exports.otel import score_uid
+from krino.live.since import Since
+from krino.live.spans import OpenTraces, make_trace
+from krino.live.traces import NotWritten, Scored, SourceDown, WatchedTrace
+
+with needs("langfuse"):
+    from langfuse import Langfuse
+    from langfuse.api.scores.types.create_score_request import CreateScoreRequest
+
+_PAGE = 1000
+
+
+class LangfuseTraces:
+    """A `TraceSource`: observations of the project whose keys are in LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY."""
+
+    at_end = True
+
+    def __init__(self, folder: Path, start: datetime | None, quiet: float, is_known: Callable[[str], bool]) -> None:
+        self._client = Langfuse(tracing_enabled=False)
+        self._since = Since(folder, start)
+        self._traces = OpenTraces(quiet, is_known)
+
+    async def look(self) -> list[WatchedTrace]:
+        """Reads the observations since the last look, and gives the traces that are complete."""
+        self._since.begin_look()
+        try:
+            found = await asyncio.to_thread(self._read)
+        except Exception as fault:  # of the client, which raises many kinds
+            raise SourceDown(f"Langfuse cannot be read: {type(fault).__name__}: {str(fault)[:300]}") from None
+        for observation in found:
+            self._traces.add(observation, time.time())
+        ready = self._traces.take_complete(time.time())
+        self._since.end_look([datetime.fromisoformat(each["startTime"]) for each in found], self._open_since())
+        self.at_end = not self._traces.any_ended
+        return [make_trace(spans) for spans in ready]
+
+    def _read(self) -> list[dict[str, Any]]:
+        """All observations from the time on."""
+        found: list[dict[str, Any]] = []
+        cursor: str | None = None
+        while True:
+            page = self._client.api.observations.get_many(
+                fields="core,basic,io,usage", limit=_PAGE, cursor=cursor, from_start_time=self._since.time
+            )
+            found += [orjson.loads(item.json()) for item in page.data]
+            cursor = page.meta.cursor
+            if not cursor:
+                return found
+
+    def _open_since(self) -> datetime | None:
+        return min((datetime.fromisoformat(span["startTime"]) for span in self._traces.spans()), default=None)
+
+    async def aclose(self) -> None:
+        await asyncio.to_thread(self._client.shutdown)
+
+
+class LangfuseScores:
+    """A `ScoreTarget`. Each score has an id of its own, so one that is sent twice is there once."""
+
+    def __init__(self, shared: SharedJudge, notify: Callable[[str], None]) -> None:
+        self._shared, self._notify = shared, notify
+        self._client = Langfuse(tracing_enabled=False)
+
+    async def write(self, scored: Sequence[Scored]) -> None:
+        """Sends scores, labels and a status for each trace."""
+        requests = [request for one in scored for request in self._requests(one)]
+        try:
+            reply = await asyncio.to_thread(self._client.api.scores.create, request=requests)
+        except Exception as fault:  # of the client, which raises many kinds
+            raise NotWritten(f"Langfuse took no scores: {type(fault).__name__}: {str(fault)[:300]}") from None
+        if rejected := getattr(reply, "rejected", 0):
+            self._notify(f"Langfuse rejected {rejected:,} scores: {str(getattr(reply, 'errors', ''))[:300]}")
+
+    def _requests(self, scored: Scored) -> list[CreateScoreRequest]:
+        found = [field for field in self._shared.fields(scored.judgement) if field.value is not None]
+        return [self._request(scored, field) for field in (*found, status(scored.judgement))]
+
+    def _request(self, scored: Scored, field: Field) -> CreateScoreRequest:
+        record = {**orjson.loads(scored.judgement.to_json()), "id": scored.trace_id}
+        return CreateScoreRequest(
+            id=score_uid(record, field.name),
+            trace_id=scored.trace_id,
+            name=field.name,
+            value=field.value,
+            comment=field.reason,
+            metadata={"rule": field.rule, "evaluator": self._shared.identity},
+            data_type="CATEGORICAL" if field.score is None else "NUMERIC",
+        )
+
+    async def aclose(self) -> None:
+        await asyncio.to_thread(self._client.shutdown)
