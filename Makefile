@@ -14,7 +14,7 @@ BINDING := '`@libsql/$${process.platform}-$${process.arch}$${process.platform ==
 # Some machines forbid Python to keep what it has compiled: then every process of the tests would compile it all again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types unit failed-alone browser test-llm test-ray test-adapters bench clean
+.PHONY: demo test lint types unit failed-alone browser test-llm test-ray test-adapters docs bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/krino demo
@@ -79,6 +79,14 @@ $(ADAPTERS)/.installed: pyproject.toml
 	$(NPM) --loglevel=error promptfoo@latest
 	cd $(ADAPTERS)/promptfoo && ../bin/node -p $(BINDING) >binding
 	$(NPM) --loglevel=error "$$(cat $(ADAPTERS)/promptfoo/binding)"
+	touch $@
+
+# The documentation site, in build/docs/site: a warning, a broken link or a page without a place is an error.
+docs: $(VENV)/.docs
+	$(BIN)/python docs/make_site.py
+
+$(VENV)/.docs: $(VENV)/bin/python pyproject.toml
+	$(PIP) -e '.[docs]'
 	touch $@
 
 bench: $(VENV)/.developing

@@ -83,7 +83,8 @@ def run(
         source: a path or several (files, folders, `-` for stdin), or an iterable of records.
         into: the run's folder, by default one of its own below `runs/`. Called again with the same arguments, the run
             continues where it stopped.
-        mapping, split: as `--map` and `--split`: `{"question": "query"}`, `{"context": "|||"}`.
+        mapping: as `--map`: `{"question": "query"}`.
+        split: as `--split`: `{"context": "|||"}`.
         fresh: judge again what the folder contains.
         case_timeout: seconds that the judge's code may take for a case, waits for a model not counted; 0: no limit.
         gate: rules (`krino.gate_rules`), validated before anything is paid and checked at the end: `run.gated`.
