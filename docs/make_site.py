@@ -132,7 +132,8 @@ def render(config: Path) -> None:
     raise SystemExit(done.returncode or int("griffe:" in done.stdout))
 
 
-def main() -> None:
+def assemble() -> Path:
+    """Puts all pages and the renderer's settings into the build folder; returns the path of the settings."""
     shutil.rmtree(BUILD, ignore_errors=True)
     PAGES.mkdir(parents=True)
     given = settings()
@@ -141,7 +142,11 @@ def main() -> None:
     project = given["project"]
     project["nav"] = expand(project["nav"], named_in(project["nav"]))
     check_navigation(project["nav"])
-    config = write_renderer_settings(project)
+    return write_renderer_settings(project)
+
+
+def main() -> None:
+    config = assemble()
     if "--pages-only" not in sys.argv[1:]:
         render(config)
 
