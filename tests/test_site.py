@@ -25,6 +25,7 @@ from endpoints.labelling import labels_for
 from fake_llm import FakeServer
 from fake_llm.replies import what_is_asked
 from krino.judges.registry import OURS
+from krino.labellers.llm.endpoint import providers as known_providers
 from page_blocks import blocks_of, commands
 
 ROOT = Path(__file__).parents[1]
@@ -138,7 +139,7 @@ def test_the_commands_of_a_providers_page_work(provider: str, tmp_path: Path, mo
     with own_folder(tmp_path, monkeypatch, "off"), endpoint(provider) as server:
         (tmp_path / "cases.jsonl").write_text(cases())
         monkeypatch.setenv(f"{provider.upper()}_BASE_URL", server.url)
-        for name in providers.providers()[provider].get("key", [])[:1]:
+        for name in known_providers()[provider].get("key", [])[:1]:
             monkeypatch.setenv(name, KEY)
         (block,) = [block for block in blocks_of(page) if block.language == "console"]
         for line, _, code in commands(block):
