@@ -2,7 +2,8 @@
 
 Sources: the types of openai-python 3.51 (`PromptCacheOptions`, `prompt_cache_breakpoint`, `cache_write_tokens`), the
 guides on structured outputs (which keywords are taken) and prompt caching (1,024 tokens, steps of 128; the schema comes
-before the system message; from gpt-5.6 on writes cost 1.25 times the input price), and the error code reference.
+before the system message; from gpt-5.6 on writes cost 1.25 times the input price, and prefixes are matched reliably
+only with a `prompt_cache_key`), and the error code reference.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ from endpoints.chat import (
     format_schema,
     is_json_schema,
     openai_error,
+    prompt_text,
     response_format,
+    stated_limit,
 )
 from endpoints.schemas import find_keyword, schema_nodes
 from fake_llm.replies import Asked, ReceivedRequest, what_is_asked
@@ -56,7 +59,10 @@ Trouble = Literal["insufficient_quota", "billing_not_active"]
 
 
 class OpenAIEmulator(ChatEmulator):
-    """`trouble` is what the account says once `empty_after` answers are given. `refusing`: the model declines."""
+    """`trouble` is what the account says once `empty_after` answers are given. `refusing`: the model declines.
+
+    `most_tokens` is what one request may take of a minute's tokens, limit included: more is a 429 for good.
+    """
 
     def __init__(
         self,
@@ -64,6 +70,7 @@ class OpenAIEmulator(ChatEmulator):
         thinking: int = 0,
         trouble: Trouble = "insufficient_quota",
         refusing: bool = False,
+        most_tokens: int | None = None,
         key: str | None = KEY,
         empty_after: int | None = None,
         latency: float = 0.0,
@@ -71,8 +78,9 @@ class OpenAIEmulator(ChatEmulator):
         super().__init__(thinking=thinking, key=key, empty_after=empty_after, latency=latency)
         self.trouble = trouble
         self.refusing = refusing
+        self.most_tokens = most_tokens
         self._blocks: dict[str, BlockCache] = {}
-        self._marks: dict[str, BreakpointCache] = {}
+        self._marks: dict[tuple[str, Any], BreakpointCache] = {}
 
     def wrong_key(self) -> Refused:
         message = "Incorrect API key provided: ***. You can find your API key at https://platform.openai.com/account/api-keys."
@@ -84,6 +92,14 @@ class OpenAIEmulator(ChatEmulator):
 
     def check(self, request: ReceivedRequest) -> None:
         check_openai_request(request)
+        size = count_tokens(prompt_text(request)) + (stated_limit(request, self.limit_names) or 0)
+        if self.most_tokens is not None and size > self.most_tokens:
+            message = (
+                f"Request too large for {request.body['model']} in organization org-emulated on tokens per min (TPM): "
+                f"Limit {self.most_tokens}, Requested {size}. The input or output tokens must be reduced in order to "
+                "run successfully."
+            )
+            raise openai_error(429, message, kind="tokens", code="rate_limit_exceeded")
 
     def thinking_for(self, request: ReceivedRequest) -> int:
         return self.thinking if is_reasoning(request) else 0
@@ -98,16 +114,22 @@ class OpenAIEmulator(ChatEmulator):
         if prompt < FEWEST_TOKENS:
             return 0, 0
         if MARKED_CACHE_MODELS.match(model):
-            return self._marks.setdefault(model, BreakpointCache()).look(prompt_pieces(request))
+            read, written = self._marked_cache(request).look(prompt_pieces(request))
+            return (read, written) if "prompt_cache_key" in request.body else (0, read + written)
         rendered = "".join(piece.text for piece in prompt_pieces(request))
         return self._blocks.setdefault(model, BlockCache()).read(rendered), 0
 
     def finish(self, request: ReceivedRequest) -> None:
         model, pieces = str(request.body["model"]), prompt_pieces(request)
         if MARKED_CACHE_MODELS.match(model):
-            self._marks.setdefault(model, BreakpointCache()).store(pieces)
+            self._marked_cache(request).store(pieces)
         else:
             self._blocks.setdefault(model, BlockCache()).store("".join(piece.text for piece in pieces))
+
+    def _marked_cache(self, request: ReceivedRequest) -> BreakpointCache:
+        """Marked prefixes are matched by the key of the request, the strict reading of the guide."""
+        owner = str(request.body["model"]), request.body.get("prompt_cache_key")
+        return self._marks.setdefault(owner, BreakpointCache())
 
     def dress(self, payload: dict[str, Any], message: dict[str, Any], written: Written) -> None:
         if self.refusing:

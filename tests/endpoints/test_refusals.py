@@ -196,6 +196,7 @@ REFUSED = [
     Case("groq", 400, "does not support response format", {"model": "llama-3.3-70b", **bound_to(SCHEMA)}),
     Case("groq", 400, "maxLength is not supported", bound_to(schema_with(maxLength=9))),
     Case("groq", 413, "Request too large", {"max_tokens": 9000}, {"most_tokens": 8000}),
+    Case("openai", 429, "Request too large", {"max_tokens": 9000}, {"most_tokens": 8000}),
     Case("groq", 400, "json_validate_failed", {}, {"failing": 1.0}),
     Case("groq", 400, "tool_use_failed", TOOL, {"failing": 1.0}),
     Case("together", 422, "`inputs` tokens + `max_new_tokens` must be <= 8192", {"max_tokens": 8190}),

@@ -14,7 +14,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 from krino.errors import LabelFailed, RunStopped
-from krino.labellers.llm.endpoint_refusals import find_final_reason, is_too_complex, out_of_money, read_length_limits
+from krino.labellers.llm.endpoint_refusals import (
+    find_final_reason,
+    is_surely_out_of_money,
+    is_too_complex,
+    out_of_money,
+    read_length_limits,
+)
 from krino.labellers.llm.schema import STRENGTHS
 from krino.labellers.llm.wire import ApiError, Channel, ChatRequest, Params, Strength
 
@@ -195,10 +201,12 @@ class Abilities:
     def _deny(self, error: ApiError, final: str | None) -> None:
         """Raises for a refused key, model or account.
 
-        Once something has worked, a refusal may concern one moderated case: only several in a row stop the run.
+        Once something has worked, a refusal may concern one moderated case: unless it is surely about the account, only
+        several in a row stop the run.
         """
         self._denied += 1
-        if error.status == 402 or (final == "quota" and (not self._worked or self._denied >= DENIED_IN_A_ROW)):
+        several = not self._worked or self._denied >= DENIED_IN_A_ROW
+        if is_surely_out_of_money(error) or (final == "quota" and several):
             raise out_of_money(error)
         if self._worked and self._denied < DENIED_IN_A_ROW:
             raise LabelFailed(f"the endpoint refuses the request: {error}")
@@ -226,7 +234,7 @@ class Abilities:
         for the whole run, a lack of context for this case. Raises `LabelFailed` if the prompt itself is too long.
         """
         limit, room = request.reply_limit, read_length_limits(error)
-        if error.status not in {400, 413, 422} or limit is None:
+        if error.status not in {400, 413, 422, 429} or limit is None:
             return None
         if room is None:
             if limit < 2 * FEWEST_REPLY_TOKENS or not error.mentions(*OTHER_LIMIT, "completion tokens"):

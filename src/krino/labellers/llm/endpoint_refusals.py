@@ -16,7 +16,13 @@ from krino.labellers.llm.wire import ApiError
 Final = Literal["quota", "key", "model"]
 BEGINNING = 120  # characters of a message that are matched
 NO_MONEY_CODES = frozenset({"insufficient_quota", "billing_not_active", "budget_exceeded", "credit_limit"})
-# Anthropic (400), OpenRouter, DeepSeek and Together (402), LiteLLM's proxy (429 or 400), xAI (403).
+# A message that begins like this is the endpoint's own, with no words of a case before it. Anthropic (400), xAI (403).
+OWN_NO_MONEY = re.compile(
+    r"your credit balance is too low|your (?:newly created )?teams? .{0,60}"
+    r"(?:used all available credits|doesn't have any credits|reached its monthly spending limit)",
+    re.I,
+)
+# The same and others, handed on by a router or proxy that may also quote the case.
 NO_MONEY = re.compile(
     r"credit balance is too low|insufficient (?:credits|balance|funds)|budget has been exceeded"
     r"|used all available credits",
@@ -30,17 +36,17 @@ FAILED_GENERATION = frozenset({"json_validate_failed", "tool_use_failed"})
 TOO_COMPLEX = ("too complex", "too many states", "too many parameters", "schema is too large", "exceeds limit of")
 """Errors for a schema that became too large with this case; other cases may be accepted."""
 
-_PER_MINUTE = "on tokens per minute (tpm): limit "
-"""Groq: prompt and reply limit together exceed the allowance of a whole minute."""
-_CONTEXT_WORDS = ("context length", "context window", "context size", "context limit", "max_new_tokens", _PER_MINUTE)
+_PER_MINUTE = ("on tokens per minute (tpm): limit ", "on tokens per min (tpm): limit ")
+"""Groq (413) and OpenAI (429): prompt and reply limit together may exceed the allowance of a whole minute."""
+_CONTEXT_WORDS = ("context length", "context window", "context size", "context limit", "max_new_tokens", *_PER_MINUTE)
 _CONTEXT = (  # the size of the context, as it is stated
     re.compile(r"(?:maximum context length is|context (?:length|window|size) (?:of|is)) (\d[\d,]*)", re.I),
     re.compile(r"context size \((\d[\d,]*) tokens\)", re.I),
     re.compile(r"must be <= (\d[\d,]*)"),
     re.compile(r"context limit: \d+ \+ \d+ > (\d+)", re.I),
-    re.compile(r"per minute \(TPM\): Limit (\d+), Requested"),
+    re.compile(r"per min(?:ute)? \(TPM\): Limit (\d+), Requested"),
 )
-_TOTAL = (re.compile(r"per minute \(TPM\): Limit \d+, Requested (\d+)"),)  # prompt and reply limit together
+_TOTAL = (re.compile(r"per min(?:ute)? \(TPM\): Limit \d+, Requested (\d+)"),)  # prompt and reply limit together
 _INPUT = (  # how long the prompt is, where that is stated exactly
     re.compile(r"request \((\d+) tokens\) exceeds"),
     re.compile(r"(\d+) `inputs` tokens"),
@@ -99,13 +105,23 @@ def read_length_limits(error: ApiError) -> LengthLimits | None:
 def find_final_reason(error: ApiError) -> Final | None:
     """Why no further request can succeed; None if one may."""
     beginning = error.message[:BEGINNING]
-    if error.status == 402 or NO_MONEY_CODES & {error.code, error.kind}:
-        return "quota"
-    if error.status in {400, 403, 429} and NO_MONEY.search(beginning):
+    if is_surely_out_of_money(error) or (error.status in {400, 403, 429} and NO_MONEY.search(beginning)):
         return "quota"
     if error.status == 400 and BAD_KEY.search(beginning):
         return "key"
     return "model" if error.status == 400 and BAD_MODEL.match(beginning) else None
+
+
+def is_surely_out_of_money(error: ApiError) -> bool:
+    """Whether the endpoint itself says that the account is empty, in a way that no case can bring about."""
+    if error.status == 402 or NO_MONEY_CODES & {error.code, error.kind}:
+        return True
+    return error.status in {400, 403, 429} and OWN_NO_MONEY.match(error.message) is not None
+
+
+def is_larger_than_a_minute(error: ApiError) -> bool:
+    """Whether one request exceeds the tokens that the account may use in a minute: then waiting does not help."""
+    return error.status == 429 and error.message.lower().startswith("request too large")
 
 
 def is_quota(error: ApiError) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 from typing import Any
 
 import orjson
@@ -53,6 +54,7 @@ class OpenAIDialect:
         params = request.params
         if params.prompt_cache is not None:
             body["prompt_cache_options"] = {"mode": params.prompt_cache}
+            body["prompt_cache_key"] = _cache_key(request.system)
         if params.temperature is not None:
             body["temperature"] = params.temperature
         if params.seed is not None:
@@ -141,6 +143,14 @@ def _system_message(request: ChatRequest) -> dict[str, Any]:
         "role": "system",
         "content": [{"type": "text", "text": request.system, "prompt_cache_breakpoint": mark}],
     }
+
+
+def _cache_key(system: str) -> str:
+    """The same for all requests of a judge: OpenAI looks marked prefixes up by this key and their text.
+
+    Without a key, its newer models match them less reliably.
+    """
+    return f"krino-{hashlib.blake2b(system.encode('utf-8', 'surrogatepass'), digest_size=8).hexdigest()}"
 
 
 def _write_message(turn: Turn) -> dict[str, Any]:

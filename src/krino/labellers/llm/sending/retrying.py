@@ -19,7 +19,7 @@ import aiohttp
 from krino.contract import Usage
 from krino.errors import LabelFailed, RunStopped
 from krino.labellers.llm.endpoint import clean_address, missing_version
-from krino.labellers.llm.endpoint_refusals import find_final_reason, is_quota, out_of_money
+from krino.labellers.llm.endpoint_refusals import find_final_reason, is_larger_than_a_minute, is_quota, out_of_money
 from krino.labellers.llm.sending.budget import Budget
 from krino.labellers.llm.sending.http import LOST, MAYBE_BILLED, HttpClient, backoff_seconds, describe_connection_fault
 from krino.labellers.llm.sending.pace import LONGEST_WAIT, PATIENCE, Liveness, Pace, patience_for_timeouts
@@ -244,6 +244,8 @@ class Transport:
             return said == "true"
         if reply.status == 402:  # no money; with a wait asked for it is a limit by the minute
             return retry_after(reply.headers) is not None
+        if reply.status == 429 and is_larger_than_a_minute(self.read_error(reply)):
+            return False
         return reply.status in RETRIED or reply.status >= 500
 
     def _read_asked_wait(self, reply: HttpReply | None) -> float | None:
