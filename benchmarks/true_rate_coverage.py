@@ -1,11 +1,15 @@
 """How often the intervals of `krino true-rate` hold the true rate, by simulation, and how wide they are.
 
-    python benchmarks/true_rate_coverage.py [--quick] [--draws 2000] [--cases 5000] [--peers] [--table]
+    python benchmarks/true_rate_coverage.py [--quick] [--draws 2000] [--cases 5000] [--means] [--peers] [--table]
 
-Judges of sensitivity and specificity 0.6 to 0.95, prevalence 0.02 to 0.5, 30 to 500 labels, drawn at random or half
-from each answer of the judge. Prints how many of the settings have a coverage between 93 and 97.5 %, for the
-recommended interval and for labels alone (Wilson's), with the extremes, and how the widths compare; `--table` prints
-every setting.
+Judges of sensitivity and specificity 0.6 to 0.95, prevalence 0.02 to 0.5, 30 to 500 labels, drawn at random, half from
+each answer of the judge, or as the queue of the workbench draws them for a rate (more of the answer that was found to
+err more, so the numbers depend on the labels). Prints how many of the settings have a coverage between 93 and 97.5 %,
+for the recommended interval and for labels alone (Wilson's), with the extremes, and how the widths compare; `--table`
+prints every setting.
+
+`--means` does the same for the mean of a score: even, high or nearly always perfect scores, a judge that is near or far
+from them and a twentieth too low, labels at random or half from the fifth of the cases with the lowest scores.
 
 `--peers` draws 300 samples of some settings and asks `ppi-python`, `judgy` and `truescore` too, as far as installed.
 """
@@ -23,7 +27,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from krino.stats.confidence_intervals import NORMAL_95
-from krino.stats.prediction_powered import Strata, labels_alone, rogan_gladen, stratified_rate, tuned_mean
+from krino.stats.prediction_powered import (
+    Estimated,
+    Strata,
+    labels_alone,
+    rogan_gladen,
+    stratified_rate,
+    tuned_mean,
+    tuned_mean_for_few,
+)
 
 Floats = NDArray[np.float64]
 QUALITIES = (0.6, 0.8, 0.95)
@@ -31,6 +43,12 @@ PREVALENCES = (0.02, 0.05, 0.1, 0.3, 0.5)
 SIZES = (30, 50, 100, 200, 500)
 LOWEST, HIGHEST = 0.93, 0.975
 PEER_DRAWS, BOOTSTRAPS = 300, 500
+SHARE = 5
+"""One case in this many is drawn from all cases, as `krino.web.labels.queue` does."""
+DISTANCES = (0.05, 0.2)
+KINDS = {"even": 0.5, "high": 0.75, "perfect": 0.85 * (1 - 0.3 / 9) + 0.15 * 0.3}
+"""Kinds of scores with their true mean."""
+LOW_SHARE = 0.2
 
 
 class Setting(NamedTuple):
@@ -59,7 +77,7 @@ class Drawn(NamedTuple):
 
 def settings(quick: bool) -> Iterator[Setting]:
     qualities, rates, sizes = ((0.6, 0.95), (0.05, 0.3), (30, 200)) if quick else (QUALITIES, PREVALENCES, SIZES)
-    for values in itertools.product(("random", "half"), sizes, rates, qualities, qualities):
+    for values in itertools.product(("random", "half", "queue"), sizes, rates, qualities, qualities):
         yield Setting(*values)
 
 
@@ -69,6 +87,8 @@ def draw(generator: np.random.Generator, setting: Setting, draws: int, cases: in
     kinds = [rate * sensitivity, (1 - rate) * (1 - specificity), rate * (1 - sensitivity), (1 - rate) * specificity]
     counts = generator.multinomial(cases, kinds, draws)
     yes = counts[:, 0] + counts[:, 1]
+    if setting.design == "queue":
+        return draw_as_the_queue(generator, counts.astype(np.float64), setting.labels)
     if setting.design == "random":
         labelled = generator.hypergeometric(yes, cases - yes, setting.labels)
     else:
@@ -80,6 +100,26 @@ def draw(generator: np.random.Generator, setting: Setting, draws: int, cases: in
     )
     columns = ((yes, cases - yes), (labelled, others), hits)
     return Drawn(*(np.stack(column, axis=1).astype(np.float64) for column in columns))
+
+
+def draw_as_the_queue(generator: np.random.Generator, counts: Floats, labels: int) -> Drawn:
+    """Label by label: the answer that lacks most to its share of the labels, and one case in five from all."""
+    cases = np.stack([counts[:, 0] + counts[:, 1], counts[:, 2] + counts[:, 3]], axis=1)
+    positive = np.stack([counts[:, 0], counts[:, 2]], axis=1)
+    given, hits, rows = np.zeros_like(cases), np.zeros_like(cases), np.arange(len(cases))
+    for number in range(labels):
+        rates = (hits + 1) / (given + 2)
+        worth = cases * np.sqrt(rates * (1 - rates))
+        lacking = worth / worth.sum(axis=1, keepdims=True) * (number + 1) - given
+        side = np.where(given > 0, lacking, np.inf)
+        chosen = np.where(given < cases, side, -np.inf).argmax(axis=1)
+        if number % SHARE == SHARE - 1:
+            left = cases - given
+            chosen = (generator.random(len(cases)) * left.sum(axis=1) > left[:, 0]).astype(int)
+        chance = (positive[rows, chosen] - hits[rows, chosen]) / (cases[rows, chosen] - given[rows, chosen])
+        hits[rows, chosen] += generator.random(len(cases)) < chance
+        given[rows, chosen] += 1
+    return Drawn(cases, given, hits)
 
 
 def recommended(drawn: Drawn, cases: int) -> tuple[Floats, Floats]:
@@ -136,6 +176,55 @@ def report(found: list[Outcome], table: bool) -> None:
         print("design  labels  rate  sens  spec  coverage  width  alone  width")
         for one in found:
             print(*one.setting, *(f"{value:.4f}" for value in one[1:]), sep="  ")
+
+
+# --- means -----------------------------------------------------------------------------------------
+
+
+def draw_scores(generator: np.random.Generator, kind: str, cases: int) -> Floats:
+    if kind == "perfect":  # 85 % are near 1, the others below 0.6
+        good = generator.random(cases) < 0.85
+        return np.where(good, 1 - 0.3 * generator.beta(1, 8, cases), 0.6 * generator.random(cases))
+    return generator.beta(2 if kind == "even" else 6, 2, cases)
+
+
+def estimate_means(
+    generator: np.random.Generator, design: str, labels: int, distance: float, kind: str, cases: int
+) -> tuple[Estimated, Estimated]:
+    """The recommended estimate and that of labels alone, from one draw."""
+    truth = draw_scores(generator, kind, cases)
+    judged = np.clip(truth + generator.normal(-0.05, distance, cases), 0, 1)
+    if design == "random":
+        places, weights = generator.permutation(cases)[:labels], None
+        others = np.delete(judged, places)
+    else:
+        parts = np.split(np.argsort(judged), [round(LOW_SHARE * cases)])
+        places = np.concatenate([generator.permutation(part)[: labels // 2] for part in parts])
+        weights, others = np.repeat([len(part) / (labels // 2) for part in parts], labels // 2), judged
+    alone = labels_alone(truth[places], weights, is_rate=False)
+    return tuned_mean_for_few(truth[places], judged[places], others, weights), alone
+
+
+def simulate_means(quick: bool, draws: int, cases: int) -> list[Outcome]:
+    sizes = (30, 200) if quick else SIZES
+    found = []
+    for seed, (design, labels, distance, kind) in enumerate(
+        itertools.product(("random", "low half"), sizes, DISTANCES, KINDS)
+    ):
+        generator, mean = np.random.default_rng(seed), KINDS[kind]
+        pairs = [estimate_means(generator, design, labels, distance, kind, cases) for _ in range(draws)]
+        ends = np.array([[one.interval for one in pair] for pair in pairs])
+        covered = ((ends[..., 0] <= mean) & (mean <= ends[..., 1])).mean(axis=0)
+        widths = (ends[..., 1] - ends[..., 0]).mean(axis=0)
+        setting = Setting(f"{design}, {kind}", labels, mean, distance, math.nan)
+        found.append(
+            Outcome(
+                setting,
+                *(float(part[0]) for part in (covered, widths)),
+                *(float(part[1]) for part in (covered, widths)),
+            )
+        )
+    return found
 
 
 # --- other packages --------------------------------------------------------------------------------
@@ -246,11 +335,15 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="few settings")
     parser.add_argument("--draws", type=int, default=2_000)
     parser.add_argument("--cases", type=int, default=5_000)
+    parser.add_argument("--means", action="store_true", help="means of scores, not rates")
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--table", action="store_true")
     given = parser.parse_args()
     if given.peers:
         compare(given.cases)
+        return
+    if given.means:
+        report(simulate_means(given.quick, given.draws, given.cases), given.table)
         return
     wanted = list(settings(given.quick))
     report([simulate(one, given.draws, given.cases, seed) for seed, one in enumerate(wanted)], given.table)

@@ -23,7 +23,7 @@ def event(digest: str, why: Any = "rate", run: str = "r", action: Any = "label",
     place = CaseRef(SUBJECT, digest, digest, run)
     drawn = {"target": "pass"} if why == "rate" else {"random": why == "random"}
     answer = {"score": 1.0} if action == "label" else None
-    return Event(place, "anna", "fields", action, answer, why=why, **{**drawn, **more})
+    return Event(place, "anna", more.pop("depth", "fields"), action, answer, why=why, **{**drawn, **more})
 
 
 def weights(events: Iterable[Event]) -> dict[str, float]:
@@ -45,14 +45,32 @@ def test_a_disputed_case_that_the_order_has_passed_belongs_to_the_sample_and_ano
 
 def test_a_case_that_was_left_out_ends_the_sample() -> None:
     skipped = event(YES[2], action="skip")
-    assert set(weights([*map(event, YES[:2]), skipped, event(YES[3])])) == {*YES[:2], YES[3]}
-    assert set(weights([*map(event, YES[:2]), event(YES[3])])) == {*YES[:2]}
+    no = event(NO[0])
+    assert set(weights([*map(event, YES[:2]), skipped, event(YES[3]), no])) == {*YES[:2], YES[3], NO[0]}
+    assert set(weights([*map(event, YES[:2]), event(YES[3]), no])) == {*YES[:2], NO[0]}
 
 
 def test_the_simple_random_sample_counts_for_both_answers() -> None:
     found = weights(event(digest, "random") for digest in CASES[:20])
     assert set(found) == set(CASES[:20])
     assert set(found.values()) == {5.0}
+
+
+def test_while_an_answer_has_no_label_only_the_simple_random_sample_counts() -> None:
+    """The judge says yes to the last case alone, which nobody reached: the labels of the others are not all cases."""
+    answers = {digest: digest == CASES[-1] for digest in CASES}
+    events = [*(event(digest, "random") for digest in CASES[:4]), *map(event, CASES[4:10])]
+    assert weigh_cases(events, "pass", answers, "r") == dict.fromkeys(CASES[:4], 25.0)
+    assert weigh_cases(events[4:], "pass", answers, "r") == {}
+
+
+def test_cases_that_were_reached_at_one_depth_only_get_no_weight_at_the_other() -> None:
+    """A disputed case that was labelled at the depth `fields` is not drawn because the labels went that far."""
+    ids = {digest: digest for digest in CASES}
+    reached = [event(digest, depth="labels", verdict={"score": 1.0}) for digest in (*YES[:9], *NO[:9])]
+    disputed = event(YES[5], "seats")
+    rows = build_rows([*reached, disputed], ids, "1", "fields", answers=("r", lambda target: ANSWERS))
+    assert [row.get("label_weight") for row in rows] == [None]
 
 
 def test_what_was_drawn_in_another_run_does_not_count() -> None:
@@ -67,7 +85,7 @@ def test_the_target_is_that_of_most_draws() -> None:
 
 def test_rows_have_a_weight_where_cases_were_drawn_for_a_rate() -> None:
     ids = {digest: digest for digest in CASES}
-    events = [*map(event, YES[:5]), event(YES[20], "seats")]
+    events = [*map(event, YES[:5]), *map(event, NO[:5]), event(YES[20], "seats")]
     rows = build_rows(events, ids, "1", answers=("r", lambda target: ANSWERS))
-    assert [row.get("label_weight") for row in rows] == [5.0] * 5 + [None]
+    assert [row.get("label_weight") for row in rows] == [5.0] * 5 + [15.0] * 5 + [None]
     assert all("label_weight" not in row for row in build_rows(events, ids, "1"))

@@ -20,6 +20,7 @@ from krino.stats.confidence_intervals import (
     mean_interval,
     normal_interval,
     score_interval,
+    student_95,
     wilson_interval,
 )
 
@@ -124,3 +125,10 @@ def test_an_open_end_bounds_nothing() -> None:
     low, high = mean_interval(Moments.of([0.0, 9.0]), (0.0, math.inf)) or (math.nan, math.nan)
     assert low == 0.0
     assert high > 9.0
+
+
+def test_students_quantile_goes_on_smoothly_beyond_the_table() -> None:
+    assert student_95(28) == 2.048
+    assert student_95(29) == pytest.approx(2.0452, abs=2e-4)
+    assert student_95(100) == pytest.approx(1.9840, abs=1e-4)
+    assert student_95(0) == student_95(1) == 12.706

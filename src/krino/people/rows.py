@@ -34,19 +34,24 @@ def build_rows(
     """
     wanted = DEPTHS if depth == "both" else (depth,)
     given = [event for event in events if event.place.input_hash in ids]
+    reach = find_random_reach(given)
+    given = [event for event in given if event.depth in wanted and not _is_stale(event, version)]
     target = find_target(given)
     weights = {} if target is None or answers is None else weigh_cases(given, target, answers[1](target), answers[0])
-    reach = find_random_reach(given)
     rows = []
     for digest, of_case in group_by_case(given).items():
         by_rater: dict[str, dict[Depth, Event]] = {}
         for event in of_case:
-            stale = event.depth == "labels" and event.place.subject.version != version
-            if event.action == "label" and event.depth in wanted and event.fields and not stale:
+            if event.action == "label" and event.fields:
                 by_rater.setdefault(event.rater, {})[event.depth] = event
         weight = {"label_weight": weights[digest]} if digest in weights else {}
         rows += [weight | _build_row(ids[digest], rater, found, reach) for rater, found in by_rater.items()]
     return rows
+
+
+def _is_stale(event: Event, version: str) -> bool:
+    """Whether the verdict was derived from labels by the rules of another version."""
+    return event.depth == "labels" and event.place.subject.version != version
 
 
 def _build_row(case: str, rater: str, found: Mapping[Depth, Event], reach: Mapping[Order, int]) -> dict[str, Any]:

@@ -49,21 +49,26 @@ def weigh_cases(events: Sequence[Event], target: str, answers: Mapping[str, bool
     """The weight of every labelled case that belongs to the sample, by content hash.
 
     `answers`: for every judged case of `run` whether the judge says that it has the `target`. Within one answer every
-    case has the same weight: the number of cases with that answer over the number of them in the sample. Cases drawn in
+    case has the same weight: the number of cases with that answer over the number of them in the sample. As long as
+    one of the answers has no case in it, only the simple random sample says something of all cases. Cases drawn in
     another run do not count, because its judge may have answered otherwise.
     """
     own = [event for event in events if event.place.run == run]
     simple = find_random_reach(own)
     further = _find_answer_reach(own, target, answers)
-    drawn: dict[str, bool] = {}
+    plain, drawn = dict[str, bool](), dict[str, bool]()
     for event in own:
         digest, key = event.place.input_hash, order_key(event)
         answer = answers.get(digest)
-        if event.action == "label" and answer is not None:
-            limit = max(simple.get(key, -1), further.get((key, answer), -1))
-            if random_rank(digest) <= limit:
-                drawn[digest] = answer
+        if event.action != "label" or answer is None:
+            continue
+        if random_rank(digest) <= simple.get(key, -1):
+            plain[digest] = answer
+        if random_rank(digest) <= max(simple.get(key, -1), further.get((key, answer), -1)):
+            drawn[digest] = answer
     cases, labelled = Counter(answers.values()), Counter(drawn.values())
+    if cases.keys() > labelled.keys():
+        return dict.fromkeys(plain, len(answers) / max(len(plain), 1))
     return {digest: cases[answer] / labelled[answer] for digest, answer in drawn.items()}
 
 

@@ -316,13 +316,11 @@ def _estimate(sample: _Sample, target: Target, notes: list[str]) -> TrueRate:
         _add(found, BY_ANSWER, _of_strata(strata), "labels weighted up answer by answer, score interval")
         found.trusted = BY_ANSWER
         _plan_labels(found, strata)
-    others = np.delete(sample.judged, sample.places)
-    others = others[~np.isnan(others)]
+    others = _others(sample)
     if len(others) > 1:
-        tuned = powered.tuned_mean(sample.labels, sample.judged[sample.places], others, weights)
-        if not is_rate:
-            tuned = powered.widen_for_few(tuned, len(sample.labels))
-            found.trusted = TUNED
+        tune = powered.tuned_mean if is_rate else powered.tuned_mean_for_few
+        tuned = tune(sample.labels, sample.judged[sample.places], others, weights)
+        found.trusted = found.trusted if is_rate else TUNED
         _add(found, TUNED, tuned, "the judge's mean, corrected by its mean error on the labelled cases")
     if is_rate and weights is None:
         hits = sample.judged[sample.places] > 0.5
@@ -335,6 +333,12 @@ def _estimate(sample: _Sample, target: Target, notes: list[str]) -> TrueRate:
         found.more_labels = _more_for_mean(sample, others)
     found.sentence = _conclusion(found)
     return found
+
+
+def _others(sample: _Sample) -> Floats:
+    """The judge's values that correct labels: of the cases without one, or of all if some were drawn more often."""
+    others = sample.judged if sample.is_weighted else np.delete(sample.judged, sample.places)
+    return others[~np.isnan(others)]
 
 
 def _add(found: TrueRate, method: str, estimated: Estimated, words: str) -> None:

@@ -94,6 +94,14 @@ class MomentsByGroup:
             self.least, self.most = np.append(self.least, zeros + np.inf), np.append(self.most, zeros - np.inf)
 
 
+def student_95(freedom: int) -> float:
+    """The quantile of Student's distribution for a 95 % interval; beyond the table its usual expansion."""
+    if freedom <= len(STUDENT_95):
+        return STUDENT_95[max(freedom, 1) - 1]
+    z = NORMAL_95
+    return z + (z**3 + z) / (4 * freedom) + (5 * z**5 + 16 * z**3 + 3 * z) / (96 * freedom**2)
+
+
 def wilson_interval(part: float, whole: float) -> Interval | None:
     """Wilson's 95 % interval of a share; None when the whole is zero."""
     if not whole:

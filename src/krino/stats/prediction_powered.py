@@ -14,12 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from krino.stats.arrays import Floats
-from krino.stats.confidence_intervals import NORMAL_95, STUDENT_95, Interval, wilson_interval
+from krino.stats.confidence_intervals import NORMAL_95, Interval, student_95, wilson_interval
 
 _STEPS = 60
 _SMALLEST, _LARGEST = -14.0, 20.0
 """Natural logarithms of the multipliers between which an end of an interval lies."""
 _MOST_TIMES_LABELS = 1e6
+_MOST_LEVERAGE = 0.9
 
 
 class Estimated(NamedTuple):
@@ -133,15 +134,56 @@ def labels_to_halve(strata: Strata) -> float | None:
 def tuned_mean(labels: Floats, judged: Floats, others: Floats, weights: Floats | None = None) -> Estimated:
     """Prediction-powered mean with power tuning (Angelopoulos, Duchi and Zrnic 2023), as `ppi-python` computes it.
 
-    `judged`: the judge's values of the labelled cases, `others`: of all other cases. `weights`: of the labels.
+    `judged`: the judge's values of the labelled cases, `others`: of all other cases. `weights`: of the labels; then
+    `others` must be all cases, because those that were not drawn are not like all if some are drawn more often.
     """
-    n, others_n = len(labels), len(others)
-    counted = np.ones(n) if weights is None else weights / weights.mean()
-    power = _power(labels, judged, others, counted)
-    rest = counted * (labels - power * judged)
-    value = power * others.mean() + rest.mean()
-    error = math.sqrt(power**2 * others.var() / others_n + rest.var() / n)
-    return Estimated(float(value), (float(value - NORMAL_95 * error), float(value + NORMAL_95 * error)))
+    tuned = _Tuned.of(labels, judged, others, weights)
+    return tuned.with_interval(tuned.weighted - tuned.weighted.mean(), NORMAL_95)
+
+
+def tuned_mean_for_few(labels: Floats, judged: Floats, others: Floats, weights: Floats | None = None) -> Estimated:
+    """The same estimate with an interval that also holds for few labels.
+
+    The power is fitted to the labels whose errors are measured, so that those errors look too small. Each is divided by
+    one less its leverage (as the jackknife would), and the quantile is Student's. Where weights differ, errors count
+    from their weighted mean: the weights alone make no spread.
+    """
+    tuned = _Tuned.of(labels, judged, others, weights)
+    errors = tuned.weighted - tuned.counted * tuned.weighted.mean()
+    return tuned.with_interval(errors / (1 - tuned.leverage), student_95(len(labels) - 2))
+
+
+@dataclass(frozen=True)
+class _Tuned:
+    """A tuned estimate in its parts: the value, and what its variance is computed from."""
+
+    value: float
+    power: float
+    counted: Floats
+    """The weights of the labels, of mean 1."""
+    weighted: Floats
+    """By how much each label differs from its prediction, times its weight."""
+    leverage: Floats
+    of_others: float
+    """The variance of the mean of the other cases."""
+
+    @classmethod
+    def of(cls, labels: Floats, judged: Floats, others: Floats, weights: Floats | None) -> _Tuned:
+        n = len(labels)
+        counted = np.ones(n) if weights is None else weights / weights.mean()
+        power = _power(labels, judged, others, counted)
+        weighted = counted * (labels - power * judged)
+        apart = counted * (judged - (counted * judged).mean()) ** 2
+        spread = float(apart.sum())
+        leverage = counted / n + (apart / spread if power > 0 and spread > 0 else 0.0)
+        value = float(power * others.mean() + weighted.mean())
+        of_others = float(others.var() / len(others))
+        return cls(value, power, counted, weighted, np.minimum(leverage, _MOST_LEVERAGE), of_others)
+
+    def with_interval(self, errors: Floats, quantile: float) -> Estimated:
+        variance = self.power**2 * self.of_others + float((errors**2).mean()) / len(errors)
+        half = quantile * math.sqrt(variance)
+        return Estimated(self.value, (self.value - half, self.value + half))
 
 
 def _power(labels: Floats, judged: Floats, others: Floats, weights: Floats) -> float:
@@ -153,16 +195,6 @@ def _power(labels: Floats, judged: Floats, others: Floats, weights: Floats) -> f
         return 0.0
     shared = ((gradients - gradients.mean()) * (judged_gradients - judged_gradients.mean())).mean()
     return float(np.clip(shared / ((1 + len(labels) / len(others)) * spread), 0.0, 1.0))
-
-
-def widen_for_few(found: Estimated, labels: int, fitted: int = 1) -> Estimated:
-    """The interval with Student's quantile instead of the normal one; `fitted`: parameters besides the mean."""
-    quantile = STUDENT_95[min(max(labels - 1 - fitted, 1), len(STUDENT_95)) - 1] if labels <= len(STUDENT_95) else 0.0
-    factor = max(quantile / NORMAL_95, 1.0)
-    low, high = found.interval
-    return Estimated(
-        found.value, (found.value - factor * (found.value - low), found.value + factor * (high - found.value))
-    )
 
 
 def rogan_gladen(labels: Floats, judged: NDArray[np.bool_], hits: float, cases: int) -> Estimated | None:
@@ -205,8 +237,8 @@ def labels_alone(labels: Floats, weights: Floats | None = None, *, is_rate: bool
         low, high = wilson_interval(value * size, size) or (0.0, 1.0)
         return Estimated(value, (low, high))
     variance = float((counted**2 * (labels - value) ** 2).sum() / counted.sum() ** 2) * size / max(size - 1, 1.0)
-    half = NORMAL_95 * math.sqrt(variance)
-    return widen_for_few(Estimated(value, (value - half, value + half)), len(labels), fitted=0)
+    half = student_95(len(labels) - 1) * math.sqrt(variance)
+    return Estimated(value, (value - half, value + half))
 
 
 def effective_number(weights: Floats) -> float:

@@ -240,7 +240,7 @@ class Queue:
         return NextCase(digest, "rate", random=False, target=self.target)
 
     def _find_lacking(self, rater: str, answers: Mapping[str, bool]) -> dict[bool, float]:
-        """For each answer of the judge, how many labels it lacks to its share of them."""
+        """For each answer of the judge, how many labels it lacks to its share; one without a label goes first."""
         wanted, sizes = parse_target(self.target), Counter(answers.values())
         labels, hits = Counter[bool](), Counter[bool]()
         for event in self._of(rater):
@@ -250,7 +250,8 @@ class Queue:
         sides = sorted(sizes)
         shares, said, given = (np.array([float(part[side]) for side in sides]) for part in (sizes, hits, labels))
         shared = share_labels(Strata.of(shares / len(answers), said, given, len(answers)))
-        return dict(zip(sides, (shared * (labels.total() + 1) - given).tolist(), strict=True))
+        lacking = np.where(given > 0, shared * (labels.total() + 1) - given, np.inf)
+        return dict(zip(sides, lacking.tolist(), strict=True))
 
     def explain_offer(self, rater: str, input_hash: str) -> NextCase:
         """Why a rater is at this case. The server decides this, not the client, because estimates depend on it."""
