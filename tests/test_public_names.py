@@ -19,6 +19,8 @@ def test_the_public_names_are_exactly_these() -> None:
             "run",
             "resettle",
             "verify",
+            "align",
+            "Alignment",
             "true_rate",
             "TrueRates",
             "Verification",

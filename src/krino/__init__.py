@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from krino.api.aligning import align as align
     from krino.api.judging import ajudge as ajudge
     from krino.api.judging import ajudge_many as ajudge_many
     from krino.api.judging import judge as judge
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from krino.labellers.factory import llm as llm
     from krino.labellers.factory import repeated as repeated
     from krino.labellers.replay import ReplayLabeller as ReplayLabeller
+    from krino.results.alignment.result import Alignment as Alignment
     from krino.results.gates.gate import Gate as Gate
     from krino.results.gates.result import GateResult as GateResult
     from krino.results.summary import Summary as Summary
@@ -98,6 +100,8 @@ _HOMES = {
     **dict.fromkeys(("Estimate", "estimate", "run"), "krino.api.running"),
     "resettle": "krino.api.resettling",
     **dict.fromkeys(("merge", "shard"), "krino.api.sharing"),
+    "align": "krino.api.aligning",
+    "Alignment": "krino.results.alignment.result",
     "BatchFiles": "krino.engine.batch",
     "Gate": "krino.results.gates.gate",
     "GateResult": "krino.results.gates.result",

@@ -39,6 +39,9 @@ def test_an_experiment_has_krinos_numbers_and_a_status_for_every_case(kind: Kind
     score = f"{kind.name}.{kind.field}"
     assert [item[score].value if score in item else None for item in found] == kind.scores()
     assert [item[f"{kind.name}.status"].value for item in found] == kind.statuses()
+    for about in (one.metadata for item in found for one in item.values()):
+        assert about["judge"] == kind.name and about["judge_version"]
+        assert len(about["judge_fingerprint"]) == len(about["prompt_hash"]) == 16
 
 
 @contextmanager

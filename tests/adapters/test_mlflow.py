@@ -49,6 +49,10 @@ def test_the_assessments_have_krinos_numbers_and_errors_are_counted(kind: Kind) 
     for item, sample in zip(found, kind.samples, strict=True):
         error = (item[score].get("error") or {}).get("error_message", "")
         assert (f"not judged ({sample.status})" in error) == (sample.status != "ok")
+    for assessment in (one for row in rows for one in row["assessments"]):
+        about = assessment["metadata"]
+        assert about["krino.judge"] == kind.name and about["krino.judge_version"]
+        assert len(about["krino.judge_fingerprint"]) == len(about["krino.prompt_hash"]) == 16
     judged = [value for value in scores if value is not None]
     assert result.metrics[f"{score}/mean"] == pytest.approx(sum(judged) / len(judged))
     assert result.metrics[f"{kind.name}.judged/mean"] == pytest.approx(len(judged) / len(scores))

@@ -14,7 +14,7 @@ TEXT = (Path(__file__).parents[2] / "docs" / "own_judge.md").read_text("utf-8")
 ROWS = [line.split(" | ")[0] for line in TEXT.splitlines() if line.startswith("| `")]
 NAMED = {name for row in ROWS for name in re.findall(r"`(\w+)", row)}
 CORE = {"study", "ask", "settle", "default_prompt", "case_model", "labels_model", "verdict_model"}
-GIVEN = {"fingerprint", "options"}
+GIVEN = {"fingerprint", "options", "measured", "stated_measured"}
 """What the engine and the judge itself read, and no judge writes."""
 
 

@@ -33,7 +33,8 @@ def evaluators(
     """Two evaluators that share one verdict a case: its scores and labels, and `judge.status`.
 
     A case that was not judged is a failure of the first. Langfuse only logs failures, so the second writes a
-    categorical score for every case: `ok`, `failed` or `error`, with the reason as its comment.
+    categorical score for every case: `ok`, `failed` or `error`, with the reason as its comment. The metadata of each
+    score says who judged.
 
     Args:
         judge: as in `krino.judge`; so are `settings`.
@@ -50,8 +51,12 @@ def evaluators(
             made = case(**given)
         return await shared.adecide(made, by=by)
 
+    def name_judge(judgement: Judgement[Any]) -> dict[str, str]:
+        return {"evaluator": shared.identity, **shared.judged_by(judgement)}
+
     async def krino_scores(**given: Any) -> list[Evaluation]:
-        found = shared.fields(await decide("scores", given))
+        judgement = await decide("scores", given)
+        found, who = shared.fields(judgement), name_judge(judgement)
         if problem := next((item.problem for item in found if item.problem), None):
             raise NotJudged(problem)
         return [
@@ -59,15 +64,15 @@ def evaluators(
                 name=item.name,
                 value=item.value,
                 comment=item.reason,
-                metadata={"rule": item.rule, "evaluator": shared.identity},
+                metadata={"rule": item.rule, **who},
                 data_type="CATEGORICAL" if item.score is None else "NUMERIC",
             )
             for item in found
         ]
 
     async def krino_status(**given: Any) -> list[Evaluation]:
-        end = status(await decide("status", given))
-        about = {"evaluator": shared.identity}
+        judgement = await decide("status", given)
+        end, about = status(judgement), name_judge(judgement)
         return [Evaluation(name=end.name, value=end.value, comment=end.reason, metadata=about, data_type="CATEGORICAL")]
 
     return [krino_scores, krino_status]

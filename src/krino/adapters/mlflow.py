@@ -30,7 +30,7 @@ def scorer(
 
     A case that was not judged has an error in each of them. MLflow leaves errors out of its means without a word, so
     `judge.judged` is written for every case: its mean is the share of cases that the other means are of.
-    `judge.status` says how the case ended.
+    `judge.status` says how the case ended. The metadata of each says who judged.
 
     Args:
         judge: as in `krino.judge`; so are `settings`.
@@ -52,8 +52,9 @@ def scorer(
 
 
 def feedback_of(shared: SharedJudge, judgement: Judgement[Any]) -> list[Feedback]:
-    """A feedback for each score and label, then how the case ended."""
+    """A feedback for each score and label, then how the case ended, each with who judged in its metadata."""
     source = AssessmentSource(source_type="CODE", source_id=shared.identity)
+    who = {f"krino.{name}": value for name, value in shared.judged_by(judgement).items()}
     found = [
         Feedback(
             name=field.name,
@@ -61,12 +62,13 @@ def feedback_of(shared: SharedJudge, judgement: Judgement[Any]) -> list[Feedback
             error=ValueError(field.problem) if field.problem else None,
             rationale=field.reason,
             source=source,
-            metadata={"rule": field.rule} if field.rule else None,
+            metadata=who | ({"rule": field.rule} if field.rule else {}),
         )
         for field in shared.fields(judgement)
     ]
     end = status(judgement)
     is_judged = judgement.status == "ok"
-    found.append(Feedback(name=end.name, value=end.value, rationale=end.reason, source=source))
-    found.append(Feedback(name=f"{shared.name}.judged", value=is_judged, rationale=end.reason, source=source))
+    about: dict[str, Any] = {"rationale": end.reason, "source": source, "metadata": who}
+    found.append(Feedback(name=end.name, value=end.value, **about))
+    found.append(Feedback(name=f"{shared.name}.judged", value=is_judged, **about))
     return found

@@ -7,12 +7,14 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
+from functools import cached_property
 from typing import Any, Unpack
 
 from krino.adapters.verdict_fields import Field, fields, score_names, value_names
 from krino.api.judging import AnyKindOfJudge, Settings, ajudge, ready_judge
 from krino.contract import Judgement
 from krino.contract.code_limit import CASE_SECONDS
+from krino.contract.identity import JudgedBy
 from krino.contract.judgement import hash_record
 from krino.engine import sync
 from krino.errors import KrinoError, UsageProblem
@@ -63,6 +65,14 @@ class SharedJudge:
         """The judge with its version and who labels, for the place where a framework records the evaluator."""
         about = self.labeller.describe()
         return f"krino {self.judge.name} {self.judge.version}, {about.get('model') or about.get('kind')}"
+
+    def judged_by(self, judgement: Judgement[Any]) -> dict[str, str]:
+        """Who judged a case, for the metadata of its scores: judge, version, fingerprint, labeller, agreement."""
+        return self._judged_by.with_labeller(judgement.labeller).named()
+
+    @cached_property
+    def _judged_by(self) -> JudgedBy:
+        return JudgedBy.of_judge(self.judge, self.labeller.describe())
 
     @property
     def score_names(self) -> list[str]:

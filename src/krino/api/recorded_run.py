@@ -220,6 +220,7 @@ def gate_rules(
     few: int = FEW,
     worst: int = DEFAULT_WORST,
     warn: Sequence[str] = (),
+    measured: bool = False,
     labels: str | PathLike[str] | Iterable[Mapping[str, Any]] | None = None,
 ) -> Gate:
     """Makes rules for `krino.run(gate=...)` and `Run.gate`, as `krino gate` takes them.
@@ -228,21 +229,30 @@ def gate_rules(
     how much less or more than in `not_worse_than`, another run over the same cases. `by`: in every slice too. `point`:
     compare the value itself with the limit, not the worse end of its interval. `few`: slices with fewer cases are
     shown, not gated. `worst`: cases named for each broken rule. `warn`: rules that only warn, as
-    `["min faithfulness=0.9"]`. `labels`: rows or a file of labels; rules must hold for the true rates
-    (`krino.true_rate`).
+    `["min faithfulness=0.9"]`. `measured`: refuse a judge without a measured agreement with people (`krino.align`).
+    `labels`: rows or a file of labels; rules must hold for the true rates (`krino.true_rate`).
     """
     tables: dict[LimitKind, Rules | None] = {"min": min, "max": max, "may_fall": may_fall, "may_rise": may_rise}
     rules = [rule for kind, table in tables.items() for rule in parse_table(kind, table or {}, kind)]
     rules += parse_warnings(warn, "warn")
     base = None if not_worse_than is None else load_run(not_worse_than).folder
-    gate = make_gate(rules, base, by=by, point=point, few=few, worst=worst)
+    gate = make_gate(rules, base, by=by, point=point, few=few, worst=worst, measured=measured)
     if labels is None:
         return gate
     given = read_labels(labels) if isinstance(labels, str | PathLike) else labels_from_rows(labels)
     return replace(gate, labels=given)
 
 
-def make_gate(rules: Sequence[Rule], base: Path | None, *, by: str | None, point: bool, few: int, worst: int) -> Gate:
+def make_gate(
+    rules: Sequence[Rule],
+    base: Path | None,
+    *,
+    by: str | None,
+    point: bool,
+    few: int,
+    worst: int,
+    measured: bool = False,
+) -> Gate:
     """Makes a gate; refuses rules about changes without a run to compare with, and the reverse."""
     paired = any(rule.compares_runs for rule in rules)
     if base is None and paired:
@@ -253,4 +263,5 @@ def make_gate(rules: Sequence[Rule], base: Path | None, *, by: str | None, point
         raise UsageProblem(
             f"--not-worse-than {base}: say what may change and by how much, as --may-fall faithfulness=0.02"
         )
-    return Gate(rules=rules, by=parse_columns(by), point=point, few=few, worst=worst, base=base)
+    columns = parse_columns(by)
+    return Gate(rules=rules, by=columns, point=point, few=few, worst=worst, base=base, measured=measured)

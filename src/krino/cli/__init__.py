@@ -9,6 +9,7 @@ import typer
 
 from krino.cli.commands import (
     agree,
+    align,
     attack,
     compare,
     demo,
@@ -56,6 +57,7 @@ app.command("map")(mapping.map_fields)
 app.command("judges")(judges.judges)
 app.command("show")(show.show)
 app.command("agree")(agree.agree)
+app.command("align")(align.align)
 app.command("trend")(trend.trend)
 app.command("true-rate")(true_rate.true_rate)
 app.command("compare", help=compare.HELP)(compare.compare)

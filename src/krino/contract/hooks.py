@@ -70,6 +70,10 @@ class LabellingHooks(Generic[CaseT, FactsT, LabelsT]):
     languages: ClassVar[Sequence[str]] = ()
     """The languages that the embedded labeller reads, by name; empty: it does not depend on the language."""
 
+    tunable: ClassVar[Mapping[str, Sequence[float]]] = {}
+    """Options by which the embedded labeller can be tuned to people's labels, each with the values that `krino align`
+    tries."""
+
     def label_locally(self, batch: Sequence[tuple[CaseT, FactsT]]) -> list[LabelsT]:
         """The embedded labeller: labels for a batch of cases, without a model behind an endpoint."""
         name = cast("AnyJudge", self).name

@@ -8,9 +8,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import orjson
+
+if TYPE_CHECKING:
+    from krino.contract.judge import AnyJudge
 
 _NOT_HASHED = frozenset({"address"})
 """Where a judge was loaded from: the same judge may lie elsewhere."""
@@ -51,6 +54,13 @@ class JudgedBy:
             prompt_hash=None if prompt is None else str(prompt),
             agreement=agreement,
         ).with_labeller(labeller)
+
+    @classmethod
+    def of_judge(cls, judge: AnyJudge, labeller: Mapping[str, Any]) -> Self:
+        """A judge with its measured agreement, if that was measured with this labeller (`labeller.describe()`)."""
+        fingerprint, measured = judge.fingerprint(), judge.measured
+        belongs = measured is not None and measured.belongs_to(fingerprint, labeller)
+        return cls.of(fingerprint, labeller, str(measured) if belongs else None)
 
     def with_labeller(self, labeller: Mapping[str, Any] | None) -> Self:
         """The same judge with the labeller of one judgement, or none if its facts left nothing open."""

@@ -15,6 +15,7 @@ from typing_extensions import TypeVar
 from krino.contract.hooks import DisplayHooks, LabellingHooks, RecordHooks, ResultHooks, VotingHooks
 from krino.contract.judgement import Finding, Settlement, VerdictT
 from krino.contract.labeller import CaseT, FactsT, LabelsT, Questions, describe_validation
+from krino.contract.measured import Measured, split_measured
 from krino.errors import CannotJudge, UsageProblem
 from krino.text.guessing import did_you_mean
 
@@ -55,6 +56,10 @@ class Judge(
     data_files: ClassVar[Sequence[str | PathLike[str]]] = ()
     """Files and folders that `study`, `settle` or `label_locally` read (tables, models), as paths from the folder of
     the class. When one changes, the judge counts as another: earlier verdicts are not used again."""
+    stated_measured: ClassVar[Measured | None] = None
+    """The agreement with people that the judge's file states."""
+    measured: Measured | None
+    """The agreement that the file or the prompt states; whether it belongs to this judge, `belongs_to` says."""
     case_model: type[CaseT]
     labels_model: type[LabelsT]
     verdict_model: type[VerdictT]
@@ -94,7 +99,8 @@ class Judge(
             self.options = cast(OptionsT, self.options_model.model_validate(values))
         except ValidationError as error:
             raise UsageProblem(f"options of judge `{self.name}`: {describe_validation(error)}") from None
-        self.prompt = self.default_prompt if prompt is None else prompt
+        self.prompt, measured = split_measured(self.default_prompt if prompt is None else prompt)
+        self.measured = self.stated_measured if prompt is None and measured is None else measured
 
     def _refuse_unknown(self, values: Mapping[str, Any]) -> None:
         """Refuses misspelt options, whatever the model does with unknown names."""

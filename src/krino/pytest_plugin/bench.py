@@ -184,7 +184,8 @@ class AssertVerdict:
         try:
             if isinstance(judge, Judgement) or case is None:
                 if isinstance(judge, Judgement) and case is None:
-                    self._note(self.bench.counted(judge), {"name": judge.judge, "version": judge.judge_version})
+                    about = {"name": judge.judge, "version": judge.judge_version}
+                    self._note(JudgedBy.of(about, self.bench.counted(judge).labeller))
                 # Of a call that is wrong it says what is wrong with it.
                 return assert_verdict(judge, case, min=min, max=max, equals=equals, roll_up=roll_up)
             ready = self.bench.ready(judge, options, prompt)
@@ -192,14 +193,15 @@ class AssertVerdict:
             expected.check_names(ready)
             # Counted before it is checked: an expectation may be refused only then, and what was spent is spent.
             judgement = self.bench.judged(ready, case, labeller)
-            self._note(judgement, ready.fingerprint())
+            chosen = labeller or self.bench.labeller
+            with_settings = chosen.describe() if isinstance(chosen, Labeller) else judgement.labeller or {}
+            self._note(JudgedBy.of_judge(ready, with_settings).with_labeller(judgement.labeller))
             return expected.hold(judgement, ready.rules)
         except UnexpectedVerdict as failure:
             self.bench.tally.add_unexpected(self.node, failure.judgement, failure.problems)
             raise
 
-    def _note(self, judgement: Judgement, fingerprint: Mapping[str, Any]) -> None:
+    def _note(self, who: JudgedBy) -> None:
         """Notes who judged, once for each judge and labeller of a test."""
-        named = JudgedBy.of(fingerprint, judgement.labeller).named()
-        noted = [(f"krino.{name}", value) for name, value in named.items()]
+        noted = [(f"krino.{name}", value) for name, value in who.named().items()]
         self.properties.extend(item for item in noted if item not in self.properties)

@@ -18,6 +18,7 @@ from krino.contract import AnyJudge, Usage, describe_validation
 from krino.contract.fingerprint import joined_schema, schema_of
 from krino.contract.identity import JudgedBy
 from krino.contract.judgement import is_newer
+from krino.contract.measured import Measured
 from krino.errors import UsageProblem
 from krino.runs.files import inside
 from krino.text.guessing import did_you_mean_file
@@ -109,6 +110,9 @@ class JudgeCard(BaseModel):
         default_factory=dict, description="JSON Schema of the figures beside a verdict; empty for a judge without any"
     )
     labels_schema: dict[str, Any] = Field(default_factory=dict, description="JSON Schema of the labels on record")
+    measured: Measured | None = Field(
+        default=None, description="the agreement with people that the judge's file or prompt states"
+    )
     content_names: list[str] | None = Field(
         default=None, description="names in a record that its plain case model reads: no other field is content"
     )
@@ -123,6 +127,7 @@ class JudgeCard(BaseModel):
             verdict_schema=schema_of(judge.verdict_model),
             figures_schema=schema_of(judge.figures_model) if judge.figures_model.model_fields else {},
             labels_schema=schema_of(judge.labels_model),
+            measured=judge.measured,
             content_names=names if (names := names_of_plain_model(judge)) is None else sorted(names),
         )
 
@@ -164,7 +169,9 @@ class Manifest(BaseModel):
 
     def judged_by(self) -> JudgedBy:
         """Who judged in this run; single judgements may have asked no labeller."""
-        return JudgedBy.of(self.plan.judge, self.plan.labeller)
+        measured = self.about.measured
+        belongs = measured is not None and measured.belongs_to(self.plan.judge, self.plan.labeller)
+        return JudgedBy.of(self.plan.judge, self.plan.labeller, str(measured) if belongs else None)
 
     def write(self, folder: Path) -> None:
         """Writes atomically: readers see the old file or the new one."""

@@ -141,6 +141,24 @@ def score_interval(values: Moments) -> Interval | None:
     return max(centre - half, 0.0), min(centre + half, 1.0)
 
 
+def clustered_mean_interval(values: Floats, bounds: Bounds, clusters: Codes) -> Interval:
+    """The 95 % interval of a mean of bounded values whose clusters were drawn as a whole.
+
+    One value at each bound is added (for gains this is the interval of Bonett and Price): without them a few equal
+    values would pass for certainty. In clusters they weigh as the root of the mean cluster. The quantile is Student's.
+    """
+    codes = np.unique(clusters, return_inverse=True)[1]
+    sizes = np.bincount(codes).astype(np.float64)
+    added = math.sqrt(float(sizes.mean()))
+    sums = np.append(np.bincount(codes, values), [added * bound for bound in bounds])
+    sizes = np.append(sizes, (added, added))
+    count, whole = len(sums), float(sizes.sum())
+    mean = float(sums.sum()) / whole
+    variance = float(((sums - mean * sizes) ** 2).sum()) / whole**2 * count / (count - 1)
+    half = student_95(count - 1) * math.sqrt(variance)
+    return max(mean - half, bounds[0]), min(mean + half, bounds[1])
+
+
 def mean_interval(values: Moments, bounds: Bounds = UNBOUNDED) -> Interval | None:
     """The interval that reports show: `score_interval` for scores, the normal one for other numbers.
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from krino.results.gates.rules import Rule
 
 TABLES = ("min", "max", "may_fall", "may_rise")
-FROM_FILE = frozenset({*TABLES, "warn", "not_worse_than", "by", "few", "point", "worst"})
+FROM_FILE = frozenset({*TABLES, "warn", "not_worse_than", "by", "few", "point", "worst", "measured"})
 """Keys of [gate] in krino.toml."""
 _rule = partial(options.flag, panel="Rules")
 RuleList = list[str] | None
@@ -70,9 +70,12 @@ content differs and that have no id to match by.
 • --labels: rules must hold for the true rate or mean, estimated from all verdicts and these labels of people (see \
 `krino true-rate`), not for what the judge says.
 
+• --measured: the judge of the run must have an agreement with people that was measured for it and its labeller \
+(`krino align`). One that was edited has none any more.
+
 The section [gate] of krino.toml can hold rules too: tables gate.min, gate.max, gate.may_fall and gate.may_rise; keys \
-warn (a list), by, few, point, worst, and not_worse_than (a path relative to that file). A flag overrides the rule \
-there about the same thing; two limits on the same thing in one place are wrong usage.
+warn (a list), by, few, point, worst, measured, and not_worse_than (a path relative to that file). A flag overrides \
+the rule there about the same thing; two limits on the same thing in one place are wrong usage.
 
 `krino judge ... --gate` judges and checks the rules in one step."""
 
@@ -85,6 +88,7 @@ def gate(
     may_fall: Annotated[RuleList, _rule("How much less than there: faithfulness=0.02, pass=2%.")] = None,
     may_rise: Annotated[RuleList, _rule("How much more than there: fail=2%.")] = None,
     warn: Annotated[RuleList, _rule('A rule that only warns: "min pass=95%".')] = None,
+    measured: Annotated[bool | None, _rule("Refuse a judge without a measured agreement with people.")] = None,
     labels: Annotated[str | None, _rule("Labels of people (file or workbench): check the true rates.")] = None,
     point: Annotated[bool | None, _rule(options.POINT, "--point/--bound")] = None,
     by: Annotated[str | None, _rule("Also in every slice: court,language, or court*language.")] = None,
@@ -101,7 +105,7 @@ def gate(
 
     tune_memory()
     flags = {"min": min, "max": max, "may_fall": may_fall, "may_rise": may_rise, "warn": warn}
-    stated = read_gate(flags, base=not_worse_than, point=point, by=by, few=few, worst=worst)
+    stated = read_gate(flags, base=not_worse_than, point=point, by=by, few=few, worst=worst, measured=measured)
     if labels is not None:
         from krino.api.recorded_run import load_run
         from krino.api.true_rates import read_all_labels
@@ -182,6 +186,7 @@ def read_gate(
     by: str | None = None,
     few: int | None = None,
     worst: int | None = None,
+    measured: bool | None = None,
 ) -> Gate:
     """The gate from flags; what they do not set comes from krino.toml."""
     from krino.api.recorded_run import make_gate
@@ -201,6 +206,7 @@ def read_gate(
         point=bool(stored.get("point")) if point is None else point,
         few=few or stored.get("few", FEW),
         worst=stored.get("worst", DEFAULT_WORST) if worst is None else worst,
+        measured=bool(stored.get("measured")) if measured is None else measured,
     )
 
 
@@ -219,7 +225,9 @@ def _check_types(section: Mapping[str, Any], where: str) -> Mapping[str, Any]:
     """The section of krino.toml. Raises if a value has the wrong type."""
     kinds: dict[str, tuple[type, str]] = {name: (dict, f"a table, as [gate.{name}]") for name in TABLES}
     kinds |= {"not_worse_than": (str, "the folder of a run"), "by": (str, 'columns, as "court,language"')}
-    kinds |= dict.fromkeys(("few", "worst"), (int, "a whole number of cases")) | {"point": (bool, "true or false")}
+    kinds |= dict.fromkeys(("few", "worst"), (int, "a whole number of cases")) | dict.fromkeys(
+        ("point", "measured"), (bool, "true or false")
+    )
     kinds["warn"] = (list, 'a list of rules, as ["min faithfulness=0.9"]')
     for name, value in section.items():
         kind, words = kinds[name]

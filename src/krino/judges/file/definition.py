@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from krino.contract.measured import Measured
 from krino.judges.file.cel import BOOL, DOUBLE, DYN, INT, STRING, Expression, Type, list_of, one_of, record
 from krino.judges.file.problems import Place, Problem
 
@@ -170,6 +171,8 @@ class Definition:
     text: str
     address: str
     warnings: tuple[Problem, ...] = ()
+    measured: Measured | None = None
+    """The agreement with people that the file states, which is no part of `text`."""
     compare: tuple[str, ...] = ()
     """The two inputs that are compared, if any: a labeller is asked in both orders."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
@@ -13,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 from krino.contract import AnyJudge, Bound, Judge, Passage, Questions, Settlement
 from krino.contract.hooks import RecordFields
 from krino.contract.labeller import describe_validation
+from krino.contract.measured import Measured
 from krino.errors import CannotJudge
 from krino.judges.file.answers import check, texts_of
 from krino.judges.file.cel.functions import FUNCTIONS
@@ -127,6 +129,7 @@ def make_class(definition: Definition) -> type[FileJudge]:
         "__qualname__": f"FileJudge_{definition.name}",
         "__doc__": definition.summary,
         "definition": definition,
+        "stated_measured": definition.measured,
         "name": definition.name,
         "version": definition.version,
         "summary": definition.summary,
@@ -176,15 +179,16 @@ def _files(definition: Definition) -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=64)
-def class_of_text(text: str, name: str, address: str) -> type[FileJudge]:
-    """`name`: what the judge is called where the text does not say it."""
-    return make_class(read_text(text, name, address))
+def class_of_text(text: str, name: str, address: str, measured: Measured | None = None) -> type[FileJudge]:
+    """`name`: what the judge is called where the text does not say it. `measured`: what its file states, if apart."""
+    definition = read_text(text, name, address)
+    return make_class(definition if measured is None else replace(definition, measured=measured))
 
 
 def class_of_file(path: Path) -> type[FileJudge]:
     """Reads the file each time: an edited file is another judge. One that was not edited keeps its class."""
     definition = read_file(path)
-    return class_of_text(definition.text, definition.name, str(path))
+    return class_of_text(definition.text, definition.name, str(path), definition.measured)
 
 
 def portable_address(kind: type[AnyJudge]) -> str | None:

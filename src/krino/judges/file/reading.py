@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from krino.contract.measured import split_measured
 from krino.errors import UsageProblem
 from krino.judges.file.definition import PLACES, Definition, Input
 from krino.judges.file.front_matter import Value, read_front_matter
@@ -53,6 +54,7 @@ def read_judge_text(path: Path) -> str:
 def read_text(text: str, name: str, address: str, fragments: Path | None = None) -> Definition:
     """The definition in a text. `name`: what the judge is called where the text does not say it."""
     problems: list[Problem] = []
+    text, measured = split_measured(text)
     front, first_line, body, body_line = _split(text, problems)
     values = read_front_matter(front, first_line, problems)
     reader = Reader(values, problems)
@@ -99,6 +101,7 @@ def read_text(text: str, name: str, address: str, fragments: Path | None = None)
         prompt=_prompt(body, compare),
         text=whole,
         address=address,
+        measured=measured,
         warnings=tuple(problem for problem in problems if not problem.fatal),
     )
     if any(problem.fatal for problem in problems):

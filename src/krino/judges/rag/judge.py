@@ -46,12 +46,19 @@ _MOST_FIELDS = 15
 
 
 class RagOptions(BaseModel):
-    """`goal` is for cases that name none themselves."""
+    """`goal` is for cases that name none themselves; `lenience` tunes the embedded labeller."""
 
     model_config = ConfigDict(extra="forbid")
 
     goal: str = Field(
         default="balanced", description=f"what the evaluation is for: {', '.join(goal_names())}, or words"
+    )
+    lenience: float = Field(
+        default=0.0,
+        ge=-6.0,
+        le=6.0,
+        description="of the embedded labeller: added to the balance for and against each claim, in log odds; above 0 "
+        "more claims count as supported (`krino align` finds it from labels)",
     )
 
     @field_validator("goal")
@@ -79,6 +86,7 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
     figures_model: ClassVar[type[BaseModel]] = RagFigures
     data_files = ("../../models",)
     languages = tuple(map(language_name, READ_LANGUAGES))
+    tunable: ClassVar[Mapping[str, Sequence[float]]] = {"lenience": (-2.0, -1.0, -0.5, 0.5, 1.0, 2.0)}
     fields = RecordFields(
         main=("question", "answer"),
         names={
@@ -152,7 +160,7 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
         return join_votes(facts, ballots)
 
     def label_locally(self, batch: Sequence[tuple[RagCase, RagFacts]]) -> list[RagLabels]:
-        return label_locally([facts for _, facts in batch])
+        return label_locally([facts for _, facts in batch], self.options.lenience)
 
     def unreadable_locally(self, case: RagCase, facts: RagFacts) -> str | None:
         return unreadable(facts)

@@ -42,8 +42,8 @@ _SAMPLE = 300
 """Characters of each of the first passages from which the language of the context is detected."""
 
 
-def label_locally(batch: Sequence[RagFacts]) -> list[RagLabels]:
-    """Labels for a batch of cases; each model is asked in a few calls for all of them."""
+def label_locally(batch: Sequence[RagFacts], lenience: float = 0.0) -> list[RagLabels]:
+    """Labels for a batch of cases; each model is asked in a few calls for all of them. `lenience`: for every claim."""
     in_progress = [lay_out(facts, roles) for facts, roles in zip(batch, read_roles(batch), strict=True)]
     drafts = [draft for current in in_progress for draft in current.drafts]
     of = [current.facts for current in in_progress for _ in current.drafts]
@@ -54,7 +54,8 @@ def label_locally(batch: Sequence[RagFacts]) -> list[RagLabels]:
     }
     looks = iter(read_claims(drafts, copied))
     supports = [
-        weigh_claims(current.facts, current.drafts, [next(looks) for _ in current.drafts]) for current in in_progress
+        weigh_claims(current.facts, current.drafts, [next(looks) for _ in current.drafts], lenience)
+        for current in in_progress
     ]
     supports = [_settle(current, found) for current, found in zip(in_progress, supports, strict=True)]
     model_answers = _ask_model({}, (pair for current in in_progress for pair in question_pairs(current)))

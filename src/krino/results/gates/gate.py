@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from krino.contract.identity import hash_fingerprint
 from krino.errors import UsageProblem
 from krino.results.agreement.labels import Labels
 from krino.results.comparison.compare import differing_settings
@@ -133,6 +134,8 @@ class Gate:
     """The run that `may_fall` and `may_rise` compare with."""
     worst: int = DEFAULT_WORST
     """How many cases to name for each broken rule."""
+    measured: bool = False
+    """Refuse a run whose judge has no measured agreement with people that belongs to it."""
     labels: Labels | None = None
     """Labels of people: rules are checked against the true rates and means that follow from them and the verdicts."""
 
@@ -159,7 +162,8 @@ def check_run(folder: Path, gate: Gate) -> GateResult:
     validator = Validator(run, base)
     validator.refuse(gate.rules, gate.by)
     repeats = Repeats(folder, fields, gate.by, find_seats(run.manifest))
-    found = [*_check_is_complete(run), *_RuleChecks(run, base, gate, validator, repeats).run_all()]
+    found = [*_check_is_complete(run), *([_check_is_measured(run)] if gate.measured else [])]
+    found += _RuleChecks(run, base, gate, validator, repeats).run_all()
     manifest = run.manifest
     return GateResult(
         run=str(folder),
@@ -174,6 +178,22 @@ def check_run(folder: Path, gate: Gate) -> GateResult:
 
 
 # --- checks that need no rule -------------------------------------------------------------
+
+
+def _check_is_measured(run: Table) -> CheckedRule:
+    """A judge without a measured agreement says how it judges, and not how well."""
+    manifest = run.manifest
+    if (agreement := manifest.judged_by().agreement) is not None:
+        return _make_check("measured", True, f"agreement with people: {agreement}", len(run))
+    stated = manifest.about.measured
+    why = "its judge has no measured agreement with people"
+    if stated is not None:
+        judge = stated.judge == hash_fingerprint(manifest.plan.judge)
+        other = (
+            f"another labeller ({clean_line(stated.labelled_by, 60)})" if judge else "the judge before it was edited"
+        )
+        why = f"the measured agreement belongs to {other}"
+    return _make_check("measured", False, f"{why}; measure it with `krino align JUDGE LABELS`", len(run))
 
 
 def _check_is_complete(run: Table) -> Iterator[CheckedRule]:

@@ -156,11 +156,14 @@ def _ask(drafts: Sequence[Draft], looks: list[list[Look]], asked: Sequence[tuple
 # --- the decision ----------------------------------------------------------------------------------
 
 
-def weigh_claims(facts: RagFacts, drafts: Sequence[Draft], looks: Sequence[Sequence[Look]]) -> list[Support]:
-    return [_denied(facts, draft, _support(draft, found)) for draft, found in zip(drafts, looks, strict=True)]
+def weigh_claims(
+    facts: RagFacts, drafts: Sequence[Draft], looks: Sequence[Sequence[Look]], lenience: float = 0.0
+) -> list[Support]:
+    """The label of each claim; `lenience` is added to the balance for and against it."""
+    return [_denied(facts, draft, _support(draft, found, lenience)) for draft, found in zip(drafts, looks, strict=True)]
 
 
-def _support(draft: Draft, looks: Sequence[Look]) -> Support:
+def _support(draft: Draft, looks: Sequence[Look], lenience: float) -> Support:
     figures = table("local")["decided"]
     if draft.misquoted:
         return Support(
@@ -172,7 +175,7 @@ def _support(draft: Draft, looks: Sequence[Look]) -> Support:
     conflict = draft.values.conflict
     if conflict is not None and conflict.plain:
         return Support("contradicted", figures["conflict"], conflict.text, draft.windows[0])
-    balance = weigh(signs(draft, looks))
+    balance = weigh(signs(draft, looks)) + lenience
     label: ClaimLabel = "supported" if balance >= 0 else _label_of_unsupported(draft, looks)
     window = best.window if label == "supported" else max(looks, key=lambda look: look.said.contradicted).window
     return Support(label, _probability(balance), _why(draft, best, label), window)
