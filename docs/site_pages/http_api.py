@@ -27,7 +27,7 @@ def pages() -> dict[str, str]:
         (method.upper(), path, about)
         for path, methods in document["paths"].items()
         for method, about in methods.items()
-        if path.startswith("/v1/") or path in {"/healthz", "/metrics"}
+        if path.startswith("/v1/") or path in {"/health", "/metrics"}
     ]
     lines = [INTRODUCTION, "| request | what it does |", "|---|---|"]
     lines += [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from typing import Any
 
-from krino.cli.commands.judges import describe
+from krino.judges.describing import describe
 from krino.judges.registry import OURS, load_judge, shelf_names
 
 

@@ -19,6 +19,7 @@ from krino.cli.commands import (
     gate,
     judge,
     judges,
+    mcp,
     own,
     rank,
     resettle,
@@ -73,6 +74,7 @@ app.command("shard")(shard.shard)
 app.command("merge")(shard.merge)
 app.command("serve")(serve.serve)
 app.command("watch")(watch.watch)
+app.command("mcp")(mcp.mcp)
 app.command("explain", no_args_is_help=True)(explain.explain)
 
 

@@ -85,7 +85,7 @@ def serve(
         guards=parse_case_rules(guard or (), "--guard"),
         max_case_bytes=max_case_bytes,
         in_processes=True,
-        labellers={} if labeller is None else {labeller: _make_labeller(ctx, labeller, api_key_env, llm)},
+        labellers={} if labeller is None else {labeller: make_limited_labeller(ctx, labeller, api_key_env, llm)},
     )
     address = f"http://{'localhost' if host in ('127.0.0.1', '::1') else host}:{port}/"
 
@@ -101,8 +101,8 @@ def serve(
     serve_until_ended(settings, listening)
 
 
-def _make_labeller(ctx: typer.Context, name: str, api_key_env: str | None, llm: options.LlmFlags) -> Labeller:
-    """Makes the labeller that requests may use. Clients spend money on it, so it needs a limit."""
+def make_limited_labeller(ctx: typer.Context, name: str, api_key_env: str | None, llm: options.LlmFlags) -> Labeller:
+    """Makes the labeller that clients of a server may use. They spend money on it, so it needs a limit."""
     from krino.cli.keys import keys_for
     from krino.cli.settings import load_settings
     from krino.labellers.factory import names_in
