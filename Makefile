@@ -14,7 +14,7 @@ BINDING := '`@libsql/$${process.platform}-$${process.arch}$${process.platform ==
 # Some machines forbid Python to keep what it has compiled: then every process of the tests would compile it all again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test lint types unit failed-alone browser test-llm test-ray test-adapters docs bench clean
+.PHONY: demo test lint types unit failed-alone browser test-llm test-ray test-adapters test-release docs bench clean
 
 demo: $(VENV)/.installed
 	$(BIN)/krino demo
@@ -63,6 +63,10 @@ test-ray: $(VENV)/.ray
 $(VENV)/.ray: $(VENV)/.developing
 	$(BIN)/python -c 'import ray' 2>/dev/null || $(PIP) -e '.[ray]'
 	touch $@
+
+# The wheel and the source distribution, installed into empty environments of every Python that is here: minutes.
+test-release: $(VENV)/.developing
+	KRINO_TEST_RELEASE=1 $(BIN)/pytest -q -rA tests/test_installing.py
 
 # Each adapter inside its framework, all at their current releases: installs 1.5 GB once, then takes minutes.
 test-adapters: $(ADAPTERS)/.installed

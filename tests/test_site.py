@@ -24,8 +24,11 @@ from endpoints import ENDPOINTS, KEY, serve
 from endpoints.labelling import labels_for
 from fake_llm import FakeServer
 from fake_llm.replies import what_is_asked
+from krino.cli import exits
+from krino.cli.settings import SECTIONS
 from krino.judges.registry import OURS
 from krino.labellers.llm.endpoint import providers as known_providers
+from krino.runs.folder import OUR_FILES
 from page_blocks import blocks_of, commands
 
 ROOT = Path(__file__).parents[1]
@@ -118,6 +121,27 @@ def test_every_command_and_every_option_is_on_the_page_of_the_command_line(pages
     assert {name for name in listed if f"## krino {name}\n" not in text} == set()
     shown = set(re.findall(r"(--[a-z][a-z-]+)", command("gate", "--help").out))
     assert {flag for flag in shown if f"`{flag}`" not in text} <= {"--help"}
+
+
+def test_the_table_of_exit_codes_is_the_real_one(pages: dict[str, str]) -> None:
+    table = {int(code) for code in re.findall(r"^\| (\d+) \|", pages["reference/exit_codes.md"], re.MULTILINE)}
+    assert table == {value for name, value in vars(exits).items() if name.isupper() and name[0] != "_"}
+
+
+def test_every_section_of_the_settings_file_is_explained(pages: dict[str, str]) -> None:
+    named = set(re.findall(r"^\| `\[(\w+)", pages["reference/krino_toml.md"], re.MULTILINE))
+    assert named == set(SECTIONS)
+
+
+def test_every_file_of_a_run_folder_is_explained(pages: dict[str, str]) -> None:
+    assert {name for name in OUR_FILES if f"| `{name}" not in pages["reference/run_folder.md"]} == set()
+
+
+def test_only_of_the_judges_that_the_page_names_a_case_without_a_verdict_has_an_object(pages: dict[str, str]) -> None:
+    shapes = {name: krino.judge(name, {"id": "blank"}).verdict for name in OURS}
+    (named,) = re.findall(r"its verdict is null; of `(\w+)`", pages["ideas/fail_closed.md"])
+    assert [name for name, verdict in shapes.items() if verdict is not None] == [named]
+    assert {key for key, value in (shapes[named] or {}).items() if value is not None} == {"evaluation_status", "reason"}
 
 
 @cache

@@ -10,7 +10,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "1.0.0rc1"
 
 if TYPE_CHECKING:
     from krino.api.aligning import align as align
