@@ -134,7 +134,7 @@ def test_every_section_of_the_settings_file_is_explained(pages: dict[str, str]) 
 
 
 def test_every_file_of_a_run_folder_is_explained(pages: dict[str, str]) -> None:
-    assert {name for name in OUR_FILES if f"| `{name}" not in pages["reference/run_folder.md"]} == set()
+    assert {name for name in OUR_FILES if f"`{name}" not in pages["reference/run_folder.md"]} == set()
 
 
 def test_only_of_the_judges_that_the_page_names_a_case_without_a_verdict_has_an_object(pages: dict[str, str]) -> None:
