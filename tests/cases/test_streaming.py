@@ -40,6 +40,11 @@ def write_csv(path: Path) -> None:
         table.writerows(RECORDS)
 
 
+def write_document(path: Path) -> None:
+    items = [{"object": "eval.run.output_item", "datasource_item": one} for one in RECORDS]
+    path.write_bytes(orjson.dumps({"data": items}))
+
+
 def write_parquet(path: Path) -> None:
     pq.write_table(pa.Table.from_pylist(RECORDS), path, compression="none", use_dictionary=False)
 
@@ -52,6 +57,7 @@ def write_parquet(path: Path) -> None:
         ("cases.json", write_json),
         ("cases.csv", write_csv),
         ("cases.parquet", write_parquet),
+        ("document.json", write_document),
     ],
 )
 def test_reading_many_cases_takes_no_more_memory_than_a_few(

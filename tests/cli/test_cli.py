@@ -98,7 +98,7 @@ def test_a_broken_line_is_a_failed_case_that_names_file_and_line(tmp_path: Path)
         (("judge", TOY, "cases.jsonl", "--option", "god_is=1"), "no option `god_is` (did you mean good_is?)"),
         (("judge", TOY, "cases.jsonl", "--gate", "--min", "scor=1"), "no field `scor` (did you mean score?)"),
         (("judge", "citation", "cases.jsonl", "--gate", "--min", "x=1"), "no field `x`; they have match_correctness"),
-        (("judge", TOY, "cases.txt"), "give the format (--format jsonl, json, csv or parquet)"),
+        (("judge", TOY, "cases.txt"), "give the format (--format jsonl, json, csv, parquet, arrow or excel)"),
         (
             ("judge", TOY, "cases.jsonl", "-l", "m", "--base-url", "http://x", "--channel", "pigeon"),
             "unknown reply channel",

@@ -12,6 +12,7 @@ from krino.adapters.packages import needs
 from krino.adapters.shared_judge import SharedJudge
 from krino.adapters.verdict_fields import describe_problem
 from krino.api.judging import AnyKindOfJudge
+from krino.cases.tools.case_parts import as_chat
 from krino.contract import Judgement, Labeller
 from krino.contract.code_limit import CASE_SECONDS
 
@@ -65,7 +66,7 @@ def krino_scorer(
 
 def read_state(state: TaskState, target: Target) -> dict[str, Any]:
     """The case that a sample is after it was solved."""
-    messages = [message.model_dump(exclude_none=True) for message in state.messages]
+    messages = as_chat([message.model_dump(exclude_none=True) for message in state.messages])
     made = make_case(state.metadata, state.output.completion, target.text or None)
     return {"input": state.input_text, "messages": messages, **made}
 

@@ -14,6 +14,7 @@ from krino.cases import CaseItem, read_cases
 from krino.cases.field_notes import UnreadFields, note_separators
 from krino.cases.origin import Format
 from krino.cases.proposing import Proposal, propose
+from krino.cases.rows import describe_inputs
 from krino.contract import AnyJudge
 from krino.errors import CannotJudge, UsageProblem
 from krino.judges.registry import OURS, load_judge
@@ -84,10 +85,11 @@ def _score_fit(found: Mapped) -> tuple[int, int]:
 
 def _propose_for(judge: AnyJudge, address: str, files: Sequence[str], format: Format) -> Mapped:  # noqa: A002
     """Proposes a mapping from the first cases, and reads them with it."""
-    raw = [item for item in _read_first(files, format, {}, judge) if item.record is not None]
-    if not raw:
+    raw = list(_read_first(files, format, {}, judge))
+    records = [item.record for item in raw if item.record is not None]
+    if not records:
         raise UsageProblem(f"{', '.join(files)}: it holds no case that can be read")
-    proposals, fields = propose(judge, [item.record for item in raw if item.record is not None])
+    proposals, fields = propose(judge, records)
     mapping = {item.target: item.source for item in proposals}
     items = list(_read_first(files, format, mapping, judge)) if mapping else raw
     found = Mapped(judge.name, address, proposals, len(items), len(fields))
@@ -100,6 +102,7 @@ def _propose_for(judge: AnyJudge, address: str, files: Sequence[str], format: Fo
         unread.add(item.record or {})
     found.unread = [(f"{path}{unread.guesses.get(path, '')}", count) for path, count in unread.records.items()]
     list(note_separators(iter(items), judge, found.notes.append))
+    found.notes += describe_inputs(files, format)
     return found
 
 

@@ -22,6 +22,7 @@ from krino.cases.field_notes import note_odd_fields
 from krino.cases.formats.shard import heads_of
 from krino.cases.item import storable_text
 from krino.cases.origin import Format, list_ignored_files
+from krino.cases.rows import describe_inputs
 from krino.contract import AnyJudge, Forecast, Judgement, Labeller, Task
 from krino.contract.code_limit import CASE_SECONDS, CodeLimit, seconds_of
 from krino.engine import sync
@@ -347,6 +348,9 @@ class Running:
                 self.notify(f"  {line}")
         for line in list_ignored_files(self.inputs.paths):
             self.notify(line)
+        for given, path in zip(self.inputs.given, self.inputs.paths, strict=True):
+            for line in describe_inputs([path], self.settings.format, self.inputs.files):
+                self.notify(line.replace(path, "stdin" if given == "-" else given, 1))  # of a copy, the name it has
         self.notify(f"{'continuing' if location.continued else 'run folder'} {location.folder}")
 
 

@@ -9,11 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from krino.cases.formats.dataset_folder import find_dataset_files
 from krino.errors import UsageProblem
 from krino.text.guessing import did_you_mean_file
 
-Format = Literal["auto", "jsonl", "json", "csv", "parquet", "folder"]
-FileFormat = Literal["stdin", "jsonl", "json", "csv", "parquet", "shard"]
+Format = Literal["auto", "jsonl", "json", "csv", "parquet", "arrow", "excel", "folder"]
+"""`auto` and `folder` also recognise the files of other tools; the others take a file as rows of cases."""
+FileFormat = Literal["stdin", "jsonl", "json", "csv", "parquet", "arrow", "excel", "inspect", "shard"]
 
 _SUFFIXES: dict[str, FileFormat] = {
     ".jsonl": "jsonl",
@@ -22,8 +24,13 @@ _SUFFIXES: dict[str, FileFormat] = {
     ".csv": "csv",
     ".tsv": "csv",
     ".parquet": "parquet",
+    ".arrow": "arrow",
+    ".xlsx": "excel",
+    ".eval": "inspect",
     ".shard": "shard",
 }
+_UNPACKED = frozenset({"parquet", "arrow", "excel", "inspect"})
+"""Formats that are not also read with .gz after their ending."""
 _MOST_NAMED = 5
 
 
@@ -35,10 +42,14 @@ class Origin:
     path: Path | None
     format: FileFormat
     in_folder: bool = False
+    recognised: bool = False
+    """Whether it may be a file of another tool; with a format that the user names it is taken as it is."""
+    label: str = ""
+    """A name that tells it from others, where the file's own name does not."""
 
     @property
     def name(self) -> str:
-        return self.path.name if self.path else "stdin"
+        return self.label or (self.path.name if self.path else "stdin")
 
     @property
     def shown(self) -> str:
@@ -72,7 +83,7 @@ def _stdin_format(wanted: Format) -> FileFormat:
     """Returns the format of stdin, and refuses formats that need a file."""
     if wanted == "auto":
         return "stdin"
-    if wanted == "parquet" or wanted == "folder":
+    if wanted == "parquet" or wanted == "arrow" or wanted == "excel" or wanted == "folder":
         raise UsageProblem(f"format {wanted} cannot be read from stdin; name the file or folder")
     return wanted
 
@@ -90,12 +101,24 @@ def _find_on_disk(given: str, wanted: Format) -> Iterator[Origin]:
     if is_folder:
         if wanted not in ("auto", "folder"):
             raise UsageProblem(f"{shown}: this is a folder, not a {wanted} file; name the file")
-        for name, kind in _files_in(path, shown).items():
-            yield Origin(_storable(os.path.join(given, name)), path / name, kind, in_folder=True)  # noqa: PTH118
+        yield from _find_in_folder(given, path, shown)
     elif wanted == "folder":
         raise UsageProblem(f"{shown}: this is a file, not a folder; name the folder or leave out the format")
     else:
-        yield Origin(shown, path, _file_format(path, shown) if wanted == "auto" else wanted)
+        yield Origin(
+            shown, path, _file_format(path, shown) if wanted == "auto" else wanted, recognised=wanted == "auto"
+        )
+
+
+def _find_in_folder(given: str, path: Path, shown: str) -> Iterator[Origin]:
+    """The files of cases in a folder: those of a Hugging Face dataset, or all whose names show a format."""
+    if (names := find_dataset_files(path, shown)) is not None:
+        for name in names:
+            yield Origin(f"{shown.rstrip('/')}/{name}", path / name, "arrow", label=name)
+        return
+    for name, kind in _files_in(path, shown).items():
+        file = _storable(os.path.join(given, name))  # noqa: PTH118
+        yield Origin(file, path / name, kind, in_folder=True, recognised=True)
 
 
 def _file_format(path: Path, shown: str) -> FileFormat:
@@ -103,8 +126,8 @@ def _file_format(path: Path, shown: str) -> FileFormat:
     kind = _kind(path)
     if kind is None:
         raise UsageProblem(
-            f"{shown}: unknown kind of file `{path.suffix}`; give the format (--format jsonl, json, csv or parquet), "
-            f"or a name ending in {', '.join(_SUFFIXES)} (.gz after it is fine, except for parquet)"
+            f"{shown}: unknown kind of file `{path.suffix}`; give the format (--format jsonl, json, csv, parquet, "
+            f"arrow or excel), or a name ending in {', '.join(_SUFFIXES)} (.gz after it is fine for text)"
         )
     return kind
 
@@ -112,7 +135,7 @@ def _file_format(path: Path, shown: str) -> FileFormat:
 def _kind(path: Path) -> FileFormat | None:
     """The format by the file's name; None if it does not show it."""
     kind = _SUFFIXES.get(_suffix(path))
-    return None if kind == "parquet" and path.suffix.lower() == ".gz" else kind
+    return None if kind in _UNPACKED and path.suffix.lower() == ".gz" else kind
 
 
 def known_suffixes(path: Path) -> str:
@@ -146,6 +169,8 @@ def list_ignored_files(inputs: Sequence[str | os.PathLike[str]]) -> list[str]:
     lines = []
     for folder in (Path(item) for item in inputs if Path(item).is_dir()):
         shown = _storable(str(folder))
+        if find_dataset_files(folder, shown) is not None:
+            continue
         read = _files_in(folder, shown)
         if left := sorted(_storable(name) for name in _list_visible(folder, shown) if name not in read):
             more = f" and {len(left) - _MOST_NAMED} more" if len(left) > _MOST_NAMED else ""

@@ -150,7 +150,7 @@ def _walk(value: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tup
     for name, inner in value.items():
         if inner is None or not isinstance(name, str):
             continue
-        if not name or "=" in name or any(not part for part in name.split(".")):
+        if not name or "=" in name or any(not part for part in name.split(".")) or (path and "." in name):
             continue  # a mapping cannot name it
         yield (*path, name), inner
         if isinstance(inner, Mapping) and len(path) < _DEEPEST:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import io
 import os
-import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, cast
+from typing import Any, BinaryIO
 
 from krino.cases.content import names_read, spelling_of
-from krino.cases.formats import csv_table, json_array, jsonl, parquet, shard
-from krino.cases.item import CaseItem, Row, bad_row, case_id
+from krino.cases.formats import parquet, shard
+from krino.cases.item import CaseItem, case_id
 from krino.cases.mapping import EACH, FieldMap, FieldMissing, describe_missing, field_map, find_present
-from krino.cases.open_files import READ_ERRORS, OpenFiles, check_not_empty, empty, open_bytes, skip_mark_and_blanks
+from krino.cases.open_files import OpenFiles
 from krino.cases.origin import Format, Origin, find_origins
+from krino.cases.rows import Opener, TableColumns, check_start, rows_of
 from krino.cases.splitting import split_items
 from krino.contract import AnyJudge, Source
 from krino.contract.record_fields import compared_names, list_names, names_of, text_names
@@ -39,7 +37,7 @@ def read_cases(
     decides which lists are one case, and which records hold several. `files`: for callers that read the same inputs
     more than once.
     """
-    opener = _Opener(stdin, files or OpenFiles())
+    opener = Opener(stdin, files or OpenFiles(), {})
     if not inputs:
         raise UsageProblem("no input: name at least one file or folder of cases, or - for stdin")
     origins = list(find_origins(inputs, format))
@@ -47,7 +45,7 @@ def read_cases(
         return _shards(shards, [os.fspath(name) for name in inputs], opener.files, mapped=bool(mapping or split))
     for origin in origins:
         if origin.is_regular and not origin.in_folder:
-            _check_start(origin, opener.files)
+            check_start(origin, opener.files)
     fields = _check_mapping(field_map(mapping, split), origins, judge, opener)
     items = _items(origins, fields, opener, judge)
     if judge is None:
@@ -56,15 +54,8 @@ def read_cases(
     return split_items(items, judge, ahead=_items(readable_twice, fields, opener, judge))
 
 
-class _Opener(NamedTuple):
-    """Where the bytes of an input come from."""
-
-    stdin: BinaryIO | None
-    files: OpenFiles
-
-
 def _check_mapping(
-    fields: FieldMap | None, origins: list[Origin], judge: AnyJudge | None, opener: _Opener
+    fields: FieldMap | None, origins: list[Origin], judge: AnyJudge | None, opener: Opener
 ) -> FieldMap | None:
     """The mapping after a first pass over the records: a source that some record has may be absent in others.
 
@@ -76,7 +67,7 @@ def _check_mapping(
     if not all(origin.is_regular for origin in origins):
         return fields
     columns = _columns(fields, judge)
-    rows = (row for origin in origins for row in _rows(origin, opener, judge, columns))
+    rows = (row for origin in origins for row in rows_of(origin, opener, judge, columns))
     try:
         present, first = find_present(fields, (record for _, record, _, _ in rows if record is not None))
     except UsageProblem:  # reported later in its place, after the cases before it
@@ -123,40 +114,21 @@ def _shards(shards: list[Path], inputs: list[str], files: OpenFiles, *, mapped: 
     return shard.read_shards(shards, files)
 
 
-def _check_start(origin: Origin, files: OpenFiles) -> None:
-    """Reports faults at the start of a file before the first case is read."""
-    if origin.path is None:
-        return
-    shown = origin.shown
-    try:
-        if origin.format == "parquet":
-            parquet.check_table(origin.path, shown)
-            return
-        with open_bytes(origin.path, files) as stream:
-            check_not_empty(stream, shown)
-            if origin.format == "json":
-                json_array.check_start(stream.peek(1)[:1], shown)
-        if origin.format == "csv":
-            with open_bytes(origin.path, files) as stream:
-                csv_table.check_header(stream, shown, origin.delimiter)
-    except READ_ERRORS as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise UsageProblem(f"{shown}: the file cannot be read: {reason}") from None
-
-
 def _items(
-    origins: list[Origin], fields: FieldMap | None, opener: _Opener, judge: AnyJudge | None
+    origins: list[Origin], fields: FieldMap | None, opener: Opener, judge: AnyJudge | None
 ) -> Iterator[CaseItem]:
     """Yields the cases of all origins, numbered throughout."""
     index = 0
     columns = _columns(fields, judge)
     for origin in origins:
         given, name, shown = origin.given, origin.name, origin.shown
-        for number, record, problem, raw in _rows(origin, opener, judge, columns):
+        for number, record, problem, raw in rows_of(origin, opener, judge, columns):
             own_id = None
             if record is not None:
                 own_id = case_id(record)
-                if fields is not None:
+                if problem is not None:
+                    record = None  # a tool's case without an output
+                elif fields is not None:
                     record, problem = _mapped(fields, record, f"{shown}:{number}")
                     own_id = case_id(record) if record is not None else own_id
             source = Source(file=given, line=number)
@@ -172,16 +144,6 @@ def _mapped(fields: FieldMap, record: dict[str, Any], where: str) -> tuple[dict[
         return None, f"{where}: {missing}"
 
 
-# --- from an input to its rows ---------------------------------------------------------------------
-
-
-class TableColumns(NamedTuple):
-    """The columns of a table whose cells stay text, and those that hold lists."""
-
-    texts: frozenset[str] = frozenset()
-    lists: frozenset[str] = frozenset()
-
-
 def _columns(fields: FieldMap | None, judge: AnyJudge | None) -> TableColumns:
     """Which columns of a table the judge reads as text and which as lists, by their names before mapping."""
     if judge is None:
@@ -194,80 +156,6 @@ def _columns(fields: FieldMap | None, judge: AnyJudge | None) -> TableColumns:
         frozenset((texts | {source for target, source in pairs if target in texts}) - inside),
         frozenset((lists | {source for target, source in pairs if target in lists}) - inside),
     )
-
-
-def _rows(origin: Origin, opener: _Opener, judge: AnyJudge | None, columns: TableColumns) -> Iterator[Row]:
-    if not origin.in_folder:
-        return _rows_of_file(origin, opener, judge, columns)
-    return _rows_of_member(origin, opener, judge, columns)
-
-
-def _rows_of_member(origin: Origin, opener: _Opener, judge: AnyJudge | None, columns: TableColumns) -> Iterator[Row]:
-    """A bad file in a folder is one problem; it does not end the reading."""
-    if not origin.is_regular:
-        yield bad_row(1, f"{origin.shown}: not a regular file but a pipe, a device or a broken link; name it by itself")
-        return
-    try:
-        yield from _rows_of_file(origin, opener, judge, columns)
-    except UsageProblem as problem:
-        yield bad_row(1, str(problem))
-
-
-def _rows_of_file(origin: Origin, opener: _Opener, judge: AnyJudge | None, columns: TableColumns) -> Iterator[Row]:
-    """Yields the rows of a file with the reader of its format."""
-    if origin.format == "parquet" and origin.path is not None:
-        yield from parquet.rows(origin.path, origin.shown)
-        return
-    with _open(origin, opener) as stream:
-        if origin.format == "csv":
-            yield from csv_table.rows(stream, origin.shown, origin.delimiter, columns.texts, columns.lists)
-        elif origin.format == "json":
-            yield from json_array.rows(stream, origin.shown, judge)
-        elif origin.format == "jsonl":
-            yield from jsonl.rows(stream, origin.shown, judge=judge)
-        else:
-            yield from _rows_by_first_byte(stream, origin.shown, judge)
-
-
-def _rows_by_first_byte(stream: io.BufferedReader, shown: str, judge: AnyJudge | None) -> Iterator[Row]:
-    """Chooses between a JSON array and one case a line by the first byte."""
-    try:
-        first, lines = skip_mark_and_blanks(stream)
-    except READ_ERRORS as error:
-        raise UsageProblem(f"{shown}: the input cannot be read: {error}") from None
-    if not first:
-        raise empty(shown)
-    if first == b"[":
-        return json_array.rows(stream, shown, judge)
-    return jsonl.rows(stream, shown, first_line=lines + 1, judge=judge)
-
-
-@contextmanager
-def _open(origin: Origin, opener: _Opener) -> Iterator[io.BufferedReader]:
-    """Opens an input for reading in binary."""
-    if origin.path is None:
-        with _buffered(opener.stdin or sys.stdin.buffer) as stream:
-            yield stream
-        return
-    try:
-        stream = open_bytes(origin.path, opener.files)
-    except OSError as error:
-        raise UsageProblem(f"{origin.shown}: the file cannot be read: {error.strerror}") from None
-    with stream:
-        yield stream
-
-
-@contextmanager
-def _buffered(stream: BinaryIO) -> Iterator[io.BufferedReader]:
-    """The caller's stream as a buffered reader; it is left open."""
-    if isinstance(stream, io.BufferedReader):
-        yield stream
-        return
-    buffered: io.BufferedReader = io.BufferedReader(cast(io.RawIOBase, stream))
-    try:
-        yield buffered
-    finally:
-        buffered.detach()
 
 
 _MAX_COUNTED_BYTES = 200_000_000

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from krino.labellers.factory import Prices
 
 
-CaseFormat = Literal["auto", "jsonl", "json", "csv", "parquet", "folder"]
+CaseFormat = Literal["auto", "jsonl", "json", "csv", "parquet", "arrow", "excel", "folder"]
 EngineName = Literal["local", "ray", "batch"]
 """What judges the cases of a run."""
 MODEL = "Asking a model"
@@ -70,7 +70,7 @@ _MAP = "A field with another name, as question=query; see `krino map`."
 MapFields = Annotated[Texts, flag(_MAP, panel=INPUT, metavar=SEVERAL)]
 _SPLIT = "Split a field into several texts, as 'context=|||'."
 Split = Annotated[Texts, flag(_SPLIT, panel=RARE, metavar=SEVERAL)]
-_FORMAT = "jsonl, json, csv, parquet or folder (by the file's name)."
+_FORMAT = "jsonl, json, csv, parquet, arrow, excel or folder, read as it is (else by name and content)."
 Format = Annotated[CaseFormat, flag(_FORMAT, panel=INPUT, env="KRINO_FORMAT", metavar="<str>")]
 Options = Annotated[
     Texts, flag("An option of the judge, as goal=legal.", "--option", "-o", panel=INPUT, metavar=SEVERAL)

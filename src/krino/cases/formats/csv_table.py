@@ -10,7 +10,7 @@ import csv
 import io
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -40,10 +40,12 @@ def rows(
     delimiter: str | None = None,
     texts: Collection[str] = (),
     lists: Collection[str] = (),
+    *,
+    as_text: bool = False,
 ) -> Iterator[Row]:
     """One row for each record under the header. Without a delimiter, it is found in the header line.
 
-    `texts`: columns whose cells stay text. `lists`: columns that the judge reads as lists.
+    `texts`: columns whose cells stay text. `lists`: columns that the judge reads as lists. `as_text`: all stay text.
     """
     # The csv module knows one limit for the whole process; its default is too small for long passages.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_CASE_BYTES))
@@ -52,12 +54,17 @@ def rows(
         lines = _Lines(text)
         table = _open_reader(lines, shown, delimiter)
         names = _read_header(table, shown)
-        readings: list[Callable[[str], Any]] = [
-            _text if name in texts else _list if name in lists else _parse_cell for name in names
-        ]
+        readings = cell_readings(names, texts, lists, as_text=as_text)
         yield from _read_records(table, names, readings, lines, shown)
     finally:
         text.detach()  # the caller closes the stream
+
+
+def cell_readings(
+    names: Sequence[str], texts: Collection[str], lists: Collection[str], *, as_text: bool
+) -> list[Callable[[str], Any]]:
+    """How the cells of each column are converted."""
+    return [_text if as_text or name in texts else _list if name in lists else _parse_cell for name in names]
 
 
 def check_header(stream: io.BufferedReader, shown: str, delimiter: str | None = None) -> None:

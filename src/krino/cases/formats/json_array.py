@@ -5,8 +5,8 @@ from __future__ import annotations
 import io
 import re
 import reprlib
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol, TypeAlias
 
 import ijson
 import orjson
@@ -18,7 +18,11 @@ from krino.cases.strict_json import DuplicateKey, check_keys, explain
 from krino.contract import AnyJudge, ReadsRecords
 from krino.errors import UsageProblem
 
+Path: TypeAlias = tuple[str, ...]
+"""Names of the objects that lead to a list in a document; empty for a file that is the list."""
+_WHOLE_FILE: tuple[Path, ...] = ((),)
 _CHUNK_BYTES = 1 << 16
+_START_BYTES = 1 << 23
 _MAX_DEPTH = 1_000
 _MEBIBYTE = 1024 * 1024
 _LONGEST_ESCAPE = len(r"\ud83d\ude00")
@@ -42,6 +46,26 @@ def rows(stream: io.BufferedReader, shown: str, judge: AnyJudge | None = None) -
         yield bad_row(1, rest_unreadable(shown, error))
         return
     yield from _elements(stream, shown, judge)
+
+
+def rows_at(stream: io.BufferedReader, shown: str, paths: Sequence[Path]) -> Iterator[Row]:
+    """The elements of the lists at these paths of a document, numbered throughout."""
+    skip_mark_and_blanks(stream)
+    yield from _elements(stream, shown, None, paths)
+
+
+def first_elements(stream: io.BufferedReader, paths: Sequence[Path]) -> Iterator[tuple[Path, Any]]:
+    """The first element of each list at these paths, as far as they are near the start of the document."""
+    first, _ = skip_mark_and_blanks(stream)
+    if first != b"{":
+        return
+    try:
+        for path, elements in _find_lists(_Feed(_Start(stream)), paths):
+            for value, _ in elements:
+                yield path, value
+                break
+    except (ijson.JSONError, _BadJson, UnicodeError):  # broken, or cut here; reading it says where
+        return
 
 
 def check_start(first: bytes, shown: str) -> None:
@@ -115,14 +139,16 @@ def _wraps_a_list(record: dict[str, Any]) -> bool:
 # --- a list ----------------------------------------------------------------------------------------
 
 
-def _elements(stream: io.BufferedReader, shown: str, judge: AnyJudge | None) -> Iterator[Row]:
+def _elements(
+    stream: io.BufferedReader, shown: str, judge: AnyJudge | None, paths: Sequence[Path] = _WHOLE_FILE
+) -> Iterator[Row]:
     """Yields the elements of a list one by one, without reading the whole file into memory."""
     feed = _Feed(stream)
     number = 0
     whole: dict[str, Any] | None = None
     ambiguous: str | None = None
     try:
-        for value, problem in _build(feed):
+        for value, problem in _build(feed, paths):
             number += 1
             if number == 1:
                 whole = whole_list([value], judge)
@@ -155,16 +181,52 @@ def _elements(stream: io.BufferedReader, shown: str, judge: AnyJudge | None) -> 
         yield bad_row(number + 1, broken, near)
 
 
-def _build(feed: _Feed) -> Iterator[tuple[Any, DuplicateKey | None]]:
-    """The elements of the list, each with its duplicate key, if any.
+def _build(feed: _Feed, paths: Sequence[Path]) -> Iterator[tuple[Any, DuplicateKey | None]]:
+    """The elements of the lists at these paths, each with its duplicate key, if any."""
+    for _, elements in _find_lists(feed, paths):
+        yield from elements
+
+
+def _find_lists(feed: _Feed, paths: Sequence[Path]) -> Iterator[tuple[Path, Iterator[tuple[Any, DuplicateKey | None]]]]:
+    """Each list at one of these paths, with its elements; those that the caller leaves are passed over."""
+    events = ijson.basic_parse(feed, use_float=True)
+    keys: list[str] = []  # of the objects around the list
+    for event, value in events:
+        if event == "start_array" and tuple(keys) in paths:
+            elements = _build_elements(events)
+            yield tuple(keys), elements
+            for _ in elements:
+                feed.mark_element()
+        elif event == "start_map":
+            keys.append("")
+        elif event == "map_key":
+            keys[-1] = value
+            feed.mark_element()
+        elif event == "end_map":
+            keys.pop()
+        elif event == "start_array":
+            _skip_array(events)
+
+
+def _skip_array(events: Iterator[tuple[str, Any]]) -> None:
+    """Consumes the events up to the end of an array whose start was consumed."""
+    depth = 1
+    for event, _ in events:
+        depth += (event == "start_array") - (event == "end_array")
+        if not depth:
+            return
+
+
+def _build_elements(events: Iterator[tuple[str, Any]]) -> Iterator[tuple[Any, DuplicateKey | None]]:
+    """The elements of an array whose start was consumed, up to its end.
 
     ijson's own builder keeps a path for every level, which is quadratic in the depth.
     """
     stack: list[tuple[dict[str, Any] | list[Any], str]] = []
-    holder: dict[str, Any] | list[Any] | None = None
+    holder: dict[str, Any] | list[Any] = []  # the list of cases itself stays empty: its elements are yielded
     key = ""
     problem: DuplicateKey | None = None
-    for event, value in ijson.basic_parse(feed, use_float=True):
+    for event, value in events:
         if event == "map_key":
             key = value
             if problem is None and isinstance(holder, dict) and key in holder:
@@ -173,16 +235,12 @@ def _build(feed: _Feed) -> Iterator[tuple[Any, DuplicateKey | None]]:
         if event == "start_map" or event == "start_array":
             if len(stack) > _MAX_DEPTH:
                 raise _BadJson(f"nested deeper than {_MAX_DEPTH} levels")
-            if holder is not None:
-                stack.append((holder, key))
-                holder = {} if event == "start_map" else []
-            else:
-                holder = []  # the list of cases itself stays empty: its elements are yielded
+            stack.append((holder, key))
+            holder = {} if event == "start_map" else []
             continue
         if event == "end_map" or event == "end_array":
             if not stack:
-                holder = None
-                continue
+                return
             value = holder
             holder, key = stack.pop()
         if not stack:
@@ -190,14 +248,31 @@ def _build(feed: _Feed) -> Iterator[tuple[Any, DuplicateKey | None]]:
             problem = None
         elif isinstance(holder, dict):
             holder[key] = value
-        elif holder is not None:
+        else:
             holder.append(value)
+
+
+class _Readable(Protocol):
+    def read(self, size: int, /) -> bytes: ...
+
+
+class _Start:
+    """The first bytes of a stream."""
+
+    def __init__(self, stream: _Readable) -> None:
+        self._stream = stream
+        self._left = _START_BYTES
+
+    def read(self, size: int, /) -> bytes:
+        found = self._stream.read(min(size, self._left))
+        self._left -= len(found)
+        return found
 
 
 class _Feed:
     """The stream as ijson reads it. Checks what yajl does not, and knows its position in the file."""
 
-    def __init__(self, stream: io.BufferedReader) -> None:
+    def __init__(self, stream: _Readable) -> None:
         self._stream = stream
         self._chunk = b""
         self._before = 0

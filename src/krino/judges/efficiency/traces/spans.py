@@ -148,6 +148,7 @@ def _collect_attributes(raw: Mapping[str, Any]) -> dict[str, Any]:
 
 _STARTS = ("startTimeUnixNano", "start_time_unix_nano", "start_time", "startTime", "timestamp", "started_at")
 _ENDS = ("endTimeUnixNano", "end_time_unix_nano", "end_time", "endTime", "ended_at")
+_DEEPEST = 6
 _OPENINFERENCE_KINDS = ("LLM", "TOOL", "AGENT", "CHAIN", "RETRIEVER", "EMBEDDING", "RERANKER", "GUARDRAIL")
 
 
@@ -164,11 +165,17 @@ def flatten_attributes(given: Any) -> dict[str, Any]:
 
 
 def _flatten(key: str, value: Any, into: dict[str, Any], depth: int = 0) -> None:
-    """Adds a value and what is inside it, under dotted names."""
+    """Adds a value and what is inside it, under dotted names; the objects of a list are numbered."""
     into[key] = value
-    if isinstance(value, Mapping) and depth < 4:
+    if depth >= _DEEPEST:
+        return
+    if isinstance(value, Mapping):
         for inner, item in value.items():
             _flatten(f"{key}.{inner}", item, into, depth + 1)
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            if isinstance(item, Mapping):
+                _flatten(f"{key}.{number}", item, into, depth + 1)
 
 
 def _any_value(value: Any, depth: int = 0) -> Any:
