@@ -21,14 +21,14 @@ from krino.web.labels import api as labels_api
 from krino.web.labels import pages as label_pages
 from krino.web.labels.service import LabellingService
 from krino.web.metrics import RequestMetrics
-from krino.web.pages import case, compare, login, run, runs, trend, try_it
+from krino.web.pages import case, compare, login, run, runs, trend, try_it, verify
 from krino.web.problems import REFUSALS, add_handlers
 from krino.web.security import add_guards
 from krino.web.settings import ServeSettings
 from krino.web.strict_requests import refuse_unknown_parameters
 from krino.web.workbench import Workbench, WorkbenchDep
 
-ROUTED = (login, runs_api, labels_api, label_pages, runs, run, case, compare, trend, try_it)
+ROUTED = (login, runs_api, labels_api, label_pages, runs, run, case, compare, trend, try_it, verify)
 """Modules with a `router`. The order matters: the first route that matches a path wins."""
 
 monitoring = APIRouter(tags=["monitoring"])

@@ -328,3 +328,13 @@ def test_a_part_of_a_whole_is_counted_in_what_the_whole_is(passage: str, answer:
 def test_numbers_that_have_changed_places_are_still_told(passage: str) -> None:
     verdict = verdict_of(question="What does it have?", context=[passage], answer="It has 48 rooms and 12 suites.")
     assert verdict["faithfulness"] == 0.0
+
+
+def test_lenience_moves_the_balance_for_and_against_every_claim() -> None:
+    """The option that `krino align` tunes."""
+    sound = facts_of(answer="The iron bridge carries four railway tracks.")
+    labels = {lenience: label_locally([sound], lenience)[0].claims[0] for lenience in (-6.0, 0.0, 6.0)}
+    chances = [labels[lenience].probability or 0.0 for lenience in (-6.0, 0.0, 6.0)]
+    assert chances == sorted(chances) and chances[0] < chances[2]
+    assert labels[6.0].label == "supported" and labels[-6.0].label != "supported"
+    assert label_locally([sound])[0].claims[0] == labels[0.0]

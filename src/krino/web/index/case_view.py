@@ -42,7 +42,7 @@ def own_blocks(run: StoredRun, judgement: Mapping[str, Any], served: Path) -> li
 def case_of(run: StoredRun, judgement: Mapping[str, Any], served: Path) -> Mapping[str, Any] | None:
     """The case that was judged; None where it cannot be read, or may not be."""
     plan = run.manifest.plan
-    paths = _find_inputs(run, served)
+    paths = find_inputs(run, served)
     if paths is None:
         return None
     how: Any = {"format": plan.format, "mapping": plan.mapping, "split": plan.split}
@@ -66,7 +66,7 @@ def judge_of(manifest: Manifest) -> AnyJudge | None:
         return our_judge(name)
 
 
-def _find_inputs(run: StoredRun, served: Path) -> list[str] | None:
+def find_inputs(run: StoredRun, served: Path) -> list[str] | None:
     """Returns the input files of a run that may be read, or None."""
     names = run.manifest.plan.inputs
     try:
@@ -95,7 +95,7 @@ def why_not_at_hand(run: StoredRun, served: Path) -> str:
     names = run.manifest.plan.inputs
     if not names:
         return "the run does not say which file it came from; judge the cases again"
-    if _find_inputs(run, served) is not None:
+    if find_inputs(run, served) is not None:
         shown = clean_line(", ".join(Path(name).name for name in names), _LONGEST_NAMES)
         return (
             f"{shown} no longer holds it as it was judged; bring back the file that was "

@@ -25,6 +25,7 @@ from krino.web.index.case_filter import NULL, CaseFilter
 from krino.web.index.cases import CaseRow
 from krino.web.labels.service import record_seen
 from krino.web.pages.runs import RunProgress, describe_progress
+from krino.web.pages.verify import known_verification
 from krino.web.rendering import (
     describe_inputs,
     make_cell,
@@ -52,7 +53,8 @@ _MOST_CHOICES = 40
 def run_page(request: Request, run: str, workbench: WorkbenchDep) -> Response:
     """Shows a run: its summary, and one page of its cases."""
     opened = workbench.runs.open(run)
-    about: dict[str, Any] = {"run": run, "facts_": list_facts(opened.manifest), "problem": opened.state.problem}
+    facts = [*list_facts(opened.manifest), *_list_verified(opened)]
+    about: dict[str, Any] = {"run": run, "facts_": facts, "problem": opened.state.problem}
     if opened.state.problem:
         return render_page(request, "run.html", **about)
     listing, overall = Listing.from_request(request, run), opened.overall()
@@ -101,6 +103,12 @@ def list_facts(manifest: Manifest) -> list[tuple[str, str]]:
         ("Input", describe_inputs(manifest)),
     ]
     return [fact for fact in facts if fact[1]]
+
+
+def _list_verified(opened: OpenRun) -> Iterator[tuple[str, str]]:
+    """What the last verification of this run found, if it was verified here."""
+    if (found := known_verification(opened)) is not None:
+        yield "Verified", found.sentence
 
 
 def _format_settings(manifest: Manifest) -> str:
