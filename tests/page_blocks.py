@@ -1,11 +1,11 @@
 """The code blocks of a page of documentation, and how each is run: what a page shows must work as shown.
 
 A block with a title (```jsonl title="cases.jsonl"```) is a file, which lies in the page's folder when the blocks
-after it run; so is a hidden one, in a comment that begins `file: NAME`. In a `console` block each line that begins
-with `$ ` is run, and the lines below it must be printed, in that order (`...` leaves lines out); `# exit code N` is
-how it ends, 0 if nothing is said. A `python` block is run, and prints what its comments behind or below a `print`
-say. `sh` blocks are run as they are. Data without a title must at least be well formed. `no-run="WHY"` marks a block
-that cannot run here; the site shows the reason.
+after it run; so is a hidden one, in a comment that begins `file: NAME`; a comment that begins `run` is run before
+what follows. In a `console` block each line that begins with `$ ` is run, and the lines below it must be printed, in
+that order (`...` leaves lines out); `# exit code N` is how it ends, 0 if nothing is said. A `python` block is run,
+and prints what its comments behind or below a `print` say. `sh` blocks are run as they are. Data without a title must
+at least be well formed. `no-run="WHY"` marks a block that cannot run here; the site shows the reason.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ import command_line
 
 _PART = re.compile(
     r"^(?P<indent> *)(?P<marks>`{3,})(?P<info>[^`\n]*)\n(?P<text>.*?)^(?P=indent)(?P=marks) *$"
-    r"|<!-- file: (?P<hidden>\S+)\n(?P<content>.*?)-->",
+    r"|<!-- file: (?P<hidden>\S+)\n(?P<content>.*?)-->"
+    r"|<!-- run\n(?P<script>.*?)-->",
     re.MULTILINE | re.DOTALL,
 )
 _TITLE = re.compile(r'title="([^"]+)"')
@@ -60,6 +61,9 @@ def _blocks(page: str) -> Iterator[Block]:
         line = page.count("\n", 0, part.start()) + 1
         if part["hidden"]:
             yield Block("", part["content"], part["hidden"], line=line)
+            continue
+        if part["script"]:
+            yield Block("sh", part["script"], line=line)
             continue
         text = re.sub(f"^{part['indent']}", "", part["text"], flags=re.MULTILINE) if part["indent"] else part["text"]
         info = part["info"].strip()
