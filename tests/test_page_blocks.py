@@ -18,6 +18,7 @@ DOCS = Path(__file__).parents[1] / "docs"
 TESTED_ELSEWHERE = {
     "adapters.md": "adapters/test_adapters_doc.py",
     "ci.md": "test_ci_docs.py",
+    "files.md": "test_files_doc.py",
     "guard.md": "web/test_guard_docs.py",
     "judge_files.md": "test_judge_files_doc.py",
     "watch.md": "live/test_watch_doc.py",
