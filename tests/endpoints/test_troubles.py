@@ -10,6 +10,7 @@ import pytest
 
 from endpoints import KEY, LogEntry, serve
 from endpoints.asking import ask_once, labeller_at, many_passages, many_steps, simple_cases
+from krino.labellers.llm.abilities import MOSTLY_TOO_COMPLEX
 
 CASES = simple_cases(30)
 
@@ -86,6 +87,17 @@ async def test_a_schema_with_too_many_states_is_weaker_for_the_case_with_many_pa
         assert server.refused == 1, server.errors
         forms = Counter(form_of(entry) for entry in server.log if entry.error is None)
     assert sorted(forms.values()) == [1, len(CASES)]
+
+
+async def test_where_most_schemas_are_too_large_all_are_sent_unbound() -> None:
+    """A first small case was accepted, which says nothing of the others: each would be refused once."""
+    large = [{**many_passages(), "id": f"large-{number}"} for number in range(60)]
+    with serve("gemini", most_states=250, latency=0.005) as server:
+        labeller = labeller_at(server, "gemini:gemini-3-pro")
+        run = await ask_once(labeller, "rag", [*CASES[:1], *large])
+        assert run.statuses == ["ok"] * 61, run.errors
+        assert MOSTLY_TOO_COMPLEX <= server.refused <= MOSTLY_TOO_COMPLEX + 8, "8 are in flight at a time"
+    assert labeller.abilities.dropped.count("schema bounded") == 1
 
 
 @pytest.mark.parametrize(("name", "model"), [("openai", "openai:gpt-4o"), ("anthropic", "anthropic:claude-sonnet-5-5")])

@@ -27,6 +27,7 @@ from krino.labellers.llm.wire import ApiError, Channel, ChatRequest, Params, Str
 CHANNEL_DOUBT = 3  # replies without an object before a channel that never worked is given up
 MISFITS = 3  # more misfits than fits before every request is bound exactly
 DENIED_IN_A_ROW = 5  # refusals of key, model or address, once something has worked, before the run stops
+MOSTLY_TOO_COMPLEX = 10  # more schemas refused as too large than accepted, before all are sent unbound
 ENOUGH_REPLIES = 3  # replies of any kind before requests go out side by side
 REFUSED_AT_START = 100  # cases refused before any has worked: the endpoint will not do at all
 OTHER_LIMIT = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
@@ -122,6 +123,7 @@ class Abilities:
     _refused: int = 0
     _replies: int = 0
     _too_complex: int = 0
+    """Schemas that were refused as too large minus bound schemas that worked."""
 
     def __post_init__(self) -> None:
         self.channel = self.fixed or self.channels[0]
@@ -173,6 +175,8 @@ class Abilities:
         self._replies += 1
         if not shapeless:
             self._worked.add(_form(request))
+            if request.strength != "plain":
+                self._too_complex = max(0, self._too_complex - 1)
             return
         self._shapeless[request.channel] += 1
         doubtful = self._shapeless[request.channel] >= CHANNEL_DOUBT
@@ -254,11 +258,12 @@ class Abilities:
         return lower
 
     def is_too_complex(self, error: ApiError, request: ChatRequest) -> bool:
-        """Whether the schema of this case is too large. If that was so for every case, all schemas are sent unbound."""
+        """Whether the schema of this case is too large. If that was so for most cases, all schemas are sent unbound."""
         if request.strength == "plain" or not is_too_complex(error):
             return False
         self._too_complex += 1
-        if self._too_complex >= CHANNEL_DOUBT and not self._has_worked(request.channel, request.strength):
+        most = MOSTLY_TOO_COMPLEX if self._has_worked(request.channel, request.strength) else CHANNEL_DOUBT
+        if self._too_complex >= most and self.strongest != "plain":
             self.strongest = "plain"
             self.dropped.append(f"schema {request.strength}")
         return True
