@@ -278,8 +278,12 @@ def _to_json(value: Any) -> Any:
     if kind is tuple or kind is list or kind is range:
         return [_to_json(item) for item in value]
     if (defaults := _defaults(kind)) is not None:
-        held = ((name, getattr(value, name), default) for name, default in defaults)
-        return {name: _to_json(item) for name, item, default in held if name == "kind" or item != default}
+        out: dict[str, Any] = {}
+        for name, default in defaults:
+            item = getattr(value, name)
+            if name == "kind" or item != default:
+                out[name] = item if item.__class__ in _SCALARS else _to_json(item)
+        return out
     if isinstance(value, Mapping):
         return {str(name): _to_json(held) for name, held in value.items()}
     return [_to_json(item) for item in value] if isinstance(value, list | tuple) else value
