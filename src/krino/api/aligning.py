@@ -6,7 +6,7 @@ that gain there are tested together, once, on the third. So however many changes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from os import PathLike
@@ -58,12 +58,13 @@ _LEAST_ERRORS = 1.0
 def align(
     judge: AnyKindOfJudge,
     labels: str | PathLike[str] | Rows,
-    cases: str | PathLike[str] | Rows | None = None,
+    cases: str | PathLike[str] | Sequence[str] | Rows | None = None,
     *,
     labeller: str | Labeller = "local",
     of: str | None = None,
     cluster: str | None = None,
     values: Mapping[str, Any] | None = None,
+    mapping: Mapping[str, str] | None = None,
     options: Mapping[str, Any] | None = None,
     prompt: str | None = None,
     out: str | PathLike[str] | None = None,
@@ -75,10 +76,11 @@ def align(
     Args:
         judge: as in `krino.judge`; so are `labeller`, `options` and `prompt`.
         labels: rows or a file with a column `id` and one for the field; without `cases` they hold the cases too.
-        cases: the labelled cases with the same ids, as rows or a file.
+        cases: the labelled cases with the same ids, as rows, a file or several.
         of: the field of the verdict; not needed if the labels have one alone.
         cluster: a field of the cases whose values stay together (`source` and the like are found by themselves).
         values: values for words of the labels, as in `krino.agree`.
+        mapping: fields with other names in files of cases, as `--map`.
         out: the file to write: by default the judge's own file, or NAME.aligned.md for a run's `prompt`.
         write: False only says what would be kept.
         seed: of the split.
@@ -88,26 +90,35 @@ def align(
     try:
         ready = ready_judge(judge, options, prompt)
         reviser = reviser_for(ready, None if out is None else Path(out))
-        given = _read_labels(labels)
-        records = list(_records(labels if cases is None else cases))
-        asked = _Asked.of(ready, chosen, given, records, of, values or {}, cluster)
+        rows = labels if isinstance(labels, str | PathLike) else list(_records(labels, ready, None))
+        given = _read_labels(rows, mapping or {})
+        field = _choose_field(ready, given, of)
+        own = _records(rows if cases is None else cases, ready, mapping)
+        records = _drop_labels(own, field) if cases is None else own
+        asked = _Asked.of(ready, chosen, translate_values(given, values or {}, [field]), field, records, cluster)
         return _Aligning(asked, reviser, seed).carry_out(write=write)
     finally:
         if chosen is not labeller:
             sync.run(chosen.aclose())
 
 
-def _read_labels(labels: str | PathLike[str] | Rows) -> Labels:
-    return read_labels(labels) if isinstance(labels, str | PathLike) else labels_from_rows(labels)
+def _read_labels(labels: str | PathLike[str] | Rows, mapping: Mapping[str, str]) -> Labels:
+    if not isinstance(labels, str | PathLike):
+        return labels_from_rows(labels)
+    return read_labels(labels, mapping={name: source for name, source in mapping.items() if name == "id"})
 
 
-def _records(cases: str | PathLike[str] | Rows) -> Iterable[dict[str, Any]]:
-    """The records of the cases."""
-    if isinstance(cases, str | PathLike):
-        yield from (dict(item.record) for item in read_cases([cases]) if item.record is not None)
+def _records(
+    cases: str | PathLike[str] | Sequence[str] | Rows, judge: AnyJudge, mapping: Mapping[str, str] | None
+) -> Iterator[dict[str, Any]]:
+    """The records of the cases, from files or rows."""
+    files: Any = [cases] if isinstance(cases, str | PathLike) else cases
+    if isinstance(files, list | tuple) and files and isinstance(files[0], str | PathLike):
+        read = read_cases(files, mapping=mapping, judge=judge)
+        yield from (dict(item.record) for item in read if item.record is not None)
         return
-    rows = rows_of_frame(cases)
-    for number, row in enumerate(cases if rows is None else rows, 1):
+    rows = rows_of_frame(files)
+    for number, row in enumerate(files if rows is None else rows, 1):
         yield dict(plain_record(row, f"case {number}"))
 
 
@@ -138,22 +149,19 @@ class _Asked:
         judge: AnyJudge,
         labeller: Labeller,
         labels: Labels,
-        records: Sequence[dict[str, Any]],
-        field: str | None,
-        values: Mapping[str, Any],
+        field: str,
+        records: Iterable[dict[str, Any]],
         cluster: str | None,
     ) -> _Asked:
-        named = _choose_field(judge, labels, field)
-        labels = translate_values(labels, values, [named])
-        labelled = {
-            case for case, _, value in labels.columns[named].table().tolist() if _is_label(labels, named, value)
-        }
+        """Finds the labelled cases among the records."""
+        given = labels.columns[field]
+        labelled = {case for case, _, value in given.table().tolist() if given.pool.values[value] not in (None, "")}
         drawn = _drawn_at_random(labels)
         found: dict[int, dict[str, Any]] = {}
         for record in records:
             case = labels.ids.get(clean_name(case_id(record) or ""))
             if case is not None and case in labelled:
-                found.setdefault(case, _without_labels(record, judge, named))
+                found.setdefault(case, record)
         if not found:
             raise UsageProblem(
                 "no labelled case is among the cases: their ids must be the same; name the file of the cases after the "
@@ -166,7 +174,7 @@ class _Asked:
         }
         missing = len(labelled) - len(found)
         notes = [f"{format_count(missing, 'labelled case')} are not among the cases"] if missing else []
-        return cls(judge, labeller, labels, named, cases, source, notes)
+        return cls(judge, labeller, labels, field, cases, source, notes)
 
     @cached_property
     def schema(self) -> dict[str, Any]:
@@ -213,10 +221,6 @@ def _choose_field(judge: AnyJudge, labels: Labels, named: str | None) -> str:
     return named
 
 
-def _is_label(labels: Labels, field: str, value: int) -> bool:
-    return labels.columns[field].pool.values[value] not in (None, "")
-
-
 def _drawn_at_random(labels: Labels) -> set[int] | None:
     """The cases of the random sample of a workbench; None if the labels do not say how they were chosen."""
     column = labels.columns.get(RANDOM)
@@ -226,13 +230,14 @@ def _drawn_at_random(labels: Labels) -> set[int] | None:
     return {case for case, _, value in column.table().tolist() if str(said[value]).casefold() == "true"}
 
 
-def _without_labels(record: dict[str, Any], judge: AnyJudge, field: str) -> dict[str, Any]:
-    """A case without what people said of it, if the labels hold the cases too."""
-    return {
-        name: value
-        for name, value in record.items()
-        if name not in (field, RATER) and not str(name).startswith((f"{field}:", "label_"))
-    }
+def _drop_labels(records: Iterable[dict[str, Any]], field: str) -> Iterator[dict[str, Any]]:
+    """The cases without what people said of them, where the labels hold the cases too."""
+    for record in records:
+        yield {
+            name: value
+            for name, value in record.items()
+            if name not in (field, RATER) and not str(name).startswith((f"{field}:", "label_"))
+        }
 
 
 def _group(record: Mapping[str, Any], source: str | None) -> str:

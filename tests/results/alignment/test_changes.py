@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from krino import UsageProblem
 from krino.judges.file.placeholders import find_placeholders
 from krino.results.agreement.labels import Labels, labels_from_rows
 from krino.results.alignment.changes import (
@@ -42,6 +43,11 @@ def test_a_case_without_a_verdict_disagrees() -> None:
     found = scored(["good", "bad", "good"], {0: "good", 1: "good"})
     assert found.agreement == {0: 1.0, 1: 0.0, 2: 0.0}
     assert found.mean([0, 1, 2]) == pytest.approx(1 / 3)
+
+
+def test_a_label_that_no_verdict_can_have_is_refused() -> None:
+    with pytest.raises(UsageProblem, match=r"no verdict can be 'goood'.*did you mean good"):
+        scored(["good", "goood"], {0: "good", 1: "good"})
 
 
 def test_with_several_raters_a_case_agrees_with_a_share_of_them() -> None:

@@ -43,9 +43,15 @@ def test_too_few_labels_or_sources_are_refused() -> None:
 
 
 def test_the_source_is_the_named_field_or_a_usual_one() -> None:
-    records: list[dict[str, object]] = [{"doc_id": 1, "court": "x"}, {"doc_id": 2}]
+    records: list[dict[str, object]] = [{"source": "web", "doc_id": n, "court": "x"} for n in range(20)]
     assert find_source(records, None) == "doc_id"
     assert find_source(records, "court") == "court"
-    assert find_source([{"doc_id": 1}, {"text": "no source"}], None) is None
+    assert find_source([*records, {"text": "no source"}], None) is None
     with pytest.raises(UsageProblem, match="--cluster nothing: no case has this field"):
         find_source(records, "nothing")
+
+
+def test_sources_that_are_too_unequal_are_refused() -> None:
+    groups = {case: "the large one" if case >= 20 else str(case) for case in range(200)}
+    with pytest.raises(UsageProblem, match="too unequal"):
+        split_cases(groups, set(groups), 0)

@@ -55,7 +55,7 @@ def align(
     The result is written into the judge's file, with the agreement that it reaches (`krino gate --measured`).
     """
     from krino.api.aligning import align as align_judge
-    from krino.cases import parse_mapping, read_cases
+    from krino.cases import parse_mapping
     from krino.cli.commands.judge import judge_options, read_prompt
     from krino.cli.keys import keys_for, refuse_outside_folder
     from krino.cli.settings import load_settings
@@ -66,17 +66,17 @@ def align(
 
     text = read_prompt(refuse_outside_folder(ctx, "prompt", prompt))
     ready = load_judge(judge_name, judge_options(judge_name, option), text)
-    read = read_cases(files or [labels], mapping=parse_mapping(map or []), judge=ready)
     keys = keys_for(ctx, names_in(labeller), llm.get("base_url"), api_key_env)
     chosen = options.labeller_of(labeller, 1, llm, keys, prices=load_settings().prices, dry_run=False)
     found = align_judge(
         ready,
         labels,
-        [item.record for item in read if item.record is not None],
+        files or None,
         labeller=chosen,
         of=of,
         cluster=cluster,
         values=parse_values(values or ()),
+        mapping=parse_mapping(map or []),
         out=out,
         write=not no_write,
         seed=split_seed,

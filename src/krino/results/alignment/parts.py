@@ -16,6 +16,7 @@ SHARES = {"learn": 0.3, "choose": 0.3, "test": 0.4}
 FEWEST = 60
 """Labelled cases; with fewer the test could show large gains only."""
 FEWEST_SOURCES = 15
+_FEWEST_IN_PART = 10
 SOURCE_NAMES = ("cluster", "source", "source_id", "document", "document_id", "doc_id", "conversation_id", "session_id")
 """Fields of a case that say where it comes from, if the user names none."""
 
@@ -55,6 +56,11 @@ def split_cases(groups: Mapping[int, str], at_random: Set[int], seed: int) -> Pa
         neediest = max(SHARES, key=lambda name: SHARES[name] * len(groups) - len(found[name]))
         found[neediest] += members[group]
     kept = {name: [case for case in found[name] if case in at_random] for name in ("choose", "test")}
+    if min(len(found["learn"]), *map(len, kept.values())) < _FEWEST_IN_PART:
+        raise UsageProblem(
+            f"the sources of the labelled cases are too unequal to split them in parts of {_FEWEST_IN_PART} cases: "
+            "name another field with --cluster, or label cases of more sources"
+        )
     left_out = sum(len(found[name]) - len(kept[name]) for name in kept)
     return Parts(found["learn"], kept["choose"], kept["test"], left_out)
 
@@ -65,4 +71,8 @@ def find_source(records: Sequence[Mapping[str, object]], named: str | None) -> s
         if not any(named in record for record in records):
             raise UsageProblem(f"--cluster {named}: no case has this field")
         return named
-    return next((name for name in SOURCE_NAMES if all(record.get(name) is not None for record in records)), None)
+    for name in SOURCE_NAMES:
+        values = [record.get(name) for record in records]
+        if None not in values and len(set(map(str, values))) >= FEWEST_SOURCES:  # with fewer it is a kind, no source
+            return name
+    return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,10 @@ import numpy as np
 from krino.errors import UsageProblem
 from krino.results.agreement.coding import NULL, NotComparable, encode_field
 from krino.results.agreement.labels import LabelColumn, Pool
+from krino.results.formatting import join_quoted, quote
 from krino.results.verdict_schema import Schema, closed_labels, declared_scale
 from krino.stats.arrays import Floats
+from krino.text.guessing import did_you_mean
 
 Values = Mapping[int, Any]
 """The value of the field in each verdict, by the number of the case; cases without a verdict are missing."""
@@ -63,13 +65,15 @@ def score(values: Values, given: LabelColumn, field: str, schema: Schema | None,
     """Compares the verdicts with the labels of some cases. Where raters differ, a case agrees with a share of them."""
     pool = Pool()
     codes = {case: pool.number(value) for case, value in values.items()}
-    scale = declared_scale(schema, field)
+    scale, closed = declared_scale(schema, field), closed_labels(schema, field)
     try:
-        coding = encode_field(field, pool, given, scale, closed_labels(schema, field))
+        coding = encode_field(field, pool, given, scale, closed)
     except NotComparable as problem:
         raise UsageProblem(f"{field}: {problem}, so no judge can be aligned with it") from None
     if coding.notes and coding.positions is not None and coding.kind in ("scale", "number"):
         raise UsageProblem(f"{field}: {coding.notes[0]}; bring the labels to the judge's scale with --values")
+    if coding.kind == "category" and not coding.is_list and closed:
+        _refuse_unknown(field, coding.values, closed)
     is_class = coding.positions is None or coding.kind in ("category", "order")
     low, high = (0.0, 0.0) if is_class else scale or (float(coding.positions[0]), float(coding.positions[-1]))  # type: ignore[index]
     labelled: dict[int, list[int]] = {}
@@ -92,3 +96,14 @@ def score(values: Values, given: LabelColumn, field: str, schema: Schema | None,
             apart = np.abs(coding.positions[several] - coding.positions[own]) / max(high - low, 1e-12)
             agreement[case] = float(1 - np.minimum(apart, 1).mean())
     return Scores(agreement, people, judge, coding.kind != "number")
+
+
+def _refuse_unknown(field: str, values: Sequence[str], closed: Set[str]) -> None:
+    """Refuses a label that no verdict can have: it would be a confusion that no change mends."""
+    for value in values:
+        if value not in closed and value != NULL:
+            there = join_quoted(sorted(closed))
+            raise UsageProblem(
+                f"{field}: no verdict can be {quote(value)}{did_you_mean(value, closed)}; there are {there}; correct "
+                f"the label, or say what it stands for with --values {field}:{value}=..."
+            )
