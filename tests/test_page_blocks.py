@@ -25,7 +25,7 @@ TESTED_ELSEWHERE = {
     "workbench.md": "web/test_workbench_docs.py",
 }
 """Pages that a test of their own runs, because they need a server or another framework."""
-PAGES = sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))
+PAGES = ["../README.md", *sorted(str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md"))]
 RUN_HERE = [page for page in PAGES if page not in TESTED_ELSEWHERE]
 MOST_NOT_RUN = 9
 """How many blocks of all pages may be marked as not run. Lower it when one less is; a new one needs a good reason."""
@@ -41,6 +41,8 @@ def answer(request: ReceivedRequest) -> dict[str, Any]:
     known = labels_for(request, asked)
     if known is not None:
         return known
+    if "'tone'" in str(asked.schema):
+        return {"tone": "polite"}
     thanks, scolds = (request.user_text.find(words) for words in ("Thank you", "You again"))
     if "'first'" in str(asked.schema):
         return {"reason": "It thanks.", "quote": "Thank you", "label": "first" if thanks < scolds else "second"}

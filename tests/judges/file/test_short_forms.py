@@ -1,4 +1,4 @@
-"""How little a judge takes: the judge of the README in three forms, and three judges of which each has a few lines."""
+"""How little a judge takes: a judge of politeness in three forms, and three judges of which each has a few lines."""
 
 from __future__ import annotations
 
@@ -67,13 +67,15 @@ def judge_in(folder: Path, name: str, text: str) -> str:
 
 
 def politeness(folder: Path) -> list[str]:
-    """One line; the six lines that `docs/judge_files.md` shows; the class that the README shows."""
+    """One line; the six lines that `docs/judge_files.md` shows; the class of `docs/own_judge.md`."""
     (six,) = re.findall(
         r"in six lines:\n\n```markdown\n(.*?)```", (ROOT / "docs" / "judge_files.md").read_text(), re.DOTALL
     )
     assert len(six.splitlines()) == 6
     (code,) = re.findall(
-        r"```python\n((?:(?!```).)*?class Politeness.*?)```", (ROOT / "README.md").read_text(), re.DOTALL
+        r"```python[^\n]*\n((?:(?!```).)*?class Politeness.*?)```",
+        (ROOT / "docs" / "own_judge.md").read_text(),
+        re.DOTALL,
     )
     (folder / "politeness.py").write_text(code)
     line = "rubric:Is {text} polite? polite=1 rude=0"
