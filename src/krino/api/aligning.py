@@ -16,10 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from krino.api.criteria import write_criteria
-from krino.api.judging import AnyKindOfJudge, judge_many, ready_judge
+from krino.api.judging import AnyKindOfJudge, items_of, judge_many, ready_judge, rows_of_cases
 from krino.api.revising import Reviser, options_of, reviser_for
 from krino.cases import read_cases
-from krino.cases.from_python import plain_record, rows_of_frame
 from krino.cases.item import case_id
 from krino.contract import AnyJudge, Labeller
 from krino.contract.fingerprint import joined_schema, schema_of
@@ -80,7 +79,7 @@ def align(
         of: the field of the verdict; not needed if the labels have one alone.
         cluster: a field of the cases whose values stay together (`source` and the like are found by themselves).
         values: values for words of the labels, as in `krino.agree`.
-        mapping: fields with other names in files of cases, as `--map`.
+        mapping: fields that have other names in the cases, as `{"question": "query"}`.
         out: the file to write: by default the judge's own file, or NAME.aligned.md for a run's `prompt`.
         write: False only says what would be kept.
         seed: of the split.
@@ -103,9 +102,8 @@ def align(
 
 
 def _read_labels(labels: str | PathLike[str] | Rows, mapping: Mapping[str, str]) -> Labels:
-    if not isinstance(labels, str | PathLike):
-        return labels_from_rows(labels)
-    return read_labels(labels, mapping={name: source for name, source in mapping.items() if name == "id"})
+    ids = {name: source for name, source in mapping.items() if name == "id"}
+    return read_labels(labels, mapping=ids) if isinstance(labels, str | PathLike) else labels_from_rows(labels, ids)
 
 
 def _records(
@@ -117,9 +115,10 @@ def _records(
         read = read_cases(files, mapping=mapping, judge=judge)
         yield from (dict(item.record) for item in read if item.record is not None)
         return
-    rows = rows_of_frame(files)
-    for number, row in enumerate(files if rows is None else rows, 1):
-        yield dict(plain_record(row, f"case {number}"))
+    for item in items_of(rows_of_cases(files), judge, mapping):
+        if item.record is None:
+            raise UsageProblem(str(item.problem))
+        yield dict(item.record)
 
 
 # --- what is asked ---------------------------------------------------------------------------------

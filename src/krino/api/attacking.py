@@ -10,7 +10,7 @@ from __future__ import annotations
 import base64
 import codecs
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from functools import cache
@@ -19,9 +19,10 @@ from itertools import islice
 from random import Random
 from typing import Any
 
-from krino.api.judging import AnyKindOfJudge, judge_many, ready_judge
+from krino.api.judging import AnyKindOfJudge, items_of, judge_many, ready_judge, rows_of_cases
+from krino.cases import CaseItem
 from krino.contract import AnyJudge, Judgement, Labeller, Questions
-from krino.errors import CannotJudge
+from krino.errors import CannotJudge, UsageProblem
 from krino.labellers.llm.prompt import TAG_SLOT, shown_texts, user_text
 
 DEFAULT_MOST = 13
@@ -209,11 +210,12 @@ def _fence_problems(questions: Questions) -> Iterator[str]:
 
 def attack(
     judge: AnyKindOfJudge,
-    cases: Sequence[Mapping[str, Any]],
+    cases: Iterable[Mapping[str, Any]],
     *,
     labeller: str | Labeller | None = None,
     most: int | None = DEFAULT_MOST,
     options: Mapping[str, Any] | None = None,
+    mapping: Mapping[str, str] | None = None,
     seed: int = 0,
 ) -> Attacked:
     """Every text of every case with every manipulation for the guarantees; `most` of them for a labeller.
@@ -221,17 +223,24 @@ def attack(
     `most`: None for all. With a labeller this takes cases times texts times `most` calls.
     """
     ready = ready_judge(judge, options, None)
+    records = [_record_of(item) for item in items_of(rows_of_cases(cases), ready, mapping)]
     corpus = manipulations(ready)
-    found = Attacked(cases=len(cases), manipulations=len(corpus))
-    for record in cases:
+    found = Attacked(cases=len(records), manipulations=len(corpus))
+    for record in records:
         for path in texts_in(record, ready):
             for manipulation in corpus:
                 found.tried += 1
                 for problem in structural_problems(ready, record, path, manipulation.text):
                     found.structural.append(f"{_format_path(path)}, {manipulation.family}: {problem}")
     if labeller is not None:
-        _attack_model(ready, cases, labeller, corpus if most is None else _sample(corpus, most, seed), found)
+        _attack_model(ready, records, labeller, corpus if most is None else _sample(corpus, most, seed), found)
     return found
+
+
+def _record_of(item: CaseItem) -> Mapping[str, Any]:
+    if item.record is None:
+        raise UsageProblem(str(item.problem))
+    return item.record
 
 
 def _sample(corpus: Sequence[Manipulation], most: int, seed: int) -> list[Manipulation]:

@@ -112,7 +112,7 @@ def judge(
 
     Args:
         judge: a judge's name (`rag`, `module:Class`, `file.py:Class`), its class, or a judge.
-        case: the fields of the case, as a mapping or a pydantic model.
+        case: the fields of the case, as a mapping, a pydantic model, a dataclass or a row of a table.
         labeller: `local` (embedded), a model's name, `a,b,c` for a jury, or a labeller.
         options: options of the judge.
         prompt: the prompt to use instead of the judge's own.
@@ -170,16 +170,10 @@ async def ajudge_many(
     Judgements come in the order of the cases, and memory stays flat. A record that holds several cases (an export with
     several traces) gives a judgement for each of them.
     """
-    rows = rows_of_frame(cases)
-    if rows is None and (isinstance(cases, str | bytes | Mapping | BaseModel) or not isinstance(cases, Iterable)):
-        raise UsageProblem(
-            f"cases must be an iterable of mappings, not a {type(cases).__name__}; "
-            "for one case use krino.judge, for files krino.run or the command `krino judge`"
-        )
+    rows = rows_of_cases(cases)
     ready = ready_judge(judge, options, prompt)
     seconds = seconds_of(case_timeout)
-    taken = (make_item(index, case) for index, case in enumerate(cases if rows is None else rows))
-    given = split_items(apply_mapping(taken, ready, mapping, many=True), ready)
+    given = split_items(items_of(rows, ready, mapping), ready)
     items = note_misspelt_fields(given, ready, _warn)  # after splitting: a judge may read what holds cases
     async with open_labeller(labeller) as chosen:
         window = _WINDOW * chosen.workers
@@ -257,6 +251,23 @@ def ready_judge(judge: AnyKindOfJudge, options: Mapping[str, Any] | None, prompt
             type(judge), judge.options if options is None else options, prompt or judge.prompt, find_namesake
         )
     return load_judge(judge, options, prompt)
+
+
+def rows_of_cases(cases: Any) -> Iterable[Any]:
+    """The cases of an iterable or a table; raises `UsageProblem` for anything else."""
+    rows = rows_of_frame(cases)
+    if rows is None and (isinstance(cases, str | bytes | Mapping | BaseModel) or not isinstance(cases, Iterable)):
+        raise UsageProblem(
+            "cases must be an iterable of mappings, models or dataclasses, or a table of pandas, Polars or Arrow, not "
+            f"a {type(cases).__name__}; for one case use krino.judge, for files krino.run or the command `krino judge`"
+        )
+    return cases if rows is None else rows
+
+
+def items_of(rows: Iterable[Any], judge: AnyJudge, mapping: Mapping[str, str] | None) -> Iterator[CaseItem]:
+    """The rows as cases, with their fields mapped."""
+    items = (make_item(index, row) for index, row in enumerate(rows))
+    return apply_mapping(items, judge, mapping, many=True)
 
 
 def make_item(index: int, case: Any) -> CaseItem:

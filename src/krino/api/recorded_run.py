@@ -10,6 +10,7 @@ from typing import Any
 
 from krino.api.exporting import ExportFormat, export_run
 from krino.blocks import Block
+from krino.cases.origin import Format
 from krino.contract import Judgement
 from krino.errors import UsageProblem
 from krino.exports.frame import FrameKind, frame
@@ -173,20 +174,27 @@ def agree(
     values: Mapping[str, Any] | None = None,
     draws: int = DRAWS,
     seed: int = 0,
+    format: Format = "auto",  # noqa: A002
+    mapping: Mapping[str, str] | None = None,
 ) -> Agreement:
     """Measures how far judgements (or a run) agree with people's labels: rows, a file of them, or a workbench.
 
     A workbench is named by its folder of runs, its `labels.sqlite` or the address of its database; for a run only.
     `fields`: only these. `confidence`: the field that each confidence is about, if the names do not show it. `cluster`:
     a column of the labels or metadata whose cases the bootstrap draws together. `values`: values for words of the
-    labels, as {"good": 1, "bad": 0}, or for one field {"faithfulness": {"good": 1, "bad": 0}}. Judgements are read
-    twice, the second time for reasons, so an iterator is kept in memory.
+    labels, as {"good": 1, "bad": 0}, or for one field {"faithfulness": {"good": 1, "bad": 0}}. `format`, `mapping`: as
+    `--format` and `--map`, for labels in a file or in rows (mappings, models, dataclasses, or a table of pandas, Polars
+    or Arrow). Judgements are read twice, the second time for reasons, so an iterator is kept in memory.
     """
     given = judgements.folder if isinstance(judgements, reading.StoredRun) else judgements
     if is_workbench(labels):
         if not isinstance(given, str | PathLike):
             raise UsageProblem("labels of a workbench belong to a run: give the run, not its judgements")
         labels = labels_from(labels, given)  # type: ignore[arg-type]
+    elif isinstance(labels, str | PathLike):
+        labels = read_labels(labels, format=format, mapping=mapping)
+    elif not isinstance(labels, Labels):
+        labels = labels_from_rows(labels, mapping)
     return compare_with_labels(
         given,
         labels,

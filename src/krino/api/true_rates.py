@@ -25,21 +25,24 @@ def true_rate(
     weight: str | None = None,
     values: Mapping[str, Any] | None = None,
     than: tuple[AnyRun, Labelled] | None = None,
+    format: Format = "auto",  # noqa: A002
+    mapping: Mapping[str, str] | None = None,
 ) -> TrueRates:
     """The true rate or mean over all cases of a run, from all its verdicts and the labels of a few cases.
 
     `of`: FIELD (the mean of a number), FIELD:LABEL (the share of a label), or pass, review, fail. `by`: also for each
     value of this metadata column. `weight`: a column of the labels with sampling weights, one over the chance of being
     labelled; labels without weights must be a random sample of the cases, or of the cases with each answer of the
-    judge. Of the labels of a workbench only its random sample counts. `values` as in `krino.agree`. `than`: another run
-    with labels of its own, to compare with.
+    judge. Of the labels of a workbench only its random sample counts. `values`, `format` and `mapping` as in
+    `krino.agree`, the last two for all labels. `than`: another run with labels of its own, to compare with.
     """
+    how: Any = {"values": values, "format": format, "mapping": mapping}
     loaded = load_run(run)
-    given = labels_for(loaded, labels, of, values=values)
+    given = labels_for(loaded, labels, of, **how)
     other = None
     if than is not None:
         before = load_run(than[0])
-        other = before, labels_for(before, than[1], of, values=values)
+        other = before, labels_for(before, than[1], of, **how)
     return true_rates(loaded, given, of, by=by, weight=weight, than=other)
 
 
@@ -67,7 +70,7 @@ def read_all_labels(
 ) -> Labels:
     """Labels from rows, a file or a workbench, with the columns `label_*` that say how a case came to be labelled.
 
-    `run` is needed for a workbench, `format` and `mapping` for a file.
+    `run` is needed for a workbench, `format` for a file, `mapping` for a file or rows.
     """
     if isinstance(labels, Labels):
         return labels
@@ -75,7 +78,7 @@ def read_all_labels(
         return labels_from_rows(_rows_of_workbench(str(labels), run))
     if isinstance(labels, str | PathLike):
         return read_labels(labels, format=format, mapping=mapping)
-    return labels_from_rows(labels)
+    return labels_from_rows(labels, mapping)
 
 
 def _rows_of_workbench(workbench: str, run: StoredRun) -> list[dict[str, Any]]:

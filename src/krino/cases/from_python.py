@@ -19,13 +19,23 @@ from krino.errors import UsageProblem
 _PLAIN = (str, int, float, bool, type(None))
 _DEEPEST = 200
 _SHOWN_NAME = 60
+_MESSAGES = "langchain_core.messages"
 _ROW_METHODS = ("to_dicts", "to_pylist")
 """Of Polars and Arrow tables."""
 
 
 def rows_of_frame(source: Any) -> Iterator[Mapping[str, Any]] | None:
-    """The rows of a pandas, Polars or Arrow table as mappings; None for anything else."""
-    if isinstance(source, Mapping | str | bytes) or not hasattr(source, "columns"):
+    """The rows of a pandas, Polars or Arrow table as mappings; None for anything else.
+
+    An index of pandas that has a name is a column. A Polars query is run; Arrow batches are read one at a time.
+    """
+    if isinstance(source, Mapping | str | bytes):
+        return None
+    if hasattr(source, "read_next_batch"):
+        return (row for batch in source for row in rows_of_frame(batch) or ())
+    if hasattr(source, "collect_schema") and hasattr(source, "collect"):
+        source = source.collect()
+    if not hasattr(source, "columns"):
         return None
     for method in _ROW_METHODS:
         if callable(getattr(source, method, None)):
@@ -33,6 +43,8 @@ def rows_of_frame(source: Any) -> Iterator[Mapping[str, Any]] | None:
             rows: Iterator[Mapping[str, Any]] = iter(getattr(source, method)())
             return rows
     if hasattr(source, "to_dict") and hasattr(source, "iloc"):
+        if named := [name for name in source.index.names if name is not None and name not in source.columns]:
+            source = source.reset_index(level=named)
         names = [str(name) for name in source.columns]
         _refuse_duplicate_columns(names)
         return (dict(zip(names, row, strict=True)) for row in source.itertuples(index=False, name=None))
@@ -50,13 +62,35 @@ def plain_record(case: Any, name: str) -> Mapping[str, Any]:
 
     `name` is the case in messages. A mapping that is plain already is returned unchanged.
     """
+    if rows_of_frame(case) is not None:
+        kind = type(case).__name__
+        raise UsageProblem(f"{name} is a {kind}, a table of cases: give it to krino.judge_many or krino.run")
+    if isinstance(case, tuple) and hasattr(case, "_asdict"):  # of pandas' itertuples
+        case = case._asdict()
     if hasattr(case, "to_dict") and hasattr(case, "index") and not hasattr(case, "columns"):
         _refuse_duplicate_columns(map(str, getattr(case.index, "tolist", tuple)()))
         case = case.to_dict()  # a row of a frame
+    if isinstance(case, Mapping) and any(map(_is_message, case.values())):
+        case = {field: _text_of_message(value) if _is_message(value) else value for field, value in case.items()}
     found = plain_value(case, name)
     if not isinstance(found, Mapping):
-        raise UsageProblem(f"{name} is a {type(case).__name__}, not a mapping of fields")
+        raise UsageProblem(
+            f"{name} is a {type(case).__name__}, not a mapping of fields (or a model, a dataclass, a row of a table)"
+        )
     return found
+
+
+def _is_message(value: Any) -> bool:
+    """Is a value a message of LangChain? Its classes are not imported: whoever has one has them."""
+    return any(kind.__module__.startswith(_MESSAGES) for kind in type(value).__mro__)
+
+
+def _text_of_message(message: Any) -> str:
+    """The text of a message that is a field by itself, as an answer is. In a list it stays a message."""
+    content = message.content
+    blocks = [content] if isinstance(content, str) else content
+    texts = (block if isinstance(block, str) else block.get("text") for block in blocks)
+    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 def plain_value(value: Any, where: str, depth: int = 0) -> Any:
@@ -77,7 +111,7 @@ def plain_value(value: Any, where: str, depth: int = 0) -> Any:
     if found is value:
         raise UsageProblem(
             f"{where} is a {type(value).__module__}.{type(value).__qualname__}, which is no plain value: give text, a "
-            "number, a list or a mapping"
+            "number, a list, a mapping, a table, a model, a dataclass, or a document or message of LangChain"
         )
     return plain_value(found, where, depth + 1)
 
@@ -100,13 +134,14 @@ def _fields_of(value: Any) -> Any:
     if isinstance(value, uuid.UUID):
         return str(value)
     if type(value).__module__.partition(".")[0] in ("numpy", "pandas", "polars", "pyarrow"):
-        return _from_array(value)
+        rows = rows_of_frame(value)
+        return _from_array(value) if rows is None else list(rows)
     return value
 
 
 def _from_array(value: Any) -> Any:
     """The content of an array or scalar of NumPy, pandas, Polars or Arrow."""
-    for method in ("tolist", "to_list", "to_pylist", "isoformat"):
+    for method in ("tolist", "to_list", "to_pylist", "as_py", "isoformat"):
         if callable(getattr(value, method, None)):
             found = getattr(value, method)()
             return value if type(found) is type(value) else found

@@ -13,6 +13,8 @@ from krino.text.guessing import did_you_mean
 
 EACH = ".*."
 """Between the path of a list and a field of its elements."""
+_CONTENT = "content"
+"""Below a text it is the text: a message of LangChain that is a field by itself was read as its text."""
 _SHOWN_FIELDS = 20
 _SHOWN_NAME = 60
 _MOST_PATHS = 500
@@ -245,6 +247,8 @@ def _take(record: dict[str, Any], source: str, target: str) -> Any:
     for part in source.split("."):
         if isinstance(value, dict) and part in value:
             value = value[part]
+        elif isinstance(value, str) and part == _CONTENT and source.endswith(f".{_CONTENT}"):
+            break
         elif isinstance(value, list) and part.isdecimal() and len(part) < 10 and int(part) < len(value):
             value = value[int(part)]
         else:

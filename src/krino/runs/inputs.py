@@ -145,8 +145,8 @@ def _paths_or_records(source: Source) -> tuple[list[str], Iterator[Mapping[str, 
         return [], rows
     if isinstance(source, bytes | Mapping | BaseModel) or not isinstance(source, Iterable):
         raise UsageProblem(
-            f"cases must be paths of files, or an iterable of mappings, not a {type(source).__name__}; "
-            "for one case use krino.judge"
+            "cases must be paths of files, an iterable of mappings, models or dataclasses, or a table of pandas, "
+            f"Polars or Arrow, not a {type(source).__name__}; for one case use krino.judge"
         )
     parts: Iterator[Any] = iter(source)
     first = next(parts, None)

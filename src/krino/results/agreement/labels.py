@@ -7,15 +7,18 @@ import os
 from array import array
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
+from pydantic import BaseModel
 
 from krino.cases import read_cases
 from krino.cases.from_python import plain_record, rows_of_frame
 from krino.cases.item import ID_FIELDS, case_id
+from krino.cases.mapping import FieldMissing, field_map
 from krino.cases.origin import Format, find_origins
 from krino.errors import UsageProblem
 from krino.results.field_kinds import is_too_long_for_label
@@ -179,17 +182,47 @@ def read_labels(
     return _collect(_read_rows(path, format, mapping, is_table=table), os.fspath(path))
 
 
-def labels_from_rows(rows: Iterable[Mapping[str, Any]]) -> Labels:
-    """Labels from rows in memory: mappings, or a data frame."""
+def labels_from_rows(rows: Iterable[Mapping[str, Any]], mapping: Mapping[str, str] | None = None) -> Labels:
+    """Labels from rows in memory: mappings, models or dataclasses, or a data frame; `mapping` renames their columns."""
     given = rows_of_frame(rows)
+    if given is None and (isinstance(rows, bytes | Mapping | BaseModel) or not isinstance(rows, Iterable)):
+        raise UsageProblem(
+            "labels must be a file, rows (mappings, models or dataclasses), or a table of pandas, Polars or Arrow, "
+            f"not a {type(rows).__name__}"
+        )
     numbered = ((row, f"row {number} of the labels") for number, row in enumerate(rows if given is None else given, 1))
-    return _collect(((_drop_missing(row, place), place) for row, place in numbered), "the labels")
+    plain = ((_drop_missing(row, place), place) for row, place in numbered)
+    return _collect(_map_rows(plain, mapping), "the labels")
 
 
 def _drop_missing(row: Any, place: str) -> Mapping[str, Any]:
     """A row as plain values, without the nan cells of a data frame, which are not labels of null."""
     found = plain_record(row, place)
-    return {name: value for name, value in found.items() if value is not None or row[name] is None}
+    given = row.get if isinstance(row, Mapping) else partial(getattr, row)
+    return {name: value for name, value in found.items() if value is not None or given(name, None) is None}
+
+
+def _map_rows(
+    rows: Iterator[tuple[Mapping[str, Any], str]], mapping: Mapping[str, str] | None
+) -> Iterator[tuple[Mapping[str, Any], str]]:
+    """Renames columns. A row may lack a label, as a cell of a table may be empty; not all rows may."""
+    fields = field_map(mapping)
+    if fields is None:
+        yield from rows
+        return
+    optional = frozenset(target for target, _ in fields.pairs if target not in ID_FIELDS)
+    fields, unmet = replace(fields, may_be_absent=optional), dict(fields.pairs)
+    for row, place in rows:
+        present = set(fields.found_in(dict(row)))
+        unmet = {target: source for target, source in unmet.items() if target not in present}
+        try:
+            mapped = fields.apply(dict(row))
+        except FieldMissing as missing:
+            raise UsageProblem(f"{place}: {missing}") from None
+        absent = optional - present - row.keys()
+        yield {name: value for name, value in mapped.items() if name not in absent}, place
+    for target, source in unmet.items():
+        raise UsageProblem(f"mapping `{target}={source}`: no row of the labels has `{source}`")
 
 
 def _collect(rows: Iterable[tuple[Mapping[str, Any], str]], name: str) -> Labels:
