@@ -179,7 +179,7 @@ def test_the_command_takes_warnings_and_labels(run: Path, tmp_path: Path, monkey
 # --- the noise of repeats --------------------------------------------------------------------------
 
 
-def repeated(folder: Path, *votes: tuple[float, ...], members: tuple[str, ...] = ("m",)) -> Path:
+def repeated(folder: Path, *votes: tuple[float | None, ...], members: tuple[str, ...] = ("m",)) -> Path:
     """A run whose cases were asked about several times: the last number of each case is what the panel says."""
     repeat = (len(votes[0]) - 1) // len(members)
     seats = [(member, n) for n in range(1, repeat + 1) for member in members]
@@ -187,7 +187,7 @@ def repeated(folder: Path, *votes: tuple[float, ...], members: tuple[str, ...] =
         {
             **row(f"c{place}", score=said[-1]),
             "ballots": [
-                {"member": member, "repeat": n, "labels": {}, "verdict": {"score": value}}
+                {"member": member, "repeat": n, "labels": {}, "verdict": None if value is None else {"score": value}}
                 for (member, n), value in zip(seats, said[:-1], strict=True)
             ],
         }
@@ -215,6 +215,12 @@ def test_a_rule_that_every_repeat_breaks_is_no_noise_and_one_that_holds_is_not_r
     assert check_of(broken, "min score=0.8").kept_by_repeats == (0, 3)
     assert check_of(held, "min score=0.1").kept_by_repeats is None
     assert not any("noise" in shown for result in (broken, held) for shown in everywhere(result)[:1])
+
+
+def test_a_repeat_that_gave_a_case_no_verdict_does_not_keep_a_rule(tmp_path: Path) -> None:
+    """Its answer was no valid one, so alone it would have left the case without a value."""
+    run = repeated(tmp_path / "r", *[(0.85, 0.7, 0.75, 0.75)] * 40, (None, 0.7, 0.75, 0.75))
+    assert check_of(gated(run, min={"score": 0.8}, point=True), "min score=0.8").kept_by_repeats == (0, 3)
 
 
 def test_two_models_that_differ_are_no_noise(tmp_path: Path) -> None:
@@ -294,3 +300,21 @@ def test_every_kind_of_rule_is_in_every_output_with_its_cases(worse: tuple[Path,
     assert said.startswith("warning: ") == warns
     for case in cases:
         assert all(re.search(rf"\b{case}\b", shown) for shown in (terminal, json, said, markdown)), case
+
+
+def test_a_judge_without_a_measured_agreement_is_named_in_every_output(worse: tuple[Path, Path]) -> None:
+    result = gated(worse[0], max={"failed": "100%"}, measured=True)
+    assert [check.rule for check in result.broken] == ["measured"]
+    assert all("no measured agreement with people" in " ".join(shown.split()) for shown in everywhere(result))
+    assert "measured" not in [check.rule for check in gated(worse[0], max={"failed": "100%"}).checks]
+
+
+def test_rules_of_slices_and_on_true_rates_are_in_every_output(worse: tuple[Path, Path]) -> None:
+    labels = [{"id": f"c{place}", "kind": "A" if place % 4 else "B"} for place in range(40)]
+    limits = {"max": {"failed": "100%"}, "min": {"kind:A": "95%"}}
+    on_truth = gated(worse[0], **limits, labels=labels)
+    assert all("kind:A=95%" in shown and "true" in shown for shown in everywhere(on_truth))
+    run = worse[0].parent / "sliced"
+    make_run(run, [row(f"c{place}", metadata={"court": "A"}, score=0.2 if place == 7 else 0.9) for place in range(60)])
+    sliced = gated(run, max={"score:below:0.5": "0"}, by="court")
+    assert all("court=A" in shown and "c7" in shown for shown in everywhere(sliced))

@@ -147,11 +147,14 @@ def test_the_queue_page_offers_the_rates_of_the_run_and_keeps_the_choice(client:
     store.close()
 
 
-def test_a_rate_that_no_verdict_has_is_refused(client: TestClient) -> None:
+@pytest.mark.parametrize(
+    "of", ["match:exact", "kind:awful", "kind:", ":", "a:b:c", "kind:below:x", "failed", "kind:bad\0"]
+)
+def test_a_rate_that_no_verdict_has_is_refused(client: TestClient, of: str) -> None:
     Person(client, "r", "anna")
-    sent = client.get("/v1/labels/next", params={"run": "r", "rater": "anna", "of": "match:exact"})
+    sent = client.get("/v1/labels/next", params={"run": "r", "rater": "anna", "of": of})
     assert sent.status_code == 404
-    assert "no verdict has a label for `match:exact`" in sent.text
+    assert "no verdict has a label for" in sent.text
 
 
 def test_a_client_cannot_say_that_a_case_was_drawn(client: TestClient) -> None:

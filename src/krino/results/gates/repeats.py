@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -48,17 +48,16 @@ def find_seats(manifest: Manifest) -> list[Seat]:
 
 
 def _taking(seat: Seat) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
-    """Replaces the verdict by the one that this asking alone gave; a case that was not asked about keeps its own."""
+    """Replaces the verdict by the one that this asking alone gave; a case that was not asked about keeps its own.
+
+    Where it gave no valid answer every field is null, so that the case does not count in favour of a rule.
+    """
 
     def change(record: Mapping[str, Any]) -> Mapping[str, Any]:
-        for ballot in _ballots_with_verdict(record):
+        for ballot in (record.get("ballots") or ()) if record["status"] == "ok" else ():
             if (str(ballot["member"]), ballot["repeat"]) == seat:
-                return {**record, "verdict": ballot["verdict"], "roll_up": ballot["roll_up"]}
+                verdict = ballot["verdict"] or dict.fromkeys(record["verdict"])
+                return {**record, "verdict": verdict, "roll_up": ballot["roll_up"] if ballot["verdict"] else None}
         return record
 
     return change
-
-
-def _ballots_with_verdict(record: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    if record["status"] == "ok":
-        yield from (ballot for ballot in record.get("ballots") or () if ballot["verdict"])

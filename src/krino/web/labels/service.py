@@ -133,7 +133,7 @@ class LabellingService:
     def queue(self, opened: OpenRun, depth: Depth, target: str = "") -> Queue:
         """`target`: the rate that labels are wanted for; empty: disputed cases first."""
         ranking = self._ranking(opened)
-        if target and not ranking.answers(target):
+        if target and not any(ranking.answers(target).values()):
             remedy = f"choose one of {', '.join(ranking.targets()[:10]) or 'none: every verdict is the same'}"
             raise Problem(404, f"no verdict has a label for `{target[:80]}`", where="of", remedy=remedy)
         return Queue(ranking, self.store.current(Subject.of(opened.manifest)), depth, target)
