@@ -13,6 +13,7 @@ from krino.cases import CaseItem, read_cases
 from krino.cases.rows import describe_inputs
 from krino.errors import UsageProblem
 from krino.judges.registry import load_judge
+from krino.results.agreement.labels import read_labels
 
 openpyxl = pytest.importorskip("openpyxl")
 
@@ -92,3 +93,11 @@ def test_without_openpyxl_the_extra_is_named(tmp_path: Path, monkeypatch: pytest
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     with pytest.raises(UsageProblem, match=r"pip install 'krino\[excel\]'"):
         read(path)
+
+
+def test_labels_may_be_in_a_sheet_whose_empty_cells_are_no_labels(tmp_path: Path) -> None:
+    path = sheet(tmp_path / "labels.xlsx", [["id", "match"], ["a", "exact"], ["b", None], ["c", "null"]])
+    (tmp_path / "labels.csv").write_text("id,match\na,exact\nb,\nc,null\n")
+    found, wanted = read_labels(path), read_labels(tmp_path / "labels.csv")
+    assert found.columns["match"].table().tolist() == wanted.columns["match"].table().tolist()
+    assert found.columns["match"].pool.values == ["exact", None]

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from krino.cases import CaseItem, read_cases
+from krino.cases import CaseItem, count_hint, read_cases
 from krino.cases.formats import json_array
 from krino.cases.open_files import MAX_CASE_BYTES, OpenFiles, open_bytes
 from krino.cases.rows import describe_inputs
@@ -225,3 +227,72 @@ def test_a_trace_of_langfuse_by_itself_is_a_case(tmp_path: Path) -> None:
     records = [dict(item.record or {}) for name in ("trace", "whole") for item in read(tmp_path / f"{name}.json")]
     assert records[0].pop("metadata") == {"topic": "size"}
     assert records[0] == records[1] and records[0]["answer"] == "It is 102 metres tall."
+
+
+def test_rows_of_traces_are_not_counted_as_cases(tmp_path: Path) -> None:
+    assert count_hint([FILES / "promptfoo.jsonl"]) == 4
+    assert count_hint([FILES / "langfuse_observations.jsonl"]) is None
+    assert count_hint([FILES / "phoenix_spans.parquet"]) is None
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("name", ["phoenix_spans.json", "langsmith_runs.jsonl"])
+def test_tables_with_json_texts_in_cells_are_read_alike(tmp_path: Path, name: str, ending: str) -> None:
+    pandas = pytest.importorskip("pandas")
+    text = (FILES / name).read_text()
+    rows = json.loads(text) if name.endswith("json") else [json.loads(line) for line in text.splitlines()]
+    flat = [{key: json.dumps(one) if isinstance(one, dict | list) else one for key, one in row.items()} for row in rows]
+    getattr(pandas.DataFrame(flat), f"to_{ending}")(tmp_path / f"table.{ending}", index=False)
+    found, wanted = read(tmp_path / f"table.{ending}"), read(FILES / name)
+    assert [item.id for item in found] == [item.id for item in wanted]
+    for one, other in zip(found, wanted, strict=True):
+        assert without_trace(one) == without_trace(other)
+
+
+def without_trace(item: CaseItem) -> Row | None:
+    return None if item.record is None else {name: one for name, one in item.record.items() if name != "trace"}
+
+
+def test_a_page_of_output_items_is_read_like_its_lines(tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in (FILES / "openai_evals_output_items.jsonl").read_text().splitlines()]
+    path = tmp_path / "page.json"
+    path.write_text(json.dumps({"object": "list", "data": lines, "has_more": False}))
+    assert [item.record for item in read(path)] == [
+        item.record for item in read(FILES / "openai_evals_output_items.jsonl")
+    ]
+
+
+def rows_made_by_tools() -> list[Row]:
+    found: list[Row] = []
+    for path in sorted(FILES.glob("*.jsonl")):
+        found += [json.loads(line) for line in path.read_text().splitlines()]
+    for name, place in (("promptfoo", "results.results"), ("inspect", "samples"), ("deepeval_traced_run", "testCases")):
+        document = json.loads((FILES / f"{name}.json").read_text())
+        for part in place.split("."):
+            document = document[part]
+        found += document
+    return [*found, *json.loads((FILES / "mlflow_traces.json").read_text())]
+
+
+ANY = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+ROWS = rows_made_by_tools()
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_whatever_a_row_holds_it_is_a_case_or_a_problem(tmp_path: Path, data: st.DataObject) -> None:
+    row = dict(data.draw(st.sampled_from(ROWS)))
+    for name in data.draw(st.lists(st.sampled_from(sorted(row)), max_size=3, unique=True)):
+        inner = row[name]
+        if isinstance(inner, dict) and inner and data.draw(st.booleans()):
+            row[name] = {**inner, data.draw(st.sampled_from(sorted(inner))): data.draw(ANY)}
+        else:
+            row[name] = data.draw(ANY)
+    path = written(tmp_path / "row.jsonl", [row])
+    for judge in (None, load_judge("rag"), load_judge("efficiency")):
+        for item in read(path, judge=judge):
+            assert (item.record is None) == (item.problem is not None)

@@ -14,7 +14,7 @@ from krino.cases.item import CaseItem, case_id
 from krino.cases.mapping import EACH, FieldMap, FieldMissing, describe_missing, field_map, find_present
 from krino.cases.open_files import OpenFiles
 from krino.cases.origin import Format, Origin, find_origins
-from krino.cases.rows import Opener, TableColumns, check_start, rows_of
+from krino.cases.rows import Opener, TableColumns, check_start, holds_rows_of_traces, rows_of
 from krino.cases.splitting import split_items
 from krino.contract import AnyJudge, Source
 from krino.contract.record_fields import compared_names, list_names, names_of, text_names
@@ -182,7 +182,7 @@ def count_hint(inputs: Sequence[str | os.PathLike[str]], files: OpenFiles | None
 
 def _count(origin: Origin, files: OpenFiles) -> int | None:
     """Returns the number of cases if it can be found quickly, or None."""
-    if origin.path is None or not origin.is_regular:
+    if origin.path is None or not origin.is_regular or holds_rows_of_traces(origin, files):
         return None
     if origin.format == "parquet":
         return parquet.row_count(origin.path, origin.shown)

@@ -142,6 +142,12 @@ def _recognise(origin: Origin, opener: Opener) -> Recognised | None:
     return opener.tools[origin]
 
 
+def holds_rows_of_traces(origin: Origin, files: OpenFiles) -> bool:
+    """Are several rows of the file one case?"""
+    found = _recognise(origin, Opener(None, files, {}))
+    return found is not None and found.tool.trace_of is not None
+
+
 def _look_at(origin: Origin, opener: Opener) -> Recognised | None:
     """Looks at the first row of a file, and at the first elements of lists in a JSON document."""
     try:

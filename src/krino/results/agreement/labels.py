@@ -178,7 +178,7 @@ def read_labels(
     mapping: Mapping[str, str] | None = None,
 ) -> Labels:
     """Reads labels from a file in any format of cases. A row that cannot be read is an error."""
-    table = all(origin.format == "csv" for origin in find_origins([path], format))
+    table = all(origin.format in ("csv", "excel") for origin in find_origins([path], format))
     return _collect(_read_rows(path, format, mapping, is_table=table), os.fspath(path))
 
 
