@@ -13,7 +13,7 @@ from openai.types.shared import ChatModel
 
 ROOT = Path(__file__).parents[1]
 NAMED = tomllib.loads((ROOT / "docs" / "models.toml").read_text("utf-8"))
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "src").rglob("card.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "src").rglob("card.md"))]
 _MODEL = re.compile(r"\b(?:gpt-[\w.-]*\w|claude-[\w.-]*\w|o[1-9]-[\w-]+)")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -82,3 +84,13 @@ def test_pages_that_are_not_run_here_have_a_test_of_their_own(page: str, test: s
 def test_few_blocks_are_not_run_and_each_says_why() -> None:
     marked = [(page, block.why_not) for page in PAGES for block in blocks_of(text_of(page)) if block.why_not]
     assert len(marked) <= MOST_NOT_RUN, marked
+
+
+def test_every_python_example_is_typed(tmp_path: Path) -> None:
+    examples = [(page, block) for page in RUN_HERE for block in blocks_of(text_of(page)) if block.language == "python"]
+    assert len(examples) >= 8
+    for page, block in examples:
+        (tmp_path / f"{page.strip('./').replace('/', '_').removesuffix('.md')}_{block.line}.py").write_text(block.text)
+    command = [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", "."]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
