@@ -70,7 +70,7 @@ test-release: $(VENV)/.developing
 
 # Each adapter inside its framework, all at their current releases: installs 1.5 GB once, then takes minutes.
 test-adapters: $(ADAPTERS)/.installed
-	KRINO_TEST_ADAPTERS=1 KRINO_THREADS=1 $(ADAPTERS)/bin/pytest -q -W ignore -n logical --dist loadfile tests/adapters
+	KRINO_TEST_ADAPTERS=1 KRINO_THREADS=1 $(ADAPTERS)/bin/pytest -q -W ignore -n logical --dist loadfile tests/adapters tests/web/test_guard_docs.py
 
 # In an environment of their own, because what they need is not what Krino needs. uv resolves these 200 packages in
 # seconds, which takes pip longer than all tests. promptfoo needs one of its optional packages, 5 MB of 1.7 GB.
