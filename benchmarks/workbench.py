@@ -4,7 +4,7 @@
 
 A server process of its own; each client sends one case, waits for the verdict, and sends the next (no think time, so 8
 clients keep the server as busy as it can be). `rag` has 2 passages of 60 words and an answer of 2 sentences, and no two
-cases share a sentence; `rag-long` has 3 of 120, 4 sentences and a reference. `guard` and `guard-long` ask the guard about
+cases share a sentence; `rag-long` has 3 of 120, 4 sentences and a reference. `guard` and `guard-long` ask the guard of
 the same cases. Marks: rag and guard p99 under 150 ms at 8 clients on two cores.
 
 The clients work on the same cores. So requests are written before the clock starts, answers are read when it has

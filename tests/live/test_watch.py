@@ -96,6 +96,22 @@ def test_a_bad_line_is_named_and_the_rest_is_judged(tmp_path: Path) -> None:
     assert judged(tmp_path / "run") == {trace_id(0): 1}
 
 
+def test_a_file_that_is_not_there_is_waited_for_but_not_by_once(tmp_path: Path) -> None:
+    done = krino_command("watch", TOY, "spans.jsonl", "--run", "run", "--once", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "spans.jsonl cannot be read: No such file" in done.stderr
+
+
+def test_a_second_watch_in_the_same_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "spans.jsonl").touch()
+    command = ("watch", TOY, "spans.jsonl", "--run", "run")
+    with begun(*command, cwd=tmp_path):
+        wait_until(lambda: (tmp_path / "run" / "run.json").exists())
+        done = krino_command(*command, "--once", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "another process is writing" in done.stderr
+
+
 def test_an_agents_trace_is_a_case_of_the_efficiency_judge(tmp_path: Path) -> None:
     spans = tmp_path / "spans.jsonl"
     search = {"gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": "search"}

@@ -36,8 +36,6 @@ class OtlpFile:
         """Reads what has been added, and gives the traces that are complete."""
         try:
             self._read()
-        except FileNotFoundError:
-            self.at_end = True  # it may come later
         except OSError as error:
             raise SourceDown(f"{self.path} cannot be read: {error.strerror}") from None
         if self._traces.late > self._late:

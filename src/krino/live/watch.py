@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from krino.api.judging import apply_mapping
-from krino.cases.item import CaseItem
+from krino.cases.item import CaseItem, case_id
 from krino.contract import AnyJudge, Judgement, Labeller, Source
 from krino.contract.code_limit import CASE_SECONDS
 from krino.engine.case import input_hash
@@ -138,7 +138,8 @@ class Watch:
     def _take(self, record: Mapping[str, Any], number: int) -> CaseItem:
         """The case on a line of `records.jsonl`. Its scores are written as soon as it has a judgement."""
         self.known.add(record["trace_id"])
-        item = CaseItem(number - 1, record["trace_id"], record, Source(str(self.folder / TRACES), number))
+        name = case_id(record) or record["trace_id"]
+        item = CaseItem(number - 1, name, record, Source(str(self.folder / TRACES), number))
         (item,) = apply_mapping(iter([item]), self.plan.judge, self.plan.mapping)
         rehearse(self.plan.judge, item, self.plan.case_seconds)
         digest = input_hash(item, self.plan.judge)
