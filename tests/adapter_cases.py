@@ -38,7 +38,7 @@ OFFLINE = {
     "LANGSMITH_API_KEY": "key",
     "LANGSMITH_ENDPOINT": "http://127.0.0.1:9",
     "LANGSMITH_TRACING": "false",
-    "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # of another framework; where it cannot fetch its prices, its import may lock
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # its import may lock where it fetches nothing
     "MLFLOW_DISABLE_TELEMETRY": "true",
     "OPIK_ANALYTICS_ENABLED": "false",
     "OPIK_SENTRY_ENABLE": "false",
