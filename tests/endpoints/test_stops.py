@@ -107,6 +107,23 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 
 @pytest.mark.usefixtures("folder")
+@pytest.mark.parametrize("model", ["xai:grok-5", "xai:grok-5,xai:grok-6"])
+def test_the_command_goes_on_without_an_effort_that_the_model_does_not_have(
+    monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    Path("few.jsonl").write_text("".join(json.dumps(case) + "\n" for case in CASES[:5]))
+    command = ("judge", "rag", "few.jsonl", "-l", model, "--concurrency", "1")
+    with serve("xai") as server:
+        monkeypatch.setenv("XAI_BASE_URL", server.url)
+        monkeypatch.setenv("XAI_API_KEY", server.key or "")
+        done = krino(*command, "--run", "r", "--effort", "low")
+        models = model.count(",") + 1
+        assert (done.code, server.refused, server.answered) == (0, models, 5 * models), done.err
+        assert done.err.count("not sent, because the endpoint does not take it: reasoning_effort") == 1
+        assert "not sent" not in krino(*command, "--run", "r2").err
+
+
+@pytest.mark.usefixtures("folder")
 def test_the_command_ends_with_3_and_can_be_continued(monkeypatch: pytest.MonkeyPatch) -> None:
     command = ("judge", "rag", "cases.jsonl", "--run", "r", "-l", "deepseek:deepseek-v4", "--concurrency", "8")
     with serve("deepseek", empty_after=20) as server:

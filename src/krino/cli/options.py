@@ -182,7 +182,8 @@ def labeller_of(
         _refuse_for_juries(llm, keys)
     if keys.named is not None or dry_run:
         llm = {**llm, "api_key": keys.named or NEVER_SENT}
-    insist = [parameter for parameter in ("temperature", "seed", "effort") if parameter in llm]
+    # These make a run repeatable. An effort that the model does not have is left out, with a message at the end.
+    insist = [parameter for parameter in ("temperature", "seed") if parameter in llm]
     settings: LlmSettings = {**llm, "env": keys.env, "insist": insist}
     return labeller_from(name, repeat=repeat, prices=prices, **settings)
 

@@ -82,6 +82,9 @@ def carry_out(running: Running, as_json: bool, gating: Gating | None = None, eve
         notify(f"{run.manifest.state} before the end of the input: {run.manifest.stop_reason}")
         limit = running.stopped.limit if running.stopped is not None else None
         notify(f"continue with: {command_to_continue(sys.argv[1:], limit)}")
+    so_far = running.labeller.so_far()
+    if so_far is not None and so_far.left_out:
+        notify(f"not sent, because the endpoint does not take it: {', '.join(so_far.left_out)}")
     if running.broken:
         cases = "1 case" if running.broken == 1 else f"{running.broken:,} cases"
         notify(

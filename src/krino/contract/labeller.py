@@ -170,6 +170,8 @@ class SoFar:
     usage: Usage
     retries: int = 0
     timeouts: int = 0
+    left_out: tuple[str, ...] = ()
+    """Parameters that the user set and the endpoint does not take, so that they are not sent."""
 
 
 class Labeller(ABC):

@@ -135,7 +135,8 @@ class Panel(Labeller):
             usage.add(done.usage)
         if not known:
             return None
-        return SoFar(usage, sum(done.retries for done in known), sum(done.timeouts for done in known))
+        left_out = tuple(dict.fromkeys(name for done in known for name in done.left_out))
+        return SoFar(usage, sum(done.retries for done in known), sum(done.timeouts for done in known), left_out)
 
     def stop(self) -> None:
         for member in self.members.values():

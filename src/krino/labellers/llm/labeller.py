@@ -6,14 +6,14 @@ import asyncio
 import contextlib
 import hashlib
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
 from krino.contract import CaseT, FactsT, Finding, Forecast, Labelled, Labeller, LabelsT, SoFar, Task, Usage
 from krino.errors import LabelFailed, RunStopped, UsageProblem
 from krino.labellers.llm import prompt
-from krino.labellers.llm.abilities import Abilities, ProbeLock
+from krino.labellers.llm.abilities import PARAMS, Abilities, ProbeLock
 from krino.labellers.llm.cache import ReplyCache
 from krino.labellers.llm.conversation import REASONING_TOKENS, Conversation
 from krino.labellers.llm.cut_prompt import refuse_cut_prompt
@@ -39,6 +39,7 @@ RAW_KEPT = 10_000  # characters of an unusable reply that are recorded
 RAW_SENT_BACK = 4_000  # characters of it that are shown to the model when it is asked again
 PROBLEM_KEPT = 4_000  # characters of what is wrong with it: a long list of faults repeats itself
 PLANTED = "KRINO-PLANTED"
+USER_PARAMS: tuple[Literal["temperature", "seed", "effort"], ...] = ("temperature", "seed", "effort")
 
 
 class LlmLabeller(Labeller):
@@ -116,7 +117,9 @@ class LlmLabeller(Labeller):
         return self.transport.waiting_for()
 
     def so_far(self) -> SoFar:
-        return SoFar(replace(self.budget.so_far), self.transport.retried, self.transport.timeouts)
+        asked = [PARAMS[name][0] for name in USER_PARAMS if self.settings[name] not in {None, "usual"}]
+        left_out = tuple(name for name in asked if name in self.abilities.dropped)
+        return SoFar(replace(self.budget.so_far), self.transport.retried, self.transport.timeouts, left_out)
 
     def stop(self) -> None:
         self.transport.stop()
