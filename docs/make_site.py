@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,7 +69,7 @@ def generate() -> None:
             goal.write_text(text, "utf-8")
 
 
-def expand(navigation: list[Any], named: set[str]) -> list[Any]:
+def expand(navigation: list[Any], named: Sequence[str]) -> list[Any]:
     """The navigation with each pattern (`guides/providers/*.md`) replaced by the pages that have no other place."""
     found: list[Any] = []
     for entry in navigation:
@@ -85,20 +86,21 @@ def expand(navigation: list[Any], named: set[str]) -> list[Any]:
     return found
 
 
-def named_in(navigation: list[Any]) -> set[str]:
+def named_in(navigation: list[Any]) -> list[str]:
     """Every page that a navigation names, at any depth."""
-    found: set[str] = set()
+    found: list[str] = []
     for entry in navigation:
         for item in entry.values() if isinstance(entry, dict) else [entry]:
-            found |= {item} if isinstance(item, str) else named_in(item)
+            found += [item] if isinstance(item, str) else named_in(item)
     return found
 
 
 def check_navigation(navigation: list[Any]) -> None:
-    """Ends the build if a page has no place in the navigation, or a place has no page."""
-    there = {str(page.relative_to(PAGES)) for page in PAGES.rglob("*.md")}
-    problems = [f"{page}: in docs/site.toml, but there is no such page" for page in named_in(navigation) - there]
-    problems += [f"{page}: has no place in the navigation of docs/site.toml" for page in there - named_in(navigation)]
+    """Ends the build if a page has no place in the navigation or two, or a place has no page."""
+    there, named = {str(page.relative_to(PAGES)) for page in PAGES.rglob("*.md")}, named_in(navigation)
+    problems = [f"{page}: in docs/site.toml, but there is no such page" for page in set(named) - there]
+    problems += [f"{page}: has no place in the navigation of docs/site.toml" for page in there - set(named)]
+    problems += [f"{page}: has two places in docs/site.toml" for page in set(named) if named.count(page) > 1]
     if problems:
         raise SystemExit("\n".join(sorted(problems)))
 
