@@ -101,3 +101,15 @@ def test_labels_may_be_in_a_sheet_whose_empty_cells_are_no_labels(tmp_path: Path
     found, wanted = read_labels(path), read_labels(tmp_path / "labels.csv")
     assert found.columns["match"].table().tolist() == wanted.columns["match"].table().tolist()
     assert found.columns["match"].pool.values == ["exact", None]
+
+
+def test_a_formula_counts_with_the_value_that_was_saved(tmp_path: Path) -> None:
+    xlsxwriter = pytest.importorskip("xlsxwriter")
+    with xlsxwriter.Workbook(str(tmp_path / "a.xlsx")) as book:
+        page = book.add_worksheet()
+        page.write_row(0, 0, ["id", "votes"])
+        page.write_row(1, 0, ["x"])
+        page.write_formula(1, 1, "=1+2", value=3)
+    assert [item.record for item in read(tmp_path / "a.xlsx")] == [{"id": "x", "votes": 3}]
+    (unsaved,) = read(sheet(tmp_path / "b.xlsx", [["id", "votes"], ["x", "=1+2"]]))
+    assert unsaved.record == {"id": "x", "votes": None}

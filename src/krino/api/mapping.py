@@ -84,20 +84,24 @@ def _score_fit(found: Mapped) -> tuple[int, int]:
 
 
 def _propose_for(judge: AnyJudge, address: str, files: Sequence[str], format: Format) -> Mapped:  # noqa: A002
-    """Proposes a mapping from the first cases, and reads them with it."""
+    """Proposes a mapping from the first cases, and reads them with it; none where fewer could be read than without."""
     raw = list(_read_first(files, format, {}, judge))
     records = [item.record for item in raw if item.record is not None]
     if not records:
-        raise UsageProblem(f"{', '.join(files)}: it holds no case that can be read")
+        reason = next((f" ({item.problem})" for item in raw if item.problem), "")
+        raise UsageProblem(f"{', '.join(files)}: it holds no case that can be read{reason}")
     proposals, fields = propose(judge, records)
-    mapping = {item.target: item.source for item in proposals}
-    items = list(_read_first(files, format, mapping, judge)) if mapping else raw
-    found = Mapped(judge.name, address, proposals, len(items), len(fields))
+    found, items = Mapped(judge.name, address, [], len(raw), len(fields)), raw
+    _try_cases(judge, items, found)
+    if proposals:
+        mapping = {item.target: item.source for item in proposals}
+        mapped = list(_read_first(files, format, mapping, judge))
+        other = Mapped(judge.name, address, proposals, len(mapped), len(fields))
+        _try_cases(judge, mapped, other)
+        found, items = (other, mapped) if other.readable >= found.readable else (found, items)
     required = [name for name, known in judge.case_model.model_fields.items() if known.is_required()]
     found.missing = [name for name in required if name not in fields]
-    for item in items:
-        _try_case(judge, item, found)
-    unread = UnreadFields(judge, mapping, leaves=True)
+    unread = UnreadFields(judge, {item.target: item.source for item in found.proposals}, leaves=True)
     for item in items:
         unread.add(item.record or {})
     found.unread = [(f"{path}{unread.guesses.get(path, '')}", count) for path, count in unread.records.items()]
@@ -114,6 +118,11 @@ def _read_first(
 ) -> Iterator[CaseItem]:
     """Yields the first cases of the files."""
     return islice(read_cases(files, format=format, mapping=mapping, judge=judge), CASES_READ)
+
+
+def _try_cases(judge: AnyJudge, items: Sequence[CaseItem], found: Mapped) -> None:
+    for item in items:
+        _try_case(judge, item, found)
 
 
 def _try_case(judge: AnyJudge, item: CaseItem, found: Mapped) -> None:
