@@ -7,6 +7,8 @@ import signal
 import time
 from pathlib import Path
 
+import pytest
+
 import krino
 from command_line import begun
 from command_line import krino as krino_command
@@ -110,6 +112,30 @@ def test_a_second_watch_in_the_same_folder_is_refused(tmp_path: Path) -> None:
         done = krino_command(*command, "--once", cwd=tmp_path)
     assert done.returncode == 2
     assert "another process is writing" in done.stderr
+
+
+def test_the_folder_of_another_run_is_not_taken_for_that_of_a_watch(tmp_path: Path) -> None:
+    krino.run(TOY, [{"id": "1", "text": "fine"}], into=tmp_path / "run")
+    (tmp_path / "spans.jsonl").touch()
+    before = (tmp_path / "run" / "judgements.jsonl").read_bytes()
+    done = krino_command("watch", TOY, "spans.jsonl", "--run", "run", "--once", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "records.jsonl:1: not a trace that a watch took" in done.stderr
+    assert (tmp_path / "run" / "judgements.jsonl").read_bytes() == before
+    assert (tmp_path / "run" / "report.html").exists()
+
+
+@pytest.mark.parametrize("line", ["[]", '{"written": 1}', '"x"'])
+def test_a_changed_record_of_what_was_written_is_named(tmp_path: Path, line: str) -> None:
+    add_to(tmp_path / "spans.jsonl", export(root(0, "fine")))
+    old(tmp_path / "spans.jsonl")
+    with score_server() as server:
+        command = ("watch", TOY, "spans.jsonl", "--run", "run", "--endpoint", server.url, "--once")
+        assert krino_command(*command, cwd=tmp_path).returncode == 0
+        (tmp_path / "run" / "written.jsonl").write_text(f"{line}\n")
+        done = krino_command(*command, cwd=tmp_path)
+    assert done.returncode == 2
+    assert "written.jsonl:1: not written by a watch" in done.stderr
 
 
 def test_an_agents_trace_is_a_case_of_the_efficiency_judge(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import orjson
 from krino.runs.files import inside, read_lines
 from krino.writing import make_own_folder, open_own, write_failed
 
-_ADVICE = "the file was changed or damaged: put it back, or name another folder with --run"
+ADVICE = "the file was changed or damaged: put it back, or name another folder with --run"
 _CHUNK = 1 << 16
 
 
@@ -27,7 +27,7 @@ class AppendedLines:
 
     def read(self) -> Iterator[Any]:
         """The lines that are there now."""
-        return (line.data for line in read_lines(self.path, _ADVICE))
+        return (line.data for line in read_lines(self.path, ADVICE))
 
     def add(self, *objects: Any) -> None:
         """Adds a line for each object."""

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from krino.contract import Judgement
+from krino.errors import UsageProblem
 from krino.live.lines import AppendedLines
 from krino.live.traces import NotWritten, Scored, ScoreTarget
 from krino.runs.folder import WRITTEN
@@ -44,7 +45,7 @@ class ScoreWriter:
         """`read`: finds the judgement of a content in the journal."""
         self._target, self._read, self._notify = target, read, notify
         self._record = AppendedLines(folder / WRITTEN)
-        self._written = {trace for line in self._record.read() for trace in line["written"]}
+        self._written = set(_traces_in(self._record))
         self._waiting: deque[JudgedTrace] = deque()
         self._news = asyncio.Event()
         self._settled = asyncio.Event()
@@ -101,3 +102,11 @@ class ScoreWriter:
         """Closes the target and the record."""
         await self._target.aclose()
         self._record.close()
+
+
+def _traces_in(record: AppendedLines) -> Iterator[str]:
+    """The traces whose scores were written by earlier processes."""
+    for number, line in enumerate(record.read(), 1):
+        if not isinstance(line, dict) or not isinstance(line.get("written"), list):
+            raise UsageProblem(f"{record.path}:{number}: not written by a watch; name another folder with --run")
+        yield from line["written"]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import orjson
 
+from krino.errors import UsageProblem
 from krino.runs.files import inside
 from krino.runs.folder import SINCE
 from krino.writing import make_own_folder, replacing
@@ -28,6 +29,8 @@ class Since:
         except FileNotFoundError:
             self.time = start or datetime.now(UTC)
             self._write()
+        except (ValueError, KeyError, TypeError):
+            raise UsageProblem(f"{self._path}: not a time that a watch wrote; name another folder with --run") from None
 
     def begin_look(self) -> None:
         """What the last look gave was taken: the time moves on."""

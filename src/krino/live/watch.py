@@ -13,6 +13,7 @@ import hashlib
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,10 @@ from krino.engine.case import input_hash
 from krino.engine.pool import LocalPool
 from krino.engine.rehearsal import lacks_labeller, rehearse
 from krino.errors import RunStopped, UsageProblem
-from krino.live.lines import AppendedLines
+from krino.live.lines import ADVICE, AppendedLines
 from krino.live.scores import JudgedTrace, ScoreWriter
 from krino.live.traces import ScoreTarget, SourceDown, TraceSource, WatchedTrace
+from krino.runs.files import read_lines
 from krino.runs.inputs import RECORDS
 from krino.runs.manifest import Manifest, Plan
 from krino.runs.reading import LineReader, StoredRun
@@ -109,6 +111,8 @@ class Watch:
         """Watches until it is stopped, or a limit is reached."""
         if lacks_labeller(self.plan.judge, self.plan.labeller):
             self.plan.judge.label_locally([])  # raises the error that says so
+        for line in islice(read_lines(self.folder / TRACES, ADVICE), 1):  # before anything in the folder is changed
+            _refuse_other(line.data, self.folder / TRACES, line.number)
         try:
             async with contextlib.aclosing(self._items()) as items:
                 manifest = await self._session.run(items)
@@ -127,6 +131,7 @@ class Watch:
         try:
             number = 0
             for number, record in enumerate(records.read(), 1):
+                _refuse_other(record, self.folder / TRACES, number)
                 yield self._take(record, number)
             async for trace in self._new_traces():
                 number += 1
@@ -238,3 +243,9 @@ class Watch:
         await self._source.aclose()
         if self._lines is not None:
             self._lines.close()
+
+
+def _refuse_other(record: Any, path: Path, number: int) -> None:
+    """Raises `UsageProblem` for a line that no watch wrote: the folder is that of another run."""
+    if not isinstance(record, dict) or not isinstance(record.get("trace_id"), str):
+        raise UsageProblem(f"{path}:{number}: not a trace that a watch took; name another folder with --run")
