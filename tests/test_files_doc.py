@@ -37,7 +37,8 @@ def test_the_page_names_every_tool_that_is_recognised() -> None:
 
 def test_every_tool_is_recognised_in_a_file_that_it_made() -> None:
     lines = [line for path in FILES.iterdir() if path.suffix not in (".md", "") for line in described(path)]
-    found = {match[1] for line in lines if (match := re.search("each (.*) as a case", line))}
+    seen = (re.search(r"tool, (?:each (.*)|all of one trace \((.*)s\)) as a case", line) for line in lines)
+    found = {match[1] or match[2] for match in seen if match}
     assert {tool.name for tool in TOOLS} - found == {"Langfuse trace"}  # made in test_tool_recognition.py
 
 

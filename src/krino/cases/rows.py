@@ -236,7 +236,9 @@ def describe_inputs(
 def _describe(origin: Origin, opener: Opener) -> Iterator[str]:
     if (found := _recognise(origin, opener)) is not None:
         plain = "" if origin.format == "inspect" else f" (--format {origin.format} takes its rows as they are)"
-        yield f"{origin.shown}: read as the file of another tool, each {found.tool.name} as a case{plain}"
+        name = found.tool.name
+        case = f"each {name}" if found.tool.trace_of is None else f"all of one trace ({name}s)"
+        yield f"{origin.shown}: read as the file of another tool, {case} as a case{plain}"
     if origin.format == "excel":
         with _open(origin, opener) as stream:
             if left := excel.sheets_not_read(stream, origin.shown):
