@@ -7,6 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from krino.results.gates.single_case import parse_case_rules
 from krino.web.app import create_app
 from krino.web.settings import ServeSettings
 
@@ -22,7 +23,8 @@ An error is one JSON object (`application/problem+json`) with `status`, `title`,
 
 def pages() -> dict[str, str]:
     with tempfile.TemporaryDirectory() as folder:
-        document = create_app(ServeSettings(runs=Path(folder))).openapi()
+        guards = parse_case_rules(["rag min faithfulness=0.8"], "--guard")
+        document = create_app(ServeSettings(runs=Path(folder), guards=guards)).openapi()
     operations = [
         (method.upper(), path, about)
         for path, methods in document["paths"].items()
