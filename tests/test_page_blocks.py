@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 import command_line
 from endpoints.labelling import labels_for
@@ -94,3 +95,28 @@ def test_every_python_example_is_typed(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", "."]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("page", "problem"),
+    [
+        ("```console\n$ krino --version\nKrino 99\n```\n", "not printed in this place"),
+        ("```console\n$ krino gate nowhere --min pass=1%\n```\n", "nowhere"),
+        ("```console\n$ krino --version\n# exit code 3\n```\n", "krino --version"),
+        ("```python\nprint(1 + 1)  # 3\n```\n", "not printed in this place"),
+        ("```python\nraise SystemExit(1)\n```\n", "line 1"),
+        ("```ruby\nputs 1\n```\n", "how is ruby tested"),
+        ("```sh\nfalse\n```\n", "line 1"),
+    ],
+)
+def test_a_page_that_does_not_work_as_shown_is_noticed(
+    page: str, problem: str, tmp_path: Path, environment: dict[str, str]
+) -> None:
+    with pytest.raises(AssertionError, match=problem):
+        run_page(page, tmp_path, environment)
+
+
+def test_data_that_is_not_well_formed_is_noticed(tmp_path: Path, environment: dict[str, str]) -> None:
+    for language, text in {"json": "{", "jsonl": '{"a": 1}\n{', "toml": "a = ", "yaml": "a: [1"}.items():
+        with pytest.raises((ValueError, yaml.YAMLError)):
+            run_page(f"```{language}\n{text}\n```\n", tmp_path, environment)
