@@ -4,7 +4,8 @@
 
 The cases lie in `benchmarks/rag_dresses/`. Their author had not seen the code; the half `aside` was never looked at
 while the labeller was written. A dress fools the labeller in a case if the answer gets faithfulness 1.0. No word of an
-answer may go unread: that would be a dress that nobody saw. Exits with 1 above the marks.
+answer may go unread, except those of the dress itself (a title) and of the question: that would be a dress that
+nobody saw. Exits with 1 above the marks.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import argparse
 import json
 import re
 import sys
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -91,6 +93,17 @@ def is_full(judgement: krino.Judgement) -> bool:
     return judgement.status == "ok" and (judgement.verdict or {})["faithfulness"] == 1.0
 
 
+def has_unread_words(judgement: krino.Judgement, harmless: str) -> bool:
+    """Whether text that the labeller set aside has words that neither a claim nor the harmless text has."""
+    claims = (judgement.labels or {}).get("claims", ())
+    read = words_of(" ".join([harmless, *(claim["text"] for claim in claims)]))
+    return not words_of(" ".join(piece.text for piece in judgement.unread)) <= read
+
+
+def words_of(text: str) -> frozenset[str]:
+    return frozenset(re.findall(r"\w+", unicodedata.normalize("NFKC", text).lower()))
+
+
 def judge_lies(half: str | None, show: bool) -> bool:
     plain = {found.id: is_full(found) for found in krino.judge_many("rag", map(plain_lie, load("bases")))}
     missed = [base for base, full in plain.items() if full]
@@ -101,11 +114,15 @@ def judge_lies(half: str | None, show: bool) -> bool:
     judged = list(krino.judge_many("rag", cases))
     worn: Counter[Any] = Counter(dresses)
     fooled = Counter(dress for dress, found in zip(dresses, judged, strict=True) if is_full(found))
-    unread = sum(is_full(found) and bool(found.unread) for found in judged)
+    templates = {dress["id"]: dress["template"] for dress in load("dresses")}
+    unread = sum(
+        is_full(found) and has_unread_words(found, f"{templates[dress]} {asked['question']}")
+        for dress, asked, found in zip(dresses, cases, judged, strict=True)
+    )
     refused = sum(found.status != "ok" for found in judged)
     caught = 1 - fooled.total() / worn.total()
     print(f"lies: {fooled.total()} of {worn.total()} fool the labeller (caught {caught:.1%}); {refused} not judged")
-    print(f"dresses: {len(fooled)} of {len(worn)} fool it at least once; with unread text and full marks: {unread}")
+    print(f"dresses: {len(fooled)} of {len(worn)} fool it at least once; with full marks and unread words: {unread}")
     for dress, count in fooled.most_common() if show else ():
         print(f"  {dress}: {count} of {worn[dress]}")
     return len(fooled) <= MOST_FOOLING_DRESSES and caught >= LEAST_CAUGHT and not unread

@@ -4,7 +4,8 @@
 
 DATA_FOLDER holds `rag` (public sets) and `real` (logs with a label for every sentence). Prints the figures of
 `[support]`, `[calibration]`, `[risk]` and `[similarity]` in `src/krino/judges/rag/data/local.toml`, and how well each
-does on authors that it was not fitted on. RAGTruth and the logs with expected scores set nothing. Needs scikit-learn.
+does on authors that it was not fitted on. Logs that the model was not trained on, RAGTruth and the logs with expected
+scores set nothing. Needs scikit-learn.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import rag_data  # noqa: E402
 import rag_logs  # noqa: E402
+from logs import is_kept_out  # noqa: E402
 from rag_rules import Kept, as_array, keep, load  # noqa: E402
 
 from krino.judges.rag.case import RagCase  # noqa: E402
@@ -33,6 +35,7 @@ from krino.judges.rag.embedded import risk, similarity, support  # noqa: E402
 from krino.judges.rag.embedded.roles import read_roles  # noqa: E402
 from krino.judges.rag.facts import RagFacts  # noqa: E402
 from krino.judges.rag.local import lay_out  # noqa: E402
+from krino.judges.rag.tables import table  # noqa: E402
 from krino.models import embedder, entailment  # noqa: E402
 
 SEED = 20261119
@@ -40,7 +43,9 @@ BATCH = 32
 FOLDS = 7
 STRENGTH = 0.3
 """Of the logs together, against one public set: how much a claim of either weighs follows from it."""
-SHARE_OF_LOGS = 1.0
+SHARE_OF_LOGS = 0.4
+SHIFTS = np.linspace(0, 1, 21)
+"""Values by which `start` may be moved up."""
 
 
 class Row(NamedTuple):
@@ -71,6 +76,7 @@ def main() -> int:
         patch.object(embedder, "embed", partial(as_array, Kept(embedder.embed, known["embed"]))),
     ):
         logs = rag_logs.read_train(given.folder / "real" / "train")[:: given.every]
+        logs = [log for log in logs if not is_kept_out(log["author"], log["id"])]
         rows = [*claims_of_logs(logs), *claims_of_sets(given.folder / "rag", given.cases)]
         keep(given.cache, known)
         fit_support(rows)
@@ -120,8 +126,10 @@ def claims_of_sets(folder: Path, most: int) -> list[Row]:
         ("WiCE", rag_data.wice),
         ("Factcheck", rag_data.factcheck),
         ("SummEdits", rag_data.summedits),
+        ("ordinary", lambda _: rag_data.ordinary()),
     ):
-        items = random.Random(SEED).sample(read(folder), most)
+        items = read(folder)
+        items = random.Random(SEED).sample(items, min(most, len(items)))
         for start in range(0, len(items), BATCH):
             batch = items[start : start + BATCH]
             read_ = [RagFacts(RagCase.model_validate(item.case)) for item in batch]
@@ -143,7 +151,13 @@ def signs_of(batch: Sequence[RagFacts]) -> list[list[tuple[str, dict[str, float]
             seen = next(looks)
             if seen and not draft.denied and draft.sentence not in current.facts.copies:
                 plain = draft.values.conflict is not None and draft.values.conflict.plain
-                found.append((draft.text, support.signs(draft, seen), 0.08 if plain or draft.misquoted else None))
+                found.append(
+                    (
+                        draft.text,
+                        support.signs(draft, seen, len(current.drafts)),
+                        0.08 if plain or draft.misquoted else None,
+                    )
+                )
         told.append(found)
     return told
 
@@ -152,7 +166,7 @@ def signs_of(batch: Sequence[RagFacts]) -> list[list[tuple[str, dict[str, float]
 
 
 def fit_support(rows: Sequence[Row]) -> None:
-    names = list(rows[0].signs)
+    names = [name for name in rows[0].signs if name != "claims"]
     kept = [row for row in rows if row.settled is None]
     x = np.array([[row.signs[name] for name in names] for row in kept])
     y = np.array([row.good for row in kept])
@@ -161,18 +175,35 @@ def fit_support(rows: Sequence[Row]) -> None:
     out = np.zeros(len(kept))
     for train, test in folds:
         out[test] = model().fit(x[train], y[train], sample_weight=weights[train]).decision_function(x[test])
+    whole = model().fit(x, y, sample_weight=weights)
+    long = np.array([not row.signs["short"] for row in kept])
+    shift, leeway = level_for_public(kept, out, long), table("local")["support"]["claims"]
+    out += shift * long + leeway * np.array([row.signs["claims"] for row in kept])
     for name in dict.fromkeys(row.set for row in kept):
         of = np.array([row.set == name for row in kept])
         area = rag_logs.area(out[of & y].tolist(), out[of & ~y].tolist())
-        both = (np.mean(out[of & y] >= 0) + np.mean(out[of & ~y] < 0)) / 2
+        both = accuracy(out[of] >= 0, y[of])
         print(f"{name}: {of.sum()} claims, area {area:.3f}, balanced accuracy {both:.3f} (authors or sources kept out)")
-    whole = model().fit(x, y, sample_weight=weights)
+    whole.intercept_[0] += shift
+    whole.coef_[0][names.index("short")] -= shift
     print("[support]\n" + figures(names, whole))
     logs = np.array([row.set == "logs" for row in kept])
     level = LogisticRegression(C=1e6).fit(out[logs, None], y[logs])
     print(f"[calibration]\nslope = {level.coef_[0][0]:.3f}\nstart = {level.intercept_[0]:.3f}")
     probabilities = level.predict_proba(out[:, None])[:, 1]
     fit_risk(rows, {id(row): value for row, value in zip(kept, probabilities, strict=True)})
+
+
+def level_for_public(kept: Sequence[Row], out: np.ndarray, long: np.ndarray) -> float:
+    """How far `start` is moved where passages are long, so that lone claims of public sets are told best."""
+    sets, y = np.array([row.set for row in kept]), np.array([row.good for row in kept])
+    public = [place for name in np.unique(sets) if name != "logs" for place in [(sets == name) & long] if place.any()]
+    return float(max(SHIFTS, key=lambda one: np.mean([accuracy(out[of] + one >= 0, y[of]) for of in public])))
+
+
+def accuracy(said: np.ndarray, truth: np.ndarray) -> float:
+    """Balanced."""
+    return float((said[truth].mean() + (~said[~truth]).mean()) / 2)
 
 
 def balanced(rows: Sequence[Row]) -> np.ndarray:

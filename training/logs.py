@@ -27,6 +27,8 @@ ROLES = (
     "question",
 )
 LABELS = ("supported", "unsupported", "contradicted")
+KEPT_OUT = "fin"
+HALF_KEPT_OUT = "mix"
 _WINDOW_WORDS = 170
 _SHOWN_WORDS, _SHOWN_SENTENCES = 120, 5
 """The evidence that the judge shows for a claim: so many words and sentences at most, of all passages."""
@@ -84,6 +86,13 @@ def read_logs(path: Path) -> list[Log]:
     """The logs of a file in either form; its name without the ending is the author."""
     author, rows = path.name.split(".")[0], read_rows(path)
     return [log for row in rows for log in (_of_set(row, author) if "set" in row else (_plain(row, author),))]
+
+
+def is_kept_out(author: str, name: str) -> bool:
+    """Whether a log is only measured on: those of one author, and every second one of another who writes in other
+    languages."""
+    number = int("".join(filter(str.isdigit, name.split("-")[1])) or 0)
+    return author == KEPT_OUT or (author == HALF_KEPT_OUT and number % 2 == 1)
 
 
 def _plain(row: Row, author: str) -> Log:

@@ -3,9 +3,9 @@
     python training/train_logs.py logs.npz --model src/krino/models/gte_entailment/model.onnx --into FOLDER
 
 `prepare_logs.py` makes the pairs. What the shipped model says on the anchors is computed first and learned along. For
-each weight of the anchors one model is trained on all logs but those of `KEPT_OUT`, then, by folds of authors, others
-that are only measured. FOLDER gets the layers and heads in half precision (the word table is not trained), the figures,
-and what each model says on logs that it has not seen.
+each weight of the anchors one model is trained on all logs but those kept out (`logs.py`), then, by folds of authors,
+others that are only measured. FOLDER gets the layers and heads in half precision (the word table is not trained), the
+figures, and what each model says on logs that it has not seen.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from logs import ROLES
+from logs import ROLES, is_kept_out
 from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
@@ -42,8 +42,6 @@ MIXES = (1.0, 0.75, 0.5)
 ASKED_MIX = 0.75
 """The one mix of which the models of folds are asked about the texts of `--asked`."""
 FROZEN = ("words.", "places.")
-KEPT_OUT = "fin"
-HALF_KEPT_OUT = "mix"
 
 Array = NDArray[Any]
 
@@ -157,10 +155,9 @@ class Course:
         self.anchor_targets = predict(net, self.anchors, np.arange(len(self.anchors.widths)))
 
     def kept_out(self) -> Array:
-        """By log: those of one author, and every second one of another who writes in other languages."""
-        names = self.file["logs_name"]
-        odd = np.array([int("".join(filter(str.isdigit, name.split("-")[1])) or 0) % 2 for name in names], bool)
-        kept: Array = (self.author == KEPT_OUT) | ((self.author == HALF_KEPT_OUT) & odd)
+        """By log, whether it is only measured on."""
+        named = zip(self.author.tolist(), self.file["logs_name"].tolist(), strict=True)
+        kept: Array = np.array([is_kept_out(author, name) for author, name in named], bool)
         return kept
 
     def fold(self, number: int, folds: int) -> Array:

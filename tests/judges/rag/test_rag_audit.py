@@ -19,17 +19,17 @@ from rag_making import case_of, judge_locally
 FOLDER = Path(__file__).parent / "audit"
 GROUPS = sorted(path.stem for path in FOLDER.glob("*.jsonl") if not path.stem.startswith("refusals_"))
 JUDGE = RagJudge()
-AS_EXPECTED = 0.82
-RECALL, PRECISION = 0.6, 0.75
+AS_EXPECTED, ORDINARY_AS_EXPECTED = 0.85, 0.91
+RECALL, PRECISION = 0.74, 0.82
 OF_GROUP = {
-    "answers": 0.8,
-    "claims": 0.8,
+    "answers": 0.82,
+    "claims": 0.88,
     "context": 0.95,
-    "refusals": 0.8,
-    "similarity": 0.8,
+    "refusals": 0.83,
+    "similarity": 0.82,
     "unreadable": 1.0,
     "values": 1.0,
-    "walk": 0.7,
+    "walk": 0.73,
 }
 """The least share of each group that is as expected. Where only a model can tell (who sued whom), some are not."""
 
@@ -96,19 +96,19 @@ ORDINARY = {
     "twelfth": 86,
 }
 LEAST = {
-    "roles": 0.9,
+    "roles": 0.95,
     "units": 0.95,
-    "quantifiers": 0.9,
-    "comparators": 0.9,
-    "paraphrase": 0.85,
-    "chatty": 0.85,
+    "quantifiers": 0.95,
+    "comparators": 0.95,
+    "paraphrase": 0.87,
+    "chatty": 0.88,
     "frequency": 0.95,
-    "scope": 0.85,
+    "scope": 0.92,
     "leave": 0.9,
-    "states": 0.8,
-    "binding": 0.9,
-    "sums": 0.85,
-    "conditions": 0.9,
+    "states": 0.9,
+    "binding": 0.95,
+    "sums": 0.95,
+    "conditions": 0.95,
     "other_question": 0.95,
     "negation_word": 0.95,
 }
@@ -128,7 +128,7 @@ def ordinary() -> dict[str, list[bool]]:
 
 def test_ordinary_text_is_judged_as_the_rubric_says() -> None:
     told = [right for cases in ordinary().values() for right in cases]
-    assert sum(told) >= AS_EXPECTED * len(told)
+    assert sum(told) >= ORDINARY_AS_EXPECTED * len(told)
 
 
 @pytest.mark.parametrize("kind", LEAST)

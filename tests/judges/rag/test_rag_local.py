@@ -143,6 +143,31 @@ def test_refusing_what_the_passages_hold_scores_zero() -> None:
     assert verdict_of(answer=answer)["answer_relevance"] == 0.0
 
 
+REFUSAL = "I'm sorry, but the passages do not say who paid for the lamps."
+
+
+@pytest.mark.parametrize(
+    ("answer", "whole"),
+    [
+        (f"{REFUSAL} They do say that the bridge was opened in 1904.", True),
+        (f"The bridge was opened in 1904 and carries trains. {REFUSAL}", False),
+    ],
+)
+def test_an_answer_that_opens_by_declining_is_a_whole_refusal_whatever_background_follows(
+    answer: str, whole: bool
+) -> None:
+    question = "Who paid for the lamps?" if whole else "When was the bridge opened, and who paid for the lamps?"
+    refusal = label_locally([facts_of(question=question, answer=answer)])[0].refusal
+    assert refusal is not None and refusal.is_refusal == whole
+
+
+@pytest.mark.parametrize(("answer", "same"), [("Ajax beat Feyenoord.", True), ("Feyenoord beat Ajax.", False)])
+def test_the_same_words_in_another_order_may_be_the_opposite(answer: str, same: bool) -> None:
+    facts = facts_of(question="Who won?", answer=answer, reference="Ajax beat Feyenoord in the final.")
+    score = label_locally([facts])[0].similarity_score
+    assert score is not None and (score > 0.5) == same
+
+
 def test_an_answer_beside_the_question_is_not_relevant() -> None:
     verdict = verdict_of(context=["Bananas are rich in potassium."], answer="Bananas are rich in potassium.")
     assert verdict["faithfulness"] == 1.0

@@ -69,6 +69,7 @@ def test_questions_reports_and_conditions_assert_nothing(text: str) -> None:
         "The pool is closed on Mondays: this is not the case.",
         "The pool is closed on Mondays, which is false.",
         "The pool is closed on Mondays (wrong).",
+        "The pool is closed on Mondays.; Correct?: No",
         "~~The pool is closed on Mondays.~~",
         "<del>The pool is closed on Mondays.</del>",
     ],

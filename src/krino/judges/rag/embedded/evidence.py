@@ -87,6 +87,11 @@ class Index:
         """The share of weighted words that the passages hold, wherever they stand."""
         return _share(weights, self._by_stem.keys(), self._by_prefix.keys())
 
+    @lazy
+    def is_short(self) -> bool:
+        """Whether all passages together have no more words than the entailment model reads whole."""
+        return sum(item.length for item in self.sentences) <= _MOST_WORDS
+
     # --- windows ---------------------------------------------------------------------------------
 
     def find_windows(self, weights: Mapping[str, float]) -> list[Window]:

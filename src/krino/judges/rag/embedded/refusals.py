@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from functools import cache
+from operator import mul
 from typing import NamedTuple
 
 from krino.judges.rag.embedded.relevance import (
     CaseInProgress,
     ModelAnswers,
-    answers_part,
     held_in,
     holds_declined,
+    log_odds,
     non_refusal_text,
 )
+from krino.judges.rag.embedded.roles import CLAIM, REFUSAL
 from krino.judges.rag.labels import RefusalCategory, RefusalLabel
 from krino.judges.rag.tables import table
 from krino.text.forms import straighten
 from krino.text.words import plain_words
 
 _LONGEST = 1_000
+_STATES = 0.5
+"""Probability of a claim, a hedge or a refusal from which on a sentence is the first that counts."""
 _SURROUNDING = 0.3
 """Probability from which a sentence about the passages, or a question, belongs to what is declined."""
 
@@ -31,7 +35,7 @@ class Declined(NamedTuple):
 
 
 def read_refusal(current: CaseInProgress, model_answers: ModelAnswers) -> Declined:
-    """An answer that declines every part of the question is a whole refusal, whatever background follows."""
+    """A whole refusal is one by how the answer opens, how much it states, and whether the rest of it answers."""
     if not current.roles.refusals:
         return Declined(False, None)
     whole = _declines_all(current, model_answers)
@@ -61,11 +65,25 @@ def _why_right(current: CaseInProgress, category: RefusalCategory | None) -> str
 
 
 def _declines_all(current: CaseInProgress, model_answers: ModelAnswers) -> bool:
-    rest = non_refusal_text(current)
-    if not rest:
-        return True
-    limit = "answered_after" if len(current.parts) == 1 else "answered_part_after"
-    return not any(answers_part(model_answers, rest, part.asked, limit) for part in current.parts)
+    weights, found = table("local")["refusal"], signs(current, model_answers)
+    if found["rest"] >= log_odds(weights["answered"]):
+        return False
+    balance: float = weights["start"] + sum(weights[name] * value for name, value in found.items())
+    return balance >= 0
+
+
+def signs(current: CaseInProgress, model_answers: ModelAnswers) -> dict[str, float]:
+    """What is weighed of an answer with a refusal, by the names of the weights in `[refusal]`."""
+    shares, rest = current.roles.shares, non_refusal_text(current)
+    stating = [found[CLAIM] + found["hedge"] for found in shares]
+    first = next((place for place, found in enumerate(shares) if stating[place] + found[REFUSAL] > _STATES), 0)
+    words = [len(sentence.text.split()) for sentence in current.facts.sentences]
+    answered = [model_answers[rest, part.asked] for part in current.parts] if rest else []
+    return {
+        "first": log_odds(shares[first][REFUSAL]),
+        "claiming": sum(map(mul, stating, words)) / max(1, sum(words)),
+        "rest": log_odds(max((found.whole + found.part / 2 for found in answered), default=0.0)),
+    }
 
 
 def _declining_text(current: CaseInProgress) -> str:

@@ -166,7 +166,7 @@ def traits(current: CaseInProgress, item: PassageSentence, part: QuestionPart, a
     valued = part.kind in ("date", "number")
     fits = valued and any(_fits(value, part) for value in item.reading.values)
     return {
-        "answers": _log_odds(answers),
+        "answers": log_odds(answers),
         "words": share,
         "nearest": share / nearest if nearest else 0.0,
         "kind": float(fits),
@@ -174,7 +174,7 @@ def traits(current: CaseInProgress, item: PassageSentence, part: QuestionPart, a
     }
 
 
-def _log_odds(share: float) -> float:
+def log_odds(share: float) -> float:
     held = min(max(share, _LEAST), 1 - _LEAST)
     return log(held / (1 - held))
 

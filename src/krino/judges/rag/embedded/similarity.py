@@ -168,10 +168,11 @@ def _place_on_scale(
 
 
 def _with_same(found: float, score: float, overlap: Overlap) -> float:
-    """The model's word weighs most; but the same words and values in another order are the same, whatever it says."""
+    """The model's word weighs most; but the same words and values in another order are the same where it is unsure."""
     limits = table("local")["similarity"]
     weighed: float = limits["same"] / (1 + exp(-_log_odds(found) - limits["even"])) + (1 - limits["same"]) * score
-    return max(weighed, score) if overlap.share >= _SAME_WORDS else weighed
+    same_words = overlap.share >= _SAME_WORDS and found >= limits["unsure"]
+    return max(weighed, score) if same_words else weighed
 
 
 def signs_of(batch: Sequence[RagFacts]) -> list[dict[str, float] | None]:

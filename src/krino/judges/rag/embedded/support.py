@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 _LEAST = 1e-4
 _FARTHEST = 6.0
+_FEWEST_WORDS = 4
+"""A claim of fewer words may be a bare name or value, of which the model knows less than its words say."""
+_MOST_CLAIMS = 8
+"""Claims up to which an answer with more of them is given more leeway."""
 _LONGEST = 2_000
 """Letters of a claim that is reworded: of a longer one the model reads only the beginning."""
 
@@ -46,6 +50,8 @@ class Draft:
     """Whether the answer says that this is false, or takes it back later."""
     anywhere: float = 0.0
     """The share of its words that appear anywhere in the passages."""
+    short: bool = False
+    """Whether the model reads all passages whole, so that words say nothing more; not for a bare yes, name or value."""
 
     @property
     def best(self) -> PassageSentence | None:
@@ -63,6 +69,7 @@ class Support(NamedTuple):
 
 def draft_claim(facts: RagFacts, index: Index, number: int, text: str, above: str = "") -> Draft:
     reading = read_sentence(text, facts.language)
+    states = bool(reading.content) and len(text.split()) >= _FEWEST_WORDS
     if not reading.content:
         reading = facts.question_reading  # a bare yes or no
     weights = index.weigh_claim(reading)
@@ -78,6 +85,7 @@ def draft_claim(facts: RagFacts, index: Index, number: int, text: str, above: st
         strangers=tuple(name for name in facts.strangers.get(number, ()) if name in text),
         misquoted=facts.misquoted.get(number, ""),
         anywhere=index.share_anywhere(weights),
+        short=index.is_short and states,
     )
 
 
@@ -160,10 +168,14 @@ def weigh_claims(
     facts: RagFacts, drafts: Sequence[Draft], looks: Sequence[Sequence[Look]], lenience: float = 0.0
 ) -> list[Support]:
     """The label of each claim; `lenience` is added to the balance for and against it."""
-    return [_denied(facts, draft, _support(draft, found, lenience)) for draft, found in zip(drafts, looks, strict=True)]
+    claims = len(drafts)
+    return [
+        _denied(facts, draft, _support(draft, found, claims, lenience))
+        for draft, found in zip(drafts, looks, strict=True)
+    ]
 
 
-def _support(draft: Draft, looks: Sequence[Look], lenience: float) -> Support:
+def _support(draft: Draft, looks: Sequence[Look], claims: int, lenience: float) -> Support:
     figures = table("local")["decided"]
     if draft.misquoted:
         return Support(
@@ -175,7 +187,7 @@ def _support(draft: Draft, looks: Sequence[Look], lenience: float) -> Support:
     conflict = draft.values.conflict
     if conflict is not None and conflict.plain:
         return Support("contradicted", figures["conflict"], conflict.text, draft.windows[0])
-    balance = weigh(signs(draft, looks)) + lenience
+    balance = weigh(signs(draft, looks, claims)) + lenience
     label: ClaimLabel = "supported" if balance >= 0 else _label_of_unsupported(draft, looks)
     window = best.window if label == "supported" else max(looks, key=lambda look: look.said.contradicted).window
     return Support(label, _probability(balance), _why(draft, best, label), window)
@@ -190,20 +202,23 @@ def _label_of_unsupported(draft: Draft, looks: Sequence[Look]) -> ClaimLabel:
     return "contradicted" if against >= limits["against"] and near >= limits["words"] else "unsupported"
 
 
-def signs(draft: Draft, looks: Sequence[Look]) -> dict[str, float]:
-    """What is weighed, by the names of the weights in `[support]`."""
+def signs(draft: Draft, looks: Sequence[Look], claims: int) -> dict[str, float]:
+    """What is weighed, by the names of the weights in `[support]`; `claims` is how many the answer makes."""
     best = max(looks, key=lambda look: look.said.supported)
-    values = draft.values
+    values, entailed = draft.values, _log_odds(best.said.supported)
+    shown_words = coverage(draft.weights, [item.reading for item in best.window.sentences])
     return {
-        "entailed": _log_odds(best.said.supported),
-        "first": _log_odds(looks[0].said.supported),
+        "entailed": entailed,
         "against": _log_odds(max(look.said.contradicted for look in looks)),
-        "shown_words": coverage(draft.weights, [item.reading for item in best.window.sentences]),
-        "passage_words": draft.anywhere,
+        "shown_words": 0.0 if draft.short else shown_words,
+        "passage_words": 0.0 if draft.short else draft.anywhere,
+        "short": float(draft.short),
+        "entailed_in_short": entailed if draft.short else 0.0,
         "absent_value": float(bool(values.absent)),
         "derived": float(bool(values.derived) and not values.absent),
         "strange_name": float(bool(draft.strangers)),
         "conflict": float(values.conflict is not None),
+        "claims": 0.0 if draft.short else math.log(min(claims, _MOST_CLAIMS)),
     }
 
 

@@ -24,7 +24,8 @@ _CROSSED = re.compile(
 """A cross beside a statement says that it is false."""
 _LABEL = re.compile(r"(?P<label>[^:\n]{1,60}?)\s?:\s+(?=\S)")
 _SUFFIX = re.compile(
-    r"(?:\s[-–—]|:|;|,\s(?:which|ce qui|wat|was|lo que))\s(?P<suffix>[^:;–—]{2,60})$|\((?P<note>[^()]{2,40})\)\W*$"
+    r"(?:\s[-–—]|:|;|,\s(?:which|ce qui|wat|was|lo que))\s(?P<suffix>[^:;–—]{2,60}(?::\s[^:;–—]{2,20})?)$"
+    r"|\((?P<note>[^()]{2,40})\)\W*$"
 )
 _LONGEST = 1_000
 """Characters of a sentence that are looked at."""
@@ -63,7 +64,7 @@ def find_stated(text: str, language: str | None, matter: Set[str], *, answered: 
     code = language if language in READ_LANGUAGES else "en"
     if plain.endswith("?"):
         return None if answered else _asserted_by_question(plain, code, matter)
-    readings = (_after_label, _before_suffix, _after_concession, _inside, _after_adverbial)
+    readings = (_before_suffix, _after_label, _after_concession, _inside, _after_adverbial)
     return next((found for read in readings if (found := read(plain, code, matter))), None)
 
 
@@ -156,7 +157,7 @@ def _after_label(text: str, code: str, matter: Set[str]) -> Stated | None:
 
 
 def _before_suffix(text: str, code: str, matter: Set[str]) -> Stated | None:
-    """ "T: this is not the case", "T, which is false", "T (wrong)"."""
+    """ "T: this is not the case", "T, which is false", "T (wrong)", and of a table row "T; Correct?: No"."""
     found = _SUFFIX.search(text.rstrip(" .!"))
     if found is None:
         return None
