@@ -244,6 +244,9 @@ class LengthJudge(krino.Judge[LengthCase, int, LengthLabels, LengthVerdict, Leng
         assert labels is not None
         return LengthVerdict(long=labels.said == "long")
 
+    def roll_up(self, verdict: Mapping[str, Any], rules: Mapping[str, str]) -> Literal["pass", "fail"]:
+        return "fail" if verdict["long"] else "pass"
+
     def label_locally(self, batch: Sequence[tuple[LengthCase, int]]) -> list[LengthLabels]:
         return [LengthLabels(said="long" if facts > self.options.limit else "short") for _, facts in batch]
 
@@ -262,6 +265,12 @@ def test_the_embedded_labeller_gets_another_threshold(tmp_path: Path, monkeypatc
     assert run.gate(measured=True).passed
     without = krino.run(LengthJudge, LENGTHS[:40], into="without", options={"limit": 12}, prompt=prompt)
     assert not without.gate(measured=True).passed
+
+
+def test_labels_may_be_about_the_roll_up() -> None:
+    rows = [{"id": row["id"], "text": row["text"], "roll_up": "fail" if row["long"] else "pass"} for row in LENGTHS]
+    found = krino.align(LengthJudge, rows, options={"limit": 12}, write=False)
+    assert found.field == "roll_up" and found.options == {"limit": 30}
 
 
 # --- labels and cases ------------------------------------------------------------------------------

@@ -73,6 +73,8 @@ def test_options_are_those_of_the_judge(client: TestClient) -> None:
     [
         ("efficiency", {"options": {"mode": "nonsense"}}, "body.options.mode"),
         ("efficiency", {"options": {"mood": "strict"}}, "body.options.mood"),
+        ("rag", {"options": {"lenience": False}}, "body.options.lenience"),
+        ("rag", {"options": {"lenience": "1"}}, "body.options.lenience"),
         ("efficiency", {"options": []}, "body.options"),
         ("citation", {"options": {"aliases": 5}}, "body.options.aliases"),
         ("citation", {"options": {"aliases": {"a": 5}}}, "body.options.aliases.a"),

@@ -41,7 +41,7 @@ from krino.results.alignment.changes import (
 from krino.results.alignment.parts import Parts, find_source, split_cases
 from krino.results.alignment.result import Alignment, Gain, TriedChange
 from krino.results.alignment.scoring import Scores, score
-from krino.results.field_kinds import fields_of
+from krino.results.field_kinds import ROLL_UP, fields_of
 from krino.results.formatting import format_count, join_quoted
 from krino.results.true_rate import RANDOM
 from krino.stats.arrays import Codes
@@ -206,7 +206,7 @@ class _Asked:
 
 def _choose_field(judge: AnyJudge, labels: Labels, named: str | None) -> str:
     """The field of the verdict that the labels are about."""
-    known = [*judge.verdict_model.model_fields, *judge.figures_model.model_fields]
+    known = [*judge.verdict_model.model_fields, *judge.figures_model.model_fields, ROLL_UP]
     there = [name for name in known if name in labels.columns]
     if named is None and len(there) == 1:
         return there[0]

@@ -43,7 +43,7 @@ def make_safe_options_model(judge: type[AnyJudge]) -> type[BaseModel]:
     """The judge's options as a model without its validators, and without options that are paths.
 
     A judge's own validators may open a file that an option names (a table of aliases), and a client must not be able to
-    make the server open files.
+    make the server open files. Types are as the schema states them: `false` and "1" are no numbers.
     """
     fields = {
         name: (info.annotation, info)
@@ -51,7 +51,7 @@ def make_safe_options_model(judge: type[AnyJudge]) -> type[BaseModel]:
         if info.annotation is None or "path" not in str(TypeAdapter(info.annotation).json_schema().get("format"))
     }
     title = judge.name.title().replace("-", "").replace("_", "")
-    config, about = ConfigDict(extra="forbid"), judge.options_model.__doc__
+    config, about = ConfigDict(extra="forbid", strict=True), judge.options_model.__doc__
     made = create_model(f"{title}Options", __config__=config, __doc__=about, **fields)  # type: ignore[call-overload]
     return cast("type[BaseModel]", made)
 
