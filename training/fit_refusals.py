@@ -100,15 +100,19 @@ def rows(cases: Sequence[tuple[dict[str, Any], bool]]) -> Iterator[Row]:
 
 
 def show(name: str, found: Sequence[Row], rule: LogisticRegression) -> None:
-    most = log_odds(table("local")["refusal"]["answered"])
-    weighed = [
-        row.signs is not None and row.signs["rest"] < most and bool(rule.predict([list(row.signs.values())])[0])
-        for row in found
-    ]
+    weighed = [row.signs is not None and declines_all(row.signs, rule) for row in found]
     outcomes = list(zip(weighed, [row.whole for row in found], strict=True))
     precision, recall = rag_data.precision(outcomes), rag_data.recall(outcomes)
     print(f"{name}: {len(found)} answers, {np.sum([row.whole for row in found])} refusals, ", end="")
     print(f"precision {precision:.3f}, recall {recall:.3f}, F1 {rag_data.f1(outcomes):.3f}")
+
+
+def declines_all(signs: dict[str, float], rule: LogisticRegression) -> bool:
+    """As in the judge: an answer that says nothing else declines all, one of which the rest answers does not."""
+    if signs["rest"] <= log_odds(0.0):
+        return True
+    answered = log_odds(table("local")["refusal"]["answered"])
+    return signs["rest"] < answered and bool(rule.predict([list(signs.values())])[0])
 
 
 if __name__ == "__main__":

@@ -66,6 +66,8 @@ def _why_right(current: CaseInProgress, category: RefusalCategory | None) -> str
 
 def _declines_all(current: CaseInProgress, model_answers: ModelAnswers) -> bool:
     weights, found = table("local")["refusal"], signs(current, model_answers)
+    if not non_refusal_text(current):
+        return True
     if found["rest"] >= log_odds(weights["answered"]):
         return False
     balance: float = weights["start"] + sum(weights[name] * value for name, value in found.items())
