@@ -9,7 +9,8 @@ from pathlib import Path
 
 from command_line import begun
 from fake_llm import FakeServer
-from live_traces import TOY, ScoreServer, add_to, export, judged, root, score_server, span, trace_id, wait_until
+from live_traces import TOY, ScoreServer, add_to, export, judged, root, score_server, span, trace_id
+from waiting import until
 
 SECONDS = (0.8, 4.5)
 """How long a watch lives at least and at most; it takes about one second to start."""
@@ -54,7 +55,7 @@ def kill_again_and_again(folder: Path, traces: int, kills: int, seed: int) -> Ki
             found.kills += 1
         found.judged_before_the_last_start = sum(judged(run).values())
         with begun(*command, cwd=folder) as process:
-            wait_until(lambda: len(scores.scores()) == traces or process.has_ended())
+            until(lambda: len(scores.scores()) == traces or process.has_ended())
             time.sleep(1.0)  # what would be written twice has come by now
         _count(found, run, scores)
         found.paid = dict(model.stats().completed_by_key)

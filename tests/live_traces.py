@@ -6,7 +6,7 @@ import json
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -114,10 +114,3 @@ def judged(run: Path) -> Counter[str]:
     path = run / "judgements.jsonl"
     lines = path.read_bytes().split(b"\n")[:-1] if path.exists() else []
     return Counter(json.loads(line)["id"] for line in lines)
-
-
-def wait_until(holds: Callable[[], bool], most: float = 60.0) -> None:
-    end = time.monotonic() + most
-    while not holds():
-        assert time.monotonic() < end, "it never came so far"
-        time.sleep(0.02)

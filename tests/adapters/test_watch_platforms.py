@@ -16,7 +16,8 @@ from adapter_cases import WITH_FRAMEWORKS
 from command_line import begun, environment, ran
 from command_line import krino as krino_command
 from langfuse_platform import Platform, serving
-from live_traces import TOY, judged, wait_until
+from live_traces import TOY, judged
+from waiting import until
 
 pytestmark = WITH_FRAMEWORKS
 
@@ -49,13 +50,13 @@ def test_langfuse_has_each_score_once_and_a_status_for_every_trace(tmp_path: Pat
         command = ("watch", TOY, "langfuse", "--run", "run", "--every", "0.2", "--quiet", "600")
         for kill in range(KILLS):
             with begun(*command, cwd=tmp_path, env=env) as process:
-                wait_until(lambda: (tmp_path / "run" / "since.json").exists())
+                until(lambda: (tmp_path / "run" / "since.json").exists())
                 for number in range(8 * kill, 8 * kill + 8):
                     platform.observations.append(observation(number, texts[number]))
                 time.sleep(rng.uniform(1.0, 4.0))
                 process.kill()
         with begun(*command, cwd=tmp_path, env=env):
-            wait_until(lambda: len(statuses(platform)) == len(texts))
+            until(lambda: len(statuses(platform)) == len(texts))
             time.sleep(1)
         assert judged(tmp_path / "run") == {f"{number + 1:032x}": 1 for number in range(len(texts))}
         held = list(platform.held().values())
@@ -78,7 +79,7 @@ def test_an_observation_that_goes_on_is_waited_for(tmp_path: Path) -> None:
             time.sleep(4)
             assert judged(tmp_path / "run") == {}
             platform.observations[:] = [observation(0, "fine")]
-            wait_until(lambda: len(platform.held()) == 2)
+            until(lambda: len(platform.held()) == 2)
     assert {score["name"]: score["value"] for score in platform.scores} == {"toy.score": 1.0, "toy.status": "ok"}
 
 
@@ -129,7 +130,7 @@ def test_mlflow_has_each_score_once_and_errors_are_errors(tmp_path: Path, experi
     rng = random.Random(9)
     for _ in range(KILLS):
         with begun(*command, cwd=tmp_path) as process:
-            wait_until(lambda: (tmp_path / "run" / "run.json").exists())
+            until(lambda: (tmp_path / "run" / "run.json").exists())
             time.sleep(rng.uniform(0.3, 2.0))
             process.kill()
     done = krino_command(*command, "--once", cwd=tmp_path)

@@ -17,13 +17,9 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from command_line import begun
 from command_line import krino as krino_command
-from live_traces import TOY, export, judged, root, score_server, trace_id, wait_until
-
-
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+from live_traces import TOY, export, judged, root, score_server, trace_id
+from served import free_port
+from waiting import until
 
 
 @contextmanager
@@ -31,7 +27,7 @@ def listening(folder: Path, *more: str) -> Iterator[str]:
     """The address of a watch that was killed in the end."""
     url = f"http://127.0.0.1:{free_port()}"
     with begun("watch", TOY, url, "--run", "run", *more, cwd=folder):
-        wait_until(lambda: is_open(url))
+        until(lambda: is_open(url))
         yield f"{url}/v1/traces"
 
 
@@ -64,7 +60,7 @@ def test_json_packed_json_and_protobuf_are_judged(tmp_path: Path) -> None:
         packed = gzip.compress(json.dumps(export(root(1, "bad"))).encode())
         assert post(url, packed, **{"Content-Encoding": "gzip"}) == b"{}"
         assert post(url, as_protobuf(export(root(2, "fine"))), "application/x-protobuf") == b""
-        wait_until(lambda: len(scores.scores()) == 3)
+        until(lambda: len(scores.scores()) == 3)
         assert scores.scores() == {trace_id(number): 1 for number in range(3)}
     assert judged(tmp_path / "run") == {trace_id(number): 1 for number in range(3)}
 
@@ -74,7 +70,7 @@ def test_what_was_acknowledged_is_judged_after_a_kill(tmp_path: Path) -> None:
         post(url, json.dumps(export(root(0, "fine"))).encode())
     assert judged(tmp_path / "run")[trace_id(0)] == 0
     with listening(tmp_path):
-        wait_until(lambda: judged(tmp_path / "run")[trace_id(0)] == 1)
+        until(lambda: judged(tmp_path / "run")[trace_id(0)] == 1)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ import krino
 from command_line import begun
 from command_line import krino as krino_command
 from fake_llm import FakeServer
-from live_traces import TOY, add_to, export, judged, root, score_server, span, trace_id, wait_until
+from live_traces import TOY, add_to, export, judged, root, score_server, span, trace_id
+from waiting import until
 
 
 def old(file: Path) -> None:
@@ -46,9 +47,9 @@ def test_a_trace_is_judged_when_its_root_has_ended_or_it_was_quiet(tmp_path: Pat
     with begun("watch", TOY, "spans.jsonl", "--run", "run", "--quiet", "6", cwd=tmp_path) as process:
         time.sleep(1)
         add_to(spans, export(root(0, "fine")))
-        wait_until(lambda: judged(run)[trace_id(0)] == 1)
+        until(lambda: judged(run)[trace_id(0)] == 1)
         assert judged(run)[trace_id(1)] == 0
-        wait_until(lambda: judged(run)[trace_id(1)] == 1)
+        until(lambda: judged(run)[trace_id(1)] == 1)
         add_to(spans, export(span(0, 2, parent=0)))
         os.kill(process.pid, signal.SIGTERM)
         assert process.wait() == 0
@@ -108,7 +109,7 @@ def test_a_second_watch_in_the_same_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "spans.jsonl").touch()
     command = ("watch", TOY, "spans.jsonl", "--run", "run")
     with begun(*command, cwd=tmp_path):
-        wait_until(lambda: (tmp_path / "run" / "run.json").exists())
+        until(lambda: (tmp_path / "run" / "run.json").exists())
         done = krino_command(*command, "--once", cwd=tmp_path)
     assert done.returncode == 2
     assert "another process is writing" in done.stderr
