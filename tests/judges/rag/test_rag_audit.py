@@ -25,7 +25,7 @@ OF_GROUP = {
     "answers": 0.82,
     "claims": 0.88,
     "context": 0.95,
-    "refusals": 0.83,
+    "refusals": 0.8,
     "similarity": 0.82,
     "unreadable": 1.0,
     "values": 1.0,
