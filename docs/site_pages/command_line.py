@@ -19,7 +19,7 @@ def pages() -> dict[str, str]:
         "# Command line",
         "",
         "This page is made from the program: it is what `krino COMMAND --help` prints. Flags of `krino judge` can also",
-        "stand in [krino.toml](krino_toml.md) or in a variable (`KRINO_MAX_COST` for `--max-cost`).",
+        "are in [krino.toml](krino_toml.md) or in a variable (`KRINO_MAX_COST` for `--max-cost`).",
         "",
         EXIT_CODES.replace("\n", " ") + " [More](exit_codes.md).",
         "",

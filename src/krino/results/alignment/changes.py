@@ -1,6 +1,6 @@
 """The changes that `krino align` proposes to a judge's prompt: criteria for labels it confuses, and labelled examples.
 
-They stand in a marked section of the prompt, to which the next `krino align` adds. The texts of cases in it are
+They are in a marked section of the prompt, to which the next `krino align` adds. The texts of cases in it are
 hostile: each is a JSON string on one line without braces or angles, so that it closes nothing and names no
 placeholder.
 """
