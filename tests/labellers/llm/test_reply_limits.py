@@ -109,7 +109,7 @@ async def test_what_a_lost_reply_may_have_cost_is_counted(server: FakeServer) ->
 async def test_an_endpoint_that_never_answers_gets_no_request_twice(server: FakeServer) -> None:
     """Once it has answered, cases that time out twice are errors, one after the other, until it counts as dead."""
     server.configure(faults=Faults(schedule=[None], rates={"hang": 1.0}))
-    async with model(server.url, timeout=1.0, concurrency=4) as labeller:
+    async with model(server.url, timeout=0.5, concurrency=4) as labeller:
         assert (await judged(labeller)).status == "ok"
         cases = [{"text": f"a fine text {number}"} for number in range(40)]
         seen: list[krino.Judgement] = []
