@@ -279,3 +279,12 @@ def test_a_settings_file_keeps_what_it_says_and_its_own_mapping(krino_says: Krin
     assert refused.code == 2
     assert "has a mapping already" in refused.err
     assert Path("krino.toml").read_text() == text
+
+
+def test_fields_that_only_some_scores_need_are_named_where_nothing_fits_them(krino_says: Krino) -> None:
+    Path("log.csv").write_text("Frage,Gefundene Texte,Antwort\nWie hoch?,Er ist 102 Meter hoch.,102 Meter.\n")
+    found = krino_says("map", "log.csv", "--judge", "rag").out
+    assert "Nothing is proposed for `context`, which is needed for faithfulness, context_relevance" in found
+    assert "as --map 'context=Gefundene Texte'" in found
+    Path("log.csv").write_text("Frage,Passages,Antwort,Reference\nWie hoch?,Er ist 102 Meter hoch.,102 Meter.,102 m\n")
+    assert "Nothing is proposed" not in krino_says("map", "log.csv", "--judge", "rag").out

@@ -43,6 +43,8 @@ class Mapped:
     shown: tuple[str, list[tuple[str, str]]] | None = None
     missing: list[str] = field(default_factory=list)
     """Fields that every case must have and for which no name was found."""
+    missing_for: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Fields for which no name was found, each with the fields of the verdict that need it."""
     unread: list[tuple[str, int]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     others: dict[str, int] = field(default_factory=dict)
@@ -101,6 +103,8 @@ def _propose_for(judge: AnyJudge, address: str, files: Sequence[str], format: Fo
         found, items = (other, mapped) if other.readable >= found.readable else (found, items)
     required = [name for name, known in judge.case_model.model_fields.items() if known.is_required()]
     found.missing = [name for name in required if name not in fields]
+    needed = judge.fields.needed.items()
+    found.missing_for = {name: tuple(by) for name, by in needed if by and name not in fields}
     unread = UnreadFields(judge, {item.target: item.source for item in found.proposals}, leaves=True)
     for item in items:
         unread.add(item.record or {})

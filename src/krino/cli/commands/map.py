@@ -83,6 +83,12 @@ def _print_rest(found: Mapped) -> None:
         for name in found.missing:
             pair = shlex.quote(f"{name}={found.unread[0][0]}")
             typer.echo(f"\nNothing is proposed for `{name}`, which every case must have: name a field, as --map {pair}")
+        for name, wanted_by in found.missing_for.items():
+            pair = shlex.quote(f"{name}={found.unread[0][0]}")
+            typer.echo(
+                f"\nNothing is proposed for `{name}`, which is needed for {', '.join(wanted_by)}: "
+                f"if the cases have it, name it, as --map {pair}"
+            )
     else:
         typer.echo(f"\nEvery field is read by {found.judge}.")
 
