@@ -61,6 +61,7 @@ class ScoreServer(ThreadingHTTPServer):
         self.events: dict[str, dict[str, Any]] = {}
         self.deliveries: Counter[str] = Counter()
         self.status = 200
+        self.reply = b"{}"
         self.latency = latency
         self.lock = threading.Lock()
 
@@ -93,9 +94,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.server.take(body)
         time.sleep(self.server.latency)
         self.send_response(self.server.status)
-        self.send_header("Content-Length", "2")
+        self.send_header("Content-Length", str(len(self.server.reply)))
         self.end_headers()
-        self.wfile.write(b"{}")
+        self.wfile.write(self.server.reply)
 
     def log_message(self, *args: Any) -> None:
         pass

@@ -134,7 +134,7 @@ def test_mlflow_has_each_score_once_and_errors_are_errors(tmp_path: Path, experi
             time.sleep(rng.uniform(0.3, 2.0))
             process.kill()
     done = krino_command(*command, "--once", cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 3, "some could not be judged"
     assert set(judged(tmp_path / "run").values()) == {1}
     assert len(judged(tmp_path / "run")) == len(texts)
     for text, found in feedback().items():

@@ -29,11 +29,11 @@ def test_each_trace_is_judged_once_and_its_scores_are_written(tmp_path: Path) ->
     with score_server() as server:
         command = ("watch", TOY, "spans.jsonl", "--run", "run", "--endpoint", server.url, "--once")
         done = krino_command(*command, cwd=tmp_path)
-        assert done.returncode == 0, done.stderr
+        assert done.returncode == 3, "one of them could not be judged"
         assert server.scores() == {trace_id(0): 1, trace_id(1): 1}
         assert {e["error.type"] for e in server.events.values() if e["trace"] == trace_id(2)} == {"cannot_judge"}
         before = dict(server.deliveries)
-        assert krino_command(*command, cwd=tmp_path).returncode == 0
+        assert krino_command(*command, cwd=tmp_path).returncode == 3
         assert dict(server.deliveries) == before
     found = krino.load_run(tmp_path / "run")
     assert found.manifest.state == "finished"
@@ -70,6 +70,18 @@ def test_scores_wait_for_a_target_that_is_down(tmp_path: Path) -> None:
         assert krino_command(*command, cwd=tmp_path).returncode == 0
         assert server.scores() == {trace_id(0): 1}
     assert judged(tmp_path / "run") == {trace_id(0): 1}
+
+
+def test_scores_that_the_target_refuses_are_counted_over_all_starts(tmp_path: Path) -> None:
+    spans = tmp_path / "spans.jsonl"
+    add_to(spans, export(root(0, "fine")))
+    old(spans)
+    with score_server() as server:
+        server.reply = b'{"partialSuccess": {"rejectedLogRecords": "1", "errorMessage": "too old"}}'
+        command = ("watch", TOY, "spans.jsonl", "--run", "run", "--endpoint", server.url, "--once")
+        done = krino_command(*command, cwd=tmp_path)
+        assert (done.returncode, "refused by the target: 1 score;" in done.stderr) == (3, True), done.stderr
+        assert krino_command(*command, cwd=tmp_path).returncode == 3
 
 
 def test_a_spent_budget_ends_the_watch_over_all_its_starts(tmp_path: Path) -> None:

@@ -77,15 +77,17 @@ class LangfuseScores:
         self._shared, self._notify = shared, notify
         self._client = Langfuse(tracing_enabled=False)
 
-    async def write(self, scored: Sequence[Scored]) -> None:
-        """Sends scores, labels and a status for each trace."""
+    async def write(self, scored: Sequence[Scored]) -> int:
+        """Sends scores, labels and a status for each trace; returns how many Langfuse rejected."""
         requests = [request for one in scored for request in self._requests(one)]
         try:
             reply = await asyncio.to_thread(self._client.api.scores.create, request=requests)
         except Exception as fault:  # of the client, which raises many kinds
             raise NotWritten(f"Langfuse took no scores: {type(fault).__name__}: {str(fault)[:300]}") from None
-        if rejected := getattr(reply, "rejected", 0):
+        rejected = int(getattr(reply, "rejected", 0) or 0)
+        if rejected:
             self._notify(f"Langfuse rejected {rejected:,} scores: {str(getattr(reply, 'errors', ''))[:300]}")
+        return rejected
 
     def _requests(self, scored: Scored) -> list[CreateScoreRequest]:
         found = [field for field in self._shared.fields(scored.judgement) if field.value is not None]

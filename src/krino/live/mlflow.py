@@ -92,13 +92,14 @@ class MlflowScores:
         self._shared = shared
         self._client = mlflow.MlflowClient()
 
-    async def write(self, scored: Sequence[Scored]) -> None:
-        """Writes scores, labels and how the case ended, trace by trace."""
+    async def write(self, scored: Sequence[Scored]) -> int:
+        """Writes scores, labels and how the case ended, trace by trace; MLflow refuses none of a batch by itself."""
         for one in scored:
             try:
                 await asyncio.to_thread(self._write, one)
             except MlflowException as fault:
                 raise NotWritten(f"MLflow took no feedback: {str(fault)[:300]}") from None
+        return 0
 
     def _write(self, scored: Scored) -> None:
         held = self._client.get_trace(scored.trace_id, display=False).info.assessments

@@ -23,8 +23,8 @@ class OtlpEvents:
         self._manifest, self._run, self._notify = manifest, run, notify
         self._labels = label_fields(manifest.about.fields_schema, lambda: ())
 
-    async def write(self, scored: Sequence[Scored]) -> None:
-        """Sends the events of these judgements."""
+    async def write(self, scored: Sequence[Scored]) -> int:
+        """Sends the events of these judgements; returns how many the endpoint rejected."""
         lines = otel_lines(self._manifest, self._run, map(_as_record, scored), self._labels)
         try:
             sent = await send(self.endpoint, lines)
@@ -32,6 +32,7 @@ class OtlpEvents:
             raise NotWritten(str(problem)) from None
         if sent.rejected:
             self._notify(f"the endpoint rejected {sent.rejected:,} events: {sent.message}")
+        return sent.rejected
 
     async def aclose(self) -> None:
         """Connections are closed after each request."""

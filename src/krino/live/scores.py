@@ -45,7 +45,12 @@ class ScoreWriter:
         """`read`: finds the judgement of a content in the journal."""
         self._target, self._read, self._notify = target, read, notify
         self._record = AppendedLines(folder / WRITTEN)
-        self._written = set(_traces_in(self._record))
+        self.rejected = 0
+        """Scores that the target refused for good, over all starts."""
+        self._written: set[str] = set()
+        for traces, rejected in _written_before(self._record):
+            self._written.update(traces)
+            self.rejected += rejected
         self._waiting: deque[JudgedTrace] = deque()
         self._news = asyncio.Event()
         self._settled = asyncio.Event()
@@ -82,8 +87,10 @@ class ScoreWriter:
     async def _write_some(self) -> None:
         """Writes the next scores, and records that they were written."""
         batch = [self._waiting[place] for place in range(min(MOST_AT_ONCE, len(self._waiting)))]
-        await self._target.write([Scored(one.trace_id, one.span_id, self._read(one.digest)) for one in batch])
-        self._record.add({"written": [one.trace_id for one in batch]})
+        scored = [Scored(one.trace_id, one.span_id, self._read(one.digest)) for one in batch]
+        rejected = await self._target.write(scored)
+        self._record.add({"written": [one.trace_id for one in batch], "rejected": rejected})
+        self.rejected += rejected
         for _ in batch:
             self._waiting.popleft()
         if self._is_down:
@@ -104,9 +111,9 @@ class ScoreWriter:
         self._record.close()
 
 
-def _traces_in(record: AppendedLines) -> Iterator[str]:
-    """The traces whose scores were written by earlier processes."""
+def _written_before(record: AppendedLines) -> Iterator[tuple[list[str], int]]:
+    """The traces whose scores earlier processes wrote, and how many scores of them the target refused."""
     for number, line in enumerate(record.read(), 1):
         if not isinstance(line, dict) or not isinstance(line.get("written"), list):
             raise UsageProblem(f"{record.path}:{number}: not written by a watch; name another folder with --run")
-        yield from line["written"]
+        yield line["written"], int(line.get("rejected", 0))

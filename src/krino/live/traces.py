@@ -41,8 +41,11 @@ class Scored(NamedTuple):
 class ScoreTarget(Protocol):
     """Takes scores. Writing the same judgement twice must leave each score there once, by an id of its own."""
 
-    async def write(self, scored: Sequence[Scored]) -> None:
-        """Writes the scores, or raises `NotWritten`; then all of them are written again later."""
+    async def write(self, scored: Sequence[Scored]) -> int:
+        """Writes the scores, or raises `NotWritten`; then all of them are written again later.
+
+        Returns how many scores the target refused for good.
+        """
 
     async def aclose(self) -> None: ...
 

@@ -85,6 +85,8 @@ class Watch:
         self.stopped: RunStopped | None = None
         self.unwritten = 0
         """Traces whose scores could not be written before the end."""
+        self.rejected = 0
+        """Scores that the target refused for good."""
         self._engine = LocalPool()
         self._session = Session(
             plan.judge,
@@ -231,7 +233,7 @@ class Watch:
         finishing.cancel()
         if self._writing.done():
             await self._writing
-        self.unwritten = self._writer.waiting
+        self.unwritten, self.rejected = self._writer.waiting, self._writer.rejected
 
     async def _close(self) -> None:
         """Ends what goes on in the background, and closes source, target and files."""

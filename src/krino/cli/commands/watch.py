@@ -176,7 +176,7 @@ def _needing_extra(source: str) -> Iterator[None]:
 async def _watch(watch: Watch) -> int:
     """Watches until a signal, a limit, or the end of what is there; returns the exit code."""
     from krino.cli.runner import notify
-    from krino.results.formatting import format_outcomes
+    from krino.results.formatting import format_count, format_outcomes
 
     loop, running = asyncio.get_running_loop(), asyncio.ensure_future(watch.run())
 
@@ -201,4 +201,8 @@ async def _watch(watch: Watch) -> int:
         notify(f"stopped: {watch.stopped}")
     if watch.unwritten:
         notify(f"not written yet: the scores of {watch.unwritten:,} of them; the same command goes on")
-    return exits.CASES_FAILED if watch.stopped is not None or watch.unwritten else exits.DONE
+    if watch.rejected:
+        notify(f"refused by the target: {format_count(watch.rejected, 'score')}; the run folder has them")
+    not_judged = counts.total - counts.ok
+    lost = watch.stopped is not None or watch.unwritten or watch.rejected or not_judged
+    return exits.CASES_FAILED if lost else exits.DONE
