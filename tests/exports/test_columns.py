@@ -347,6 +347,22 @@ def test_a_frame_of_one_kind_imports_no_other(run_folder: Path) -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_a_parquet_table_is_written_without_pandas() -> None:
+    code = (
+        "import io, sys; from krino.exports.parquet_file import write_parquet; sink = io.BytesIO(); "
+        "write_parquet(sink, lambda: [{'id': 'a', 'status': 'ok'}]); print(sink.tell() > 0, 'pandas' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "True False"
+
+
+def test_parquet_keeps_long_texts_and_large_numbers_exactly() -> None:
+    long, large = 'ß "quoted"\n\t\x00 ' * 200_000, 2**63 - 1
+    table = parquet_rows({**ok(0, found=large), "inputs": {"text": long}}, {**ok(1, found=-large), "inputs": {}})
+    assert table["verdict_found"].to_pylist() == [large, -large]
+    assert table["inputs_text"].to_pylist() == [long, None]
+
+
 LISTS: list[tuple[list[Any], str]] = [
     ([["A", "B"], [], None], "texts"),
     ([[70, 85], None], "ints"),
