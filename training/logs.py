@@ -27,7 +27,7 @@ ROLES = (
     "question",
 )
 LABELS = ("supported", "unsupported", "contradicted")
-KEPT_OUT = "fin"
+KEPT_OUT = ("fin", "italian")
 HALF_KEPT_OUT = "mix"
 _WINDOW_WORDS = 170
 _SHOWN_WORDS, _SHOWN_SENTENCES = 120, 5
@@ -92,7 +92,7 @@ def is_kept_out(author: str, name: str) -> bool:
     """Whether a log is only measured on: those of one author, and every second one of another who writes in other
     languages."""
     number = int("".join(filter(str.isdigit, name.split("-")[1])) or 0)
-    return author == KEPT_OUT or (author == HALF_KEPT_OUT and number % 2 == 1)
+    return author in KEPT_OUT or (author == HALF_KEPT_OUT and number % 2 == 1)
 
 
 def _plain(row: Row, author: str) -> Log:

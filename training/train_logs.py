@@ -3,9 +3,9 @@
     python training/train_logs.py logs.npz --model src/krino/models/gte_entailment/model.onnx --into FOLDER
 
 `prepare_logs.py` makes the pairs. What the shipped model says on the anchors is computed first and learned along. For
-each weight of the anchors one model is trained on all logs but those kept out (`logs.py`), then, by folds of authors,
-others that are only measured. FOLDER gets the layers and heads in half precision (the word table is not trained), the
-figures, and what each model says on logs that it has not seen.
+each `--recipe` one model is trained (or several, averaged) on all logs but those kept out (`logs.py`), or with
+`--compare` on all but one fold of authors. FOLDER gets the figures, and of a model on all logs the layers and heads in
+half precision (the word table is not trained).
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import json
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -33,14 +33,12 @@ SUPPORT_KINDS = 4
 LESSONS_A_STEP, ANCHORS_A_STEP, ROLES_A_STEP = 64, 64, 32
 AT_ONCE = 130_000 if torch.cuda.is_available() else 2_000
 """Tokens that are measured at once."""
-RATE, HEAD_RATE, WARM_UP, SMOOTHING = 3e-5, 3e-4, 0.06, 0.05
+HEAD_RATE, WARM_UP, SMOOTHING = 3e-4, 0.06, 0.05
 RARE, RARE_ROLE = 0.6, 0.5
 """How far rare classes count more: 0 not at all, 1 so that all classes weigh the same."""
 ROLE_LOSS = 0.5
 MIXES = (1.0, 0.75, 0.5)
 """How much of what was learned is mixed into the shipped weights, where the models are measured."""
-ASKED_MIX = 0.75
-"""The one mix of which the models of folds are asked about the texts of `--asked`."""
 FROZEN = ("words.", "places.")
 
 Array = NDArray[Any]
@@ -139,7 +137,6 @@ class Course:
         self.lessons = Bank.of_pairs(file, file["lessons_text"], file["lessons_claim"], device)
         self.anchors = Bank.of_pairs(file, file["anchors_text"], file["anchors_claim"], device)
         self.roles = Bank.of_texts(file, "roles", device)
-        self.asked = Bank.of_texts(file, "asked", device) if "asked_ids" in file else None
         self.refusals = Bank.of_texts(file, "refusals", device) if "refusals_ids" in file else None
         self.author = file["logs_author"]
         self.bits = ((file["lessons_bits"][:, None] >> np.arange(3)) & 1).astype(bool)
@@ -174,10 +171,23 @@ def class_weights(bits: Array, weights: Array) -> Array:
     return np.where(single, (bits * each).sum(1), 1.0)
 
 
-def train(course: Course, net: TwoHeads, out: Array, anchor_weight: float, epochs: float, seconds: float) -> TwoHeads:
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How one model is trained: what keeping the old answers weighs, how long and how fast."""
+
+    anchors: float = 1.0
+    epochs: float = 3
+    rate: float = 3e-5
+    seed: int = 0
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name} {value:g}" for name, value in asdict(self).items())
+
+
+def train(course: Course, net: TwoHeads, out: Array, recipe: Recipe, seconds: float) -> TwoHeads:
     """On all logs but those in `out`, until all was seen or the time is up."""
-    torch.manual_seed(0)
-    random, file, device = np.random.default_rng(0), course.file, course.device
+    torch.manual_seed(recipe.seed)
+    random, file, device = np.random.default_rng(recipe.seed), course.file, course.device
     net = copy.deepcopy(net).train()
     for name, value in net.named_parameters():
         value.requires_grad_(not name.startswith(FROZEN))
@@ -197,8 +207,9 @@ def train(course: Course, net: TwoHeads, out: Array, anchor_weight: float, epoch
     targets, anchor_targets = moved(course.targets), moved(course.anchor_targets)
     bits, weights = moved(course.bits), moved(balanced.astype(np.float32))
     role_of, role_weights = moved(file["roles_role"].astype(np.int64)), moved(file["roles_weight"])
-    plan = [batch for _ in range(math.ceil(epochs)) for batch in course.lessons.order(learned, LESSONS_A_STEP, random)]
-    plan = plan[: math.ceil(epochs * len(plan) / math.ceil(epochs))]
+    rounds = math.ceil(recipe.epochs)
+    plan = [batch for _ in range(rounds) for batch in course.lessons.order(learned, LESSONS_A_STEP, random)]
+    plan = plan[: math.ceil(recipe.epochs * len(plan) / rounds)]
 
     def endless(bank: Bank, places: Array, size: int) -> Any:
         while True:
@@ -208,7 +219,7 @@ def train(course: Course, net: TwoHeads, out: Array, anchor_weight: float, epoch
     more_roles = endless(course.roles, said, ROLES_A_STEP)
     heads = [value for name, value in net.named_parameters() if name.startswith("roles.")]
     body = [value for name, value in net.named_parameters() if value.requires_grad and not name.startswith("roles.")]
-    groups = [{"params": body, "lr": RATE}, {"params": heads, "lr": HEAD_RATE}]
+    groups = [{"params": body, "lr": recipe.rate}, {"params": heads, "lr": HEAD_RATE}]
     optimiser = torch.optim.AdamW(groups, weight_decay=0.01, fused=device == "cuda")
     begun = [group["lr"] for group in optimiser.param_groups]
     started = time.perf_counter()
@@ -229,7 +240,7 @@ def train(course: Course, net: TwoHeads, out: Array, anchor_weight: float, epoch
         possible = -torch.logsumexp(ours.masked_fill(~bits[here], -1e4), -1)
         each = torch.where(single, -(soft * ours).sum(-1), possible)
         loss = (each * weights[here]).sum() / LESSONS_A_STEP
-        loss = loss - anchor_weight * (anchor_targets[there] * theirs).sum(-1).mean()
+        loss = loss - recipe.anchors * (anchor_targets[there] * theirs).sum(-1).mean()
         wrong = functional.cross_entropy(
             said_roles, role_of[by_role], weight=role_class, label_smoothing=SMOOTHING, reduction="none"
         )
@@ -257,8 +268,8 @@ def mixed(before: TwoHeads, after: TwoHeads, share: float) -> TwoHeads:
     return found
 
 
-def measure(course: Course, net: TwoHeads, out: Array, asked: bool) -> tuple[dict[str, Any], dict[str, Array]]:
-    """Figures on the logs in `out`, on anchors kept out, and on the refusals; and what was said on those logs."""
+def measure(course: Course, net: TwoHeads, out: Array) -> dict[str, Any]:
+    """Figures on the logs in `out`, on anchors kept out, and on the refusals."""
     places = np.flatnonzero(out[course.file["lessons_log"]])
     said = predict(net, course.lessons, places)
     rows = np.flatnonzero(out[course.file["roles_log"]])
@@ -267,10 +278,7 @@ def measure(course: Course, net: TwoHeads, out: Array, asked: bool) -> tuple[dic
     figures |= {"others": other_figures(course, places, said), "anchors": anchor_figures(course, net)}
     if course.refusals is not None:
         figures["refusals"] = refusal_figures(course, net)
-    found = {"places": places, "said": said.astype(np.float16), "rows": rows, "roles": roles.astype(np.float16)}
-    if course.asked is not None and asked:
-        found["asked"] = predict(net, course.asked, np.arange(len(course.asked.widths))).astype(np.float16)
-    return figures, found
+    return figures
 
 
 def support_figures(course: Course, places: Array, said: Array) -> dict[str, Any]:
@@ -390,70 +398,76 @@ def save(net: TwoHeads, file: Path) -> None:
         np.savez(file.with_name(f"{file.name}_{part}.npz"), **{name: state[name] for name in some})
 
 
+def averaged(nets: Sequence[TwoHeads]) -> TwoHeads:
+    """The mean of the weights of models that began from the same ones."""
+    found = copy.deepcopy(nets[0])
+    states = [net.state_dict() for net in nets]
+    found.load_state_dict({name: torch.stack([state[name] for state in states]).mean(0) for name in states[0]})
+    return found
+
+
+def some(file: Mapping[str, Array], few: int) -> dict[str, Array]:
+    """So many lessons and anchors, drawn at random, and no refusals."""
+    random = np.random.default_rng(0)
+    found = {name: value for name, value in file.items() if not name.startswith("refusals")}
+    for kind in ("lessons", "anchors"):
+        chosen = random.random(len(file[f"{kind}_text"])) < few / len(file[f"{kind}_text"])
+        found |= {name: value[chosen] for name, value in found.items() if name.startswith(f"{kind}_")}
+    return found
+
+
+def recipe_of(text: str) -> Recipe:
+    """`epochs=4,rate=2e-5`: what differs from the recipe that stands."""
+    parts = [part.split("=") for part in text.split(",") if part]
+    return replace(Recipe(), **{name: float(value) for name, value in parts})
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("logs", type=Path)
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--into", type=Path, required=True)
-    parser.add_argument("--anchors", type=float, nargs="+", default=(1.0, 0.3), help="weights of the anchors")
-    parser.add_argument("--epochs", type=float, default=3)
+    parser.add_argument("--recipe", type=recipe_of, action="append", help="as `epochs=4,rate=2e-5`; repeatable")
+    parser.add_argument("--seeds", type=int, default=1, help="trainings a recipe, whose weights are averaged")
+    parser.add_argument("--compare", type=int, help="only measure the recipes on this one of --folds folds of authors")
     parser.add_argument("--folds", type=int, default=3)
-    parser.add_argument(
-        "--seconds", type=float, default=math.inf, help="for everything; folds that no longer fit are left out"
-    )
-    parser.add_argument(
-        "--asked", type=Path, help="more texts (`asked_ids`, `asked_lengths`): what is said of them is kept"
-    )
+    parser.add_argument("--seconds", type=float, default=math.inf, help="for everything; what no longer fits is left")
     parser.add_argument("--few", type=int, default=0, help="so many lessons only, to try it")
     args = parser.parse_args()
     started = time.perf_counter()
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    file = dict(np.load(args.logs)) | (dict(np.load(args.asked)) if args.asked else {})
+    file = dict(np.load(args.logs))
     if args.few:
-        file["lessons_weight"] = file["lessons_weight"] * (
-            np.random.default_rng(0).random(len(file["lessons_weight"])) < args.few / len(file["lessons_weight"])
-        )
+        file = some(file, args.few)
     args.into.mkdir(parents=True, exist_ok=True)
     course, before = Course(file, device), shipped(args.model).to(device)
     course.ask_anchors(before)
+    out = course.kept_out() if args.compare is None else course.fold(args.compare, args.folds)
     figures: dict[str, Any] = {}
-    kept: dict[str, Array] = {}
 
-    def note(name: str, net: TwoHeads, out: Array, mixes: Sequence[float]) -> None:
-        for share in mixes:
-            named = f"{name}, mixed {share}" if share < 1 else name
-            figures[named], said = measure(
-                course, mixed(before, net, share), out, share == ASKED_MIX or "fold" not in name
-            )
-            kept.update({f"{named}: {part}": value for part, value in said.items()})
-            print(
-                named, f"{time.perf_counter() - started:.0f} s", json.dumps(figures[named], default=float), flush=True
-            )
+    def note(name: str, net: TwoHeads) -> None:
+        figures[name] = measure(course, net, out)
+        print(name, f"{time.perf_counter() - started:.0f} s", json.dumps(figures[name], default=float), flush=True)
         (args.into / "figures.json").write_text(json.dumps(figures, indent=1), "utf-8")
-        np.savez_compressed(args.into / "said.npz", **kept)
 
-    out = course.kept_out()
-    note("shipped on kept out", before, out, (1.0,))
-    note("shipped on all", before, np.ones(len(out), bool), (1.0,))
+    note("as shipped", before)
     longest = 0.0
-    for weight in args.anchors:
-        begun = time.perf_counter()
-        net = train(course, before, out, weight, args.epochs, args.seconds / 6)
-        note(f"anchors {weight}, final", net, out, MIXES)
-        save(net, args.into / f"weights_{weight}")
-        longest = max(longest, time.perf_counter() - begun)
-    for number in range(args.folds):
-        for weight in args.anchors:
-            if time.perf_counter() - started + 1.15 * longest > args.seconds:
-                print(f"no time for anchors {weight}, fold {number}", flush=True)
-                continue
-            fold = course.fold(number, args.folds)
-            note(
-                f"anchors {weight}, fold {number}",
-                train(course, before, fold, weight, args.epochs, args.seconds / 6),
-                fold,
-                MIXES,
-            )
+    for number, recipe in enumerate(args.recipe or [Recipe()]):
+        nets = []
+        for seed in range(args.seeds):
+            begun = time.perf_counter()
+            if begun - started + 1.15 * longest > args.seconds:
+                print(f"no time for {recipe}, seed {seed}", flush=True)
+                break
+            nets.append(train(course, before, out, replace(recipe, seed=seed), args.seconds / 3))
+            note(f"{recipe}, seed {seed}", nets[-1])
+            longest = max(longest, time.perf_counter() - begun)
+        if nets:
+            net = averaged(nets)
+            for share in MIXES:
+                note(f"{recipe}, mixed {share}", mixed(before, net, share))
+            if args.compare is None:
+                save(net, args.into / f"weights_{number}")
 
 
 if __name__ == "__main__":

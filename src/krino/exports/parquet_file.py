@@ -156,9 +156,9 @@ class _RowWriter:
 
 
 def _arrow_table(schema: Any, columns: Sequence[Sequence[Any]]) -> Any:
-    """Makes an Arrow table by way of JSON: where pyarrow converts Python values it imports pandas, if that is installed.
+    """Makes an Arrow table by way of JSON, because pyarrow imports pandas to convert Python values, if it is installed.
 
-    That would take every command a fifth of a second, and JSON takes 4 microseconds a row.
+    That would take every command a fifth of a second; JSON takes 4 microseconds a row.
     """
     from pyarrow import json
 
