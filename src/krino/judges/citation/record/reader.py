@@ -71,9 +71,10 @@ def read_record(record: Mapping[str, Any]) -> Fields:
     clean_texts(fields, _CITED_TEXTS)
     fields["candidates"] = _read_candidates(fields)
     _refuse_without_answer(fields)
-    fields["matches"] = _read_matches(fields.get("matches"), fields["candidates"])
+    source = fields.get("matches")
+    fields["matches"] = _read_matches(source, fields["candidates"])
     for name, answer in others:
-        _refuse_second_answer(fields, name, answer)
+        _refuse_second_answer(fields, name, answer, source)
     if all(fields.get(name) is None for name in _CITED):
         raise ValueError(f"nothing is cited: give at least one of {', '.join(sorted(_CITED))}")
     return fields
@@ -225,9 +226,9 @@ def _normalise_answer(output: Fields, name: str) -> Fields:
     raise ValueError(f"{name} holds neither matches nor a no_match_reason; there is {there}")
 
 
-def _refuse_second_answer(fields: Fields, name: str, answer: Fields) -> None:
-    """Refuses an output that gives other matches than those that were read, or another reason for none."""
-    if "matches" in answer:
+def _refuse_second_answer(fields: Fields, name: str, answer: Fields, source: Any) -> None:
+    """Refuses an output that gives other matches than those that were read from `source`, or another reason for none."""
+    if "matches" in answer and answer["matches"] is not source:
         read = fields["matches"]
         given = _read_matches(answer["matches"], fields["candidates"])
         if name.rpartition(".")[2] in table("record_names")["output"]["one_match"]:
@@ -295,8 +296,9 @@ def _read_match(item: Any, candidates: list[Any]) -> Any:
             fields[name] = parse_amount(fields[name], per_cent)
     fields["reasoning"] = _merge_texts(fields.get("reasoning"), "reasoning", duplicates)
     # The `id` of a match may be its number among the matches; it counts only if a candidate has that id.
-    named = {name for item in candidates for name in _ids_of(item) if not name.isdigit()}
-    also = ("ecli", "id") if str(fields.get("id")) in named else ("ecli",)
+    number = str(fields.get("id"))
+    is_named = not number.isdigit() and any(number in _ids_of(item) for item in candidates)
+    also = ("ecli", "id") if is_named else ("ecli",)
     _keep_duplicates(fields, [entry for entry in duplicates if entry[0] != "reasoning"], also)
     return fields
 
