@@ -73,7 +73,7 @@ def starter_cost(run: Path, cases: Path) -> float:
 
     import krino
     from krino.cases import read_cases
-    from krino.engine.protocol import Assignment
+    from krino.engine.interface import Assignment
     from krino.labellers.local import LocalLabeller
     from krino.runs.manifest import Plan
     from krino.runs.session import Session

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from krino.cases.item import CaseItem
-from krino.engine.protocol import Returned
+from krino.engine.interface import Returned
 from krino.errors import RunStopped
 
 

@@ -13,7 +13,7 @@ import pytest
 import krino
 from fake_llm import FakeServer
 from krino.engine import sync
-from krino.engine.protocol import Assignment, OpenCase, ReceiveAny
+from krino.engine.interface import Assignment, OpenCase, ReceiveAny
 from krino.runs.session import SessionProgress
 from toy_judge import ToyJudge
 

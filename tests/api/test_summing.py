@@ -23,7 +23,7 @@ from krino.errors import UsageProblem
 from krino.labellers.factory import labeller_from
 from krino.results.summary import Collected
 from krino.runs.inputs import inputs_of
-from krino.runs.reading import load_stored_run
+from krino.runs.stored_run import load_stored_run
 from made_runs import failed_row, make_run, row
 from toy_judge import ToyJudge
 from waiting import children, ended, is_alive, until
@@ -139,7 +139,7 @@ STARTER = """
 import sys, time
 from pathlib import Path
 from krino.api import summing
-from krino.runs.reading import load_stored_run
+from krino.runs.stored_run import load_stored_run
 from krino.writing import replacing
 
 def endless(run, records):

@@ -12,7 +12,7 @@ import pytest
 import krino
 from krino.cli import main
 from krino.people.store import CaseRef, Event, LabelStore, Subject
-from krino.runs.reading import load_stored_run
+from krino.runs.stored_run import load_stored_run
 from label_making import make_toy_run
 from workbench_making import serving
 

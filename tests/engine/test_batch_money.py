@@ -19,7 +19,7 @@ from fake_llm import FakeServer, ReceivedRequest
 from krino.api.running import estimate
 from krino.cases.item import CaseItem
 from krino.engine.batch import use_batch_prices
-from krino.engine.protocol import Assignment, opened
+from krino.engine.interface import Assignment, opened
 from krino.labellers.factory import jury, repeated
 from krino.labellers.llm.batch.jobs import BatchJobs
 from krino.labellers.llm.labeller import LlmLabeller

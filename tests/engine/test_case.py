@@ -12,7 +12,7 @@ import krino
 from krino.cases.item import CaseItem
 from krino.contract import Settlement, Source, Status, Usage
 from krino.engine.case import judge_item, written
-from krino.engine.protocol import Trial
+from krino.engine.interface import Trial
 from krino.errors import RunStopped
 from krino.labellers.local import LocalLabeller
 from toy_judge import ToyCase, ToyJudge, ToyLabels

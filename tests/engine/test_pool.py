@@ -15,8 +15,8 @@ from fake_llm import FakeServer, Faults
 from krino.cases.item import CaseItem
 from krino.contract import Labelled
 from krino.engine.case import judge_item
+from krino.engine.interface import Assignment, Engine, OpenCase, Receive, judged_in_order, opened
 from krino.engine.pool import LocalPool
-from krino.engine.protocol import Assignment, Engine, OpenCase, Receive, judged_in_order, opened
 from krino.labellers.local import LocalLabeller
 from krino.runs.manifest import Plan
 from krino.runs.session import Session

@@ -22,9 +22,9 @@ from krino.cases.item import CaseItem
 from krino.contract import Judgement
 from krino.engine import processes
 from krino.engine.case import Written
-from krino.engine.messages import WorkerSetup
+from krino.engine.interface import Assignment, Finished, opened
 from krino.engine.processes import AllCores, ProcessLink
-from krino.engine.protocol import Assignment, Finished, opened
+from krino.engine.worker_messages import WorkerSetup
 from krino.engine.worker_pool import WorkerPool
 from krino.errors import RunStopped, UsageProblem
 from krino.judges.reference import JudgeReference

@@ -17,9 +17,9 @@ from fake_llm import FakeServer
 from krino.cases.item import CaseItem
 from krino.contract.code_limit import CodeBroke, CodeLimit
 from krino.engine.case import Written
+from krino.engine.interface import Assignment, Engine, Finished, opened
 from krino.engine.pool import LocalPool
 from krino.engine.processes import AllCores
-from krino.engine.protocol import Assignment, Engine, Finished, opened
 from krino.judges.registry import load_judge
 from krino.labellers.local import LocalLabeller
 from receiving import one_by_one

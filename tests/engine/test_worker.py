@@ -12,9 +12,9 @@ import krino
 from krino.cases.item import CaseItem
 from krino.contract import Labelled, Source, Usage
 from krino.engine.case import Written
-from krino.engine.messages import Cases, Done, Stop, WorkerSetup, pack_cases, unpack_cases
-from krino.engine.protocol import OpenCase
+from krino.engine.interface import OpenCase
 from krino.engine.worker import Worker
+from krino.engine.worker_messages import Cases, Done, Stop, WorkerSetup, pack_cases, unpack_cases
 from krino.engine.worker_pool import AssignedCase
 from krino.judges.reference import JudgeReference
 from toy_judge import ToyJudge, ToyLabels

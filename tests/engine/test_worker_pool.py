@@ -19,11 +19,11 @@ from fake_llm import FakeServer
 from krino.cases.item import CaseItem
 from krino.contract import Usage
 from krino.engine import sync
-from krino.engine.messages import Ready, Views, WorkerSetup
+from krino.engine.interface import Assignment, Finished, opened
 from krino.engine.processes import AllCores, ProcessLink
-from krino.engine.protocol import Assignment, Finished, opened
 from krino.engine.ray_cluster import RayEngine
 from krino.engine.views import LONGEST_VIEW, ViewKeeper
+from krino.engine.worker_messages import Ready, Views, WorkerSetup
 from krino.engine.worker_pool import WorkerLost, WorkerPool, _CallAnswerer
 from krino.errors import UsageProblem
 from krino.judges.registry import load_judge

@@ -12,7 +12,7 @@ import krino
 from krino.errors import UsageProblem
 from krino.people.rows import build_rows, load_rows, order_columns
 from krino.people.store import CaseRef, Event, LabelStore, Subject
-from krino.runs.reading import load_stored_run
+from krino.runs.stored_run import load_stored_run
 from label_making import make_toy_run
 
 SUBJECT = Subject("toy", "0" * 32, "1")

@@ -15,7 +15,7 @@ from krino.exports.parquet_file import ParquetBeside
 from krino.render.report import Report
 from krino.results.slices import slice_by
 from krino.results.summary import collect, summarise
-from krino.runs.reading import load_stored_run
+from krino.runs.stored_run import load_stored_run
 from made_judgements import failed, manifest, ok
 from made_runs import failed_row, make_run, row
 from report_page import Page

@@ -19,9 +19,9 @@ from krino.results.comparison.compare import compare
 from krino.results.gates.gate import Gate, check_run
 from krino.results.table import read_table
 from krino.runs.checking import LineCheck
-from krino.runs.files import read_lines
+from krino.runs.guarded_files import read_lines
 from krino.runs.manifest import JudgeCard, Manifest
-from krino.runs.reading import RecordedLabels
+from krino.runs.stored_run import RecordedLabels
 from made_runs import Row, failed_row, make_run, row
 
 

@@ -15,7 +15,7 @@ import krino
 from krino.runs.index import INDEX, JournalIndex
 from krino.runs.journal import JOURNAL, Journal, open_index
 from krino.runs.manifest import Manifest
-from krino.runs.reading import RecordedLabels, load_stored_run
+from krino.runs.stored_run import RecordedLabels, load_stored_run
 from made_runs import error_row, failed_row, make_run, row, scores
 
 

@@ -14,7 +14,7 @@ import pytest
 import krino
 from krino.cases.item import CaseItem
 from krino.engine.batch import _WaitingCases
-from krino.engine.protocol import OpenCase
+from krino.engine.interface import OpenCase
 from krino.labellers.llm.batch.ledger import Ledger
 from krino.labellers.llm.cache import ReplyCache
 from krino.people.database import resolve_database_url

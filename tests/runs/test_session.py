@@ -14,7 +14,7 @@ import krino
 from fake_llm import FakeServer, Faults
 from krino.cases.item import CaseItem
 from krino.engine.case import carry
-from krino.engine.protocol import Assignment, OpenCase, ReceiveAny
+from krino.engine.interface import Assignment, OpenCase, ReceiveAny
 from krino.labellers.local import LocalLabeller
 from krino.runs import journal as journal_module
 from krino.runs.folder import RunLocation, find_location

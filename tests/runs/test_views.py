@@ -21,7 +21,7 @@ from krino.contract.judgement import RollUp
 from krino.engine import views as making
 from krino.engine.processes import AllCores
 from krino.engine.views import EMPTY, LONGEST_VIEW, CaseView, bounded, view_line
-from krino.runs.reading import load_stored_run
+from krino.runs.stored_run import load_stored_run
 from krino.runs.views import MOST_BYTES, VIEWS, StoredViews, ViewFile
 from made_judgements import HOSTILE
 from report_page import Page

@@ -14,7 +14,7 @@ import pytest_asyncio
 import krino
 from browser import NEEDS_CHROMIUM, Tab
 from krino.judges.registry import OURS
-from krino.runs.reading import load_stored_run
+from krino.runs.stored_run import load_stored_run
 
 pytestmark = [NEEDS_CHROMIUM, pytest.mark.asyncio(loop_scope="module")]
 

@@ -13,7 +13,7 @@ from browser import CONTRAST, NEEDS_CHROMIUM, Tab, acting, skips_a_heading
 from krino.contract import Judgement
 from krino.runs.journal import Journal
 from krino.runs.manifest import Manifest
-from krino.runs.reading import load_stored_run
+from krino.runs.stored_run import load_stored_run
 from made_runs import failed_row, make_run, row
 
 pytestmark = [NEEDS_CHROMIUM, pytest.mark.asyncio(loop_scope="module")]

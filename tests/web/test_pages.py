@@ -20,7 +20,7 @@ from krino.errors import UsageProblem
 from krino.judges.registry import OURS
 from krino.runs.journal import JOURNAL, Journal
 from krino.runs.manifest import Manifest
-from krino.runs.reading import load_stored_run
+from krino.runs.stored_run import load_stored_run
 from krino.runs.views import VIEWS
 from krino.web.index.run_index import RunIndex
 from krino.web.pages.try_it import append_case

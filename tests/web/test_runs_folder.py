@@ -14,7 +14,7 @@ from krino.contract import Judgement
 from krino.errors import UsageProblem
 from krino.runs.journal import JOURNAL, Journal
 from krino.runs.manifest import Manifest
-from krino.runs.reading import load_stored_run
+from krino.runs.stored_run import load_stored_run
 from krino.web.index.case_filter import CaseFilter
 from krino.web.rendering import list_cells
 from krino.web.runs_folder import NoSuchRun, OpenRun, RunsFolder

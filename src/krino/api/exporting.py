@@ -19,7 +19,7 @@ from krino.exports.columns import with_identity
 from krino.judges.registry import our_judge
 from krino.results.verdict_schema import declared_scales
 from krino.runs.inputs import identify_by, kept_inputs, with_cases
-from krino.runs.reading import StoredRun
+from krino.runs.stored_run import StoredRun
 from krino.writing import writing
 
 ExportFormat = Literal["csv", "xlsx", "parquet", "jsonl", "otel"]

@@ -21,8 +21,8 @@ from krino.contract.code_limit import CASE_SECONDS, seconds_of
 from krino.contract.judge_checks import make_judge, refuse_faulty
 from krino.engine import sync
 from krino.engine.case import judge_item
+from krino.engine.interface import Assignment, judged_in_order
 from krino.engine.pool import LocalPool
-from krino.engine.protocol import Assignment, judged_in_order
 from krino.engine.rehearsal import rehearse, rehearsed
 from krino.errors import UsageProblem
 from krino.judges.registry import find_namesake, load_judge

@@ -36,20 +36,20 @@ from krino.results.gates.rules import LimitKind, Rule, parse_table, parse_warnin
 from krino.results.slices import SliceTable, parse_columns, slice_by
 from krino.results.summary import Summary, collect
 from krino.results.worst_cases import WorstCases, rank_worst
-from krino.runs import reading
+from krino.runs import stored_run
 from krino.stats.bootstrap import DRAWS
 from krino.stats.confidence_intervals import FEW
 from krino.text.clean import clean_line
 
 Rules = Mapping[str, float | str]
 """Limits: `{"faithfulness": 0.8, "failed": "1%"}`, as `--min` and `--max` take them."""
-AnyRun = str | PathLike[str] | reading.StoredRun
+AnyRun = str | PathLike[str] | stored_run.StoredRun
 Rows = list[dict[str, Any]]
 Labelled = str | PathLike[str] | Labels | Iterable[Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Run(reading.StoredRun):
+class Run(stored_run.StoredRun):
     """A run on disk, finished or not. Iterate over its judgements, or look one up by its case's id."""
 
     gated: GateResult | None = None
@@ -131,7 +131,7 @@ def load_run(folder: AnyRun) -> Run:
     """Loads a run from the folder that `krino.run` or `krino judge` wrote."""
     if isinstance(folder, Run):
         return folder
-    found = folder if isinstance(folder, reading.StoredRun) else reading.load_stored_run(folder)
+    found = folder if isinstance(folder, stored_run.StoredRun) else stored_run.load_stored_run(folder)
     return Run(found.folder, found.manifest)
 
 
@@ -160,7 +160,7 @@ def labels_from(workbench: str | PathLike[str], run: str | PathLike[str], depth:
         from krino.people.rows import drop_provenance, load_rows
     except ModuleNotFoundError as missing:
         raise UsageProblem(f"labels of a workbench need {missing.name}: pip install 'krino[web]'") from None
-    return drop_provenance(load_rows(workbench, reading.load_stored_run(run), depth))
+    return drop_provenance(load_rows(workbench, stored_run.load_stored_run(run), depth))
 
 
 def agree(
@@ -186,7 +186,7 @@ def agree(
     `--format` and `--map`, for labels in a file or in rows (mappings, models, dataclasses, or a table of pandas, Polars
     or Arrow). Judgements are read twice, the second time for reasons, so an iterator is kept in memory.
     """
-    given = judgements.folder if isinstance(judgements, reading.StoredRun) else judgements
+    given = judgements.folder if isinstance(judgements, stored_run.StoredRun) else judgements
     if is_workbench(labels):
         if not isinstance(given, str | PathLike):
             raise UsageProblem("labels of a workbench belong to a run: give the run, not its judgements")

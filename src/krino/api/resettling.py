@@ -13,14 +13,14 @@ from krino.api.judging import AnyKindOfJudge, ready_judge
 from krino.api.recorded_run import Run, load_run
 from krino.api.running import Notify, Running, RunSettings
 from krino.engine import sync
+from krino.engine.interface import Engine
 from krino.engine.pool import LocalPool
-from krino.engine.protocol import Engine
 from krino.errors import UsageProblem
 from krino.judges.registry import address_of, is_ours
 from krino.labellers.replay import PanelReplay
 from krino.runs.folder import was_killed
 from krino.runs.inputs import Inputs, Source, inputs_of, kept_inputs, opened_once
-from krino.runs.reading import RecordedLabels
+from krino.runs.stored_run import RecordedLabels
 from krino.text.clean import clean_line
 
 

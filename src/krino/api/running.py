@@ -27,8 +27,8 @@ from krino.contract import AnyJudge, Forecast, Judgement, Labeller, Task
 from krino.contract.code_limit import CASE_SECONDS, CodeLimit, seconds_of
 from krino.engine import sync
 from krino.engine.case import input_hash, open_questions
+from krino.engine.interface import Assignment, Engine, Finished, Returned, opened
 from krino.engine.pool import LocalPool
-from krino.engine.protocol import Assignment, Engine, Finished, Returned, opened
 from krino.engine.rehearsal import (
     goes_to_workers,
     lacks_labeller,
@@ -91,7 +91,7 @@ def run(
         gate: rules (`krino.gate_rules`), validated before anything is paid and checked at the end: `run.gated`.
         on_progress: called after every judgement.
         on_message: called with the command's messages about the input and the folder.
-        engine: makes what judges the cases (`engine.protocol`).
+        engine: makes what judges the cases (`engine.interface`).
 
     A run that was stopped (budget spent, endpoint down) is returned unfinished: `run.manifest.state` and
     `run.manifest.stop_reason` say so, and no gate passes it.

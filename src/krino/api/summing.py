@@ -15,7 +15,7 @@ from krino.engine.child_process import ChildProcess
 from krino.exports.columns import with_identity
 from krino.exports.parquet_file import ParquetBeside
 from krino.results.summary import Collected, JudgementSink, collect
-from krino.runs.reading import StoredRun, load_stored_run
+from krino.runs.stored_run import StoredRun, load_stored_run
 
 LARGE_RUN = 5_000
 """Number of cases above which a second process saves more time than its start takes."""

@@ -13,7 +13,7 @@ from krino.results.agreement.labels import Labels, labels_from_rows, read_labels
 from krino.results.field_kinds import fields_of
 from krino.results.gates.rules import parse_target
 from krino.results.true_rate import TrueRates, true_rates
-from krino.runs.reading import StoredRun
+from krino.runs.stored_run import StoredRun
 
 
 def true_rate(

@@ -28,7 +28,7 @@ from krino.labellers.replay import PanelReplay
 from krino.results.formatting import judge_name
 from krino.results.verification import NAMED, Fault, NamedCase, Verification, differences
 from krino.runs.checking import ADVICE, LineCheck
-from krino.runs.files import inside, read_lines
+from krino.runs.guarded_files import inside, read_lines
 from krino.runs.index import JournalIndex
 from krino.runs.inputs import Inputs, Source, inputs_of
 from krino.runs.journal import parse_line

@@ -15,8 +15,8 @@ from krino.cases.item import Row, bad_row
 from krino.cases.open_files import READ_ERRORS, OpenFiles, check_not_empty, empty, open_bytes, skip_mark_and_blanks
 from krino.cases.origin import Format, Origin, find_origins
 from krino.cases.tools.case_parts import Tool
-from krino.cases.tools.reading import read_tool_rows
 from krino.cases.tools.recognising import DOCUMENT_PATHS, tool_of, tool_of_rows
+from krino.cases.tools.rows_to_cases import read_tool_rows
 from krino.contract import AnyJudge
 from krino.errors import UsageProblem
 

@@ -46,7 +46,7 @@ OF_KRINO = (
     ),
 )
 """What every judge computes with, besides its own files. Models are data of the judges that use them."""
-_FOR_PEOPLE = frozenset({"card.md", "view.py", "overview.py", "exhibits.py", "explain.py", "field_words.py"})
+_FOR_PEOPLE = frozenset({"card.md", "view.py", "overview.py", "exhibits.py", "explain.py", "mapping_hints.py"})
 """In the folder of a judge of ours, to be read, to show a case or to propose a mapping: no verdict depends on it."""
 _WEIGHTS = "model.onnx"
 """Of a model in the package. Its `NOTICE.md` names its hash, and no other file is loaded in its place

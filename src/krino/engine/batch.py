@@ -17,7 +17,7 @@ from pathlib import Path
 
 from krino.contract import Labeller
 from krino.engine.case import Judged, carry
-from krino.engine.protocol import YIELD_EVERY, Assignment, OpenCase, Receive
+from krino.engine.interface import YIELD_EVERY, Assignment, OpenCase, Receive
 from krino.errors import RunStopped, UsageProblem, Waiting
 from krino.labellers.llm.batch.jobs import BatchJobs
 from krino.labellers.llm.batch.ledger import FOLDER, Ledger

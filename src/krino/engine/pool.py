@@ -12,7 +12,7 @@ import asyncio
 from collections.abc import AsyncIterator
 
 from krino.engine.case import carry
-from krino.engine.protocol import Assignment, OpenCase, Receive
+from krino.engine.interface import Assignment, OpenCase, Receive
 from krino.errors import RunStopped
 
 

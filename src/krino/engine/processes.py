@@ -18,10 +18,10 @@ from typing import Any
 from krino.contract import AnyJudge
 from krino.contract.code_limit import longest_silence
 from krino.engine.child_process import ChildProcess
-from krino.engine.messages import FromWorker, ToWorker, WorkerSetup
+from krino.engine.interface import Assignment, Engine, OpenCase, ReceiveAny
 from krino.engine.pool import LocalPool
-from krino.engine.protocol import Assignment, Engine, OpenCase, ReceiveAny
 from krino.engine.worker import HEARTBEAT, Worker
+from krino.engine.worker_messages import FromWorker, ToWorker, WorkerSetup
 from krino.engine.worker_pool import WorkerLost, WorkerPool
 from krino.labellers.local import LocalLabeller
 from krino.text.faults import describe_exception

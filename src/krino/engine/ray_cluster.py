@@ -16,10 +16,10 @@ import threading
 from collections.abc import AsyncIterator
 from typing import Any, cast
 
-from krino.engine.messages import FromWorker, ToWorker, WorkerSetup
+from krino.engine.interface import Assignment, OpenCase, ReceiveAny
 from krino.engine.processes import usable_cores
-from krino.engine.protocol import Assignment, OpenCase, ReceiveAny
 from krino.engine.worker import Worker
+from krino.engine.worker_messages import FromWorker, ToWorker, WorkerSetup
 from krino.engine.worker_pool import WorkerLost, WorkerPool
 from krino.errors import UsageProblem
 from krino.labellers.local import LocalLabeller

@@ -36,11 +36,11 @@ from krino.contract.judge_checks import (
 )
 from krino.contract.source_lines import locate_attribute, locate_fault
 from krino.engine.child_process import ChildProcess, keep_to_one_core
-from krino.engine.messages import pack_cases, unpack_cases
+from krino.engine.interface import Engine, OpenCase
 from krino.engine.processes import AllCores, is_apart
-from krino.engine.protocol import Engine, OpenCase
 from krino.engine.ray_cluster import RayEngine
 from krino.engine.sample_labels import make_labels, vary_choices
+from krino.engine.worker_messages import pack_cases, unpack_cases
 from krino.errors import CannotJudge, JudgeBroke, UsageProblem
 from krino.judges.reference import JudgeReference
 from krino.labellers.local import LocalLabeller

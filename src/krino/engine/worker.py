@@ -18,7 +18,10 @@ from krino.contract import Judgement
 from krino.contract.code_limit import end_if_stuck, is_alive
 from krino.engine.case import Written, written
 from krino.engine.child_process import keep_to_one_core
-from krino.engine.messages import (
+from krino.engine.interface import Assignment, OpenCase, Returned
+from krino.engine.pool import LocalPool
+from krino.engine.views import ViewKeeper
+from krino.engine.worker_messages import (
     CallAnswer,
     Cases,
     Done,
@@ -31,9 +34,6 @@ from krino.engine.messages import (
     WorkerSetup,
     unpack_cases,
 )
-from krino.engine.pool import LocalPool
-from krino.engine.protocol import Assignment, OpenCase, Returned
-from krino.engine.views import ViewKeeper
 from krino.errors import RunStopped, UsageProblem
 from krino.labellers.remote import Call
 from krino.text.faults import describe_exception

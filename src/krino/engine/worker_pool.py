@@ -21,7 +21,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from krino.cases.item import CaseItem
 from krino.contract import Usage
 from krino.engine.case import Written, without_verdict
-from krino.engine.messages import (
+from krino.engine.interface import Assignment, Finished, OpenCase, ReceiveAny, Returned
+from krino.engine.views import is_view_line
+from krino.engine.worker_messages import (
     REPORT_SECONDS,
     CallAnswer,
     Cases,
@@ -37,8 +39,6 @@ from krino.engine.messages import (
     pack_cases,
     unpack_cases,
 )
-from krino.engine.protocol import Assignment, Finished, OpenCase, ReceiveAny, Returned
-from krino.engine.views import is_view_line
 from krino.errors import LabelFailed, RunStopped, UsageProblem
 from krino.judges.reference import JudgeReference
 from krino.labellers.local import LocalLabeller

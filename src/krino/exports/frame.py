@@ -10,7 +10,7 @@ from typing import Any, Literal
 from krino.contract import Judgement
 from krino.errors import UsageProblem
 from krino.exports.columns import Kind, Record, column_values, convert_column, find_columns, with_identity
-from krino.runs.reading import StoredRun, load_stored_run
+from krino.runs.stored_run import StoredRun, load_stored_run
 
 FrameKind = Literal["pandas", "polars", "arrow"]
 PACKAGES: Mapping[str, tuple[str, str]] = {

@@ -15,9 +15,9 @@ from krino.adapters.packages import needs
 from krino.adapters.shared_judge import SharedJudge
 from krino.adapters.verdict_fields import Field, status
 from krino.exports.otel import score_uid
+from krino.live.interfaces import NotWritten, Scored, SourceDown, WatchedTrace
+from krino.live.open_traces import OpenTraces, make_trace
 from krino.live.since import Since
-from krino.live.spans import OpenTraces, make_trace
-from krino.live.traces import NotWritten, Scored, SourceDown, WatchedTrace
 
 with needs("langfuse"):
     from langfuse import Langfuse

@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from krino.runs.files import inside, read_lines
+from krino.runs.guarded_files import inside, read_lines
 from krino.writing import make_own_folder, open_own, write_failed
 
 ADVICE = "the file was changed or damaged: put it back, or name another folder with --run"

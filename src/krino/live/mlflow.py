@@ -17,8 +17,8 @@ from krino.adapters.shared_judge import SharedJudge
 from krino.errors import UsageProblem
 from krino.exports.otel import score_uid
 from krino.judges.efficiency.traces.content import from_json
+from krino.live.interfaces import NotWritten, Scored, SourceDown, WatchedTrace
 from krino.live.since import Since
-from krino.live.traces import NotWritten, Scored, SourceDown, WatchedTrace
 
 with needs("mlflow"):
     import mlflow

@@ -10,7 +10,7 @@ import orjson
 from krino.errors import UsageProblem
 from krino.exports.otel import label_fields, otel_lines
 from krino.exports.otlp_send import logs_address, send
-from krino.live.traces import NotWritten, Scored
+from krino.live.interfaces import NotWritten, Scored
 from krino.runs.manifest import Manifest
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import orjson
 
 from krino.errors import UsageProblem
-from krino.live.spans import OpenTraces, make_trace
-from krino.live.traces import SourceDown, WatchedTrace
-from krino.runs.files import MOST_BYTES
+from krino.live.interfaces import SourceDown, WatchedTrace
+from krino.live.open_traces import OpenTraces, make_trace
+from krino.runs.guarded_files import MOST_BYTES
 
 _MOST_READ = 16_000_000
 """Bytes of one look, so that a long file does not fill the memory."""

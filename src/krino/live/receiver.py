@@ -17,9 +17,9 @@ import orjson
 from aiohttp import web
 
 from krino.errors import UsageProblem
+from krino.live.interfaces import WatchedTrace
 from krino.live.lines import AppendedLines
 from krino.live.otlp_file import OtlpFile
-from krino.live.traces import WatchedTrace
 from krino.runs.folder import SPOOL
 
 MOST_BYTES = 20_000_000

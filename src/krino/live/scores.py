@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from krino.contract import Judgement
 from krino.errors import UsageProblem
+from krino.live.interfaces import NotWritten, Scored, ScoreTarget
 from krino.live.lines import AppendedLines
-from krino.live.traces import NotWritten, Scored, ScoreTarget
 from krino.runs.folder import WRITTEN
 
 MOST_AT_ONCE = 50

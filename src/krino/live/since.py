@@ -8,8 +8,8 @@ from pathlib import Path
 import orjson
 
 from krino.errors import UsageProblem
-from krino.runs.files import inside
 from krino.runs.folder import SINCE
+from krino.runs.guarded_files import inside
 from krino.writing import make_own_folder, replacing
 
 OVERLAP = timedelta(minutes=10)

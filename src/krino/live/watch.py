@@ -25,14 +25,14 @@ from krino.engine.case import input_hash
 from krino.engine.pool import LocalPool
 from krino.engine.rehearsal import lacks_labeller, rehearse
 from krino.errors import RunStopped, UsageProblem
+from krino.live.interfaces import ScoreTarget, SourceDown, TraceSource, WatchedTrace
 from krino.live.lines import ADVICE, AppendedLines
 from krino.live.scores import JudgedTrace, ScoreWriter
-from krino.live.traces import ScoreTarget, SourceDown, TraceSource, WatchedTrace
-from krino.runs.files import read_lines
+from krino.runs.guarded_files import read_lines
 from krino.runs.inputs import RECORDS
 from krino.runs.manifest import Manifest, Plan
-from krino.runs.reading import LineReader, StoredRun
 from krino.runs.session import Session
+from krino.runs.stored_run import LineReader, StoredRun
 
 TRACES = f"{RECORDS}.jsonl"
 TICK = 0.2

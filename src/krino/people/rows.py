@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 from krino.errors import UsageProblem
 from krino.people.sampling import Order, find_random_reach, find_target, order_key, random_rank, weigh_cases
 from krino.people.store import DEPTHS, Depth, Event, LabelStore, Subject, group_by_case
-from krino.runs.reading import StoredRun
+from krino.runs.stored_run import StoredRun
 
 DepthChoice = Literal["fields", "labels", "both"]
 """`both`: fields that the rater gave directly; for the other fields, values derived from the rater's labels."""

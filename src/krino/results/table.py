@@ -27,8 +27,8 @@ from krino.results.field_kinds import MOST_VALUES, ROLL_UP, ColumnKind, as_codes
 from krino.results.verdict_schema import closed_labels
 from krino.runs.index import CODES
 from krino.runs.manifest import Counts, Manifest
-from krino.runs.reading import JudgedCases, LineReader, StoredRun, load_stored_run
 from krino.runs.roll import Entry
+from krino.runs.stored_run import JudgedCases, LineReader, StoredRun, load_stored_run
 from krino.stats.arrays import Floats
 from krino.text.clean import clean_line
 from krino.text.guessing import did_you_mean

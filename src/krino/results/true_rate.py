@@ -18,7 +18,7 @@ from krino.results.field_kinds import ROLL_UP, fields_of
 from krino.results.formatting import format_count, join_quoted, judge_name, quote
 from krino.results.gates.rules import Target, parse_target
 from krino.results.verdict_schema import Schema, closed_labels, declared_scale
-from krino.runs.reading import StoredRun
+from krino.runs.stored_run import StoredRun
 from krino.stats import prediction_powered as powered
 from krino.stats.arrays import Floats
 from krino.stats.confidence_intervals import NORMAL_95, Interval

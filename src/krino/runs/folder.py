@@ -13,7 +13,7 @@ import orjson
 
 from krino.errors import UsageProblem
 from krino.labellers.llm.batch.ledger import FOLDER
-from krino.runs.files import inside
+from krino.runs.guarded_files import inside
 from krino.runs.index import INDEX
 from krino.runs.inputs import is_kept_input
 from krino.runs.journal import JOURNAL

@@ -28,7 +28,7 @@ from pydantic_core import SchemaValidator, core_schema
 from krino.contract import Status, Usage
 from krino.errors import UsageProblem
 from krino.runs.checking import COUNT, HASH, USAGE, typed
-from krino.runs.files import inside
+from krino.runs.guarded_files import inside
 from krino.runs.hash_table import BYTES, HashTable
 from krino.runs.manifest import Counts
 from krino.writing import replacing

@@ -32,7 +32,7 @@ from krino.cases.open_files import MAX_CASE_BYTES, OpenFiles
 from krino.cases.origin import known_suffixes
 from krino.contract import AnyJudge, hash_record
 from krino.errors import KrinoError, UsageProblem
-from krino.runs.files import inside
+from krino.runs.guarded_files import inside
 from krino.writing import make_own_folder, replacing
 
 Source = str | PathLike[str] | Iterable[str | PathLike[str]] | Iterable[Mapping[str, Any]]

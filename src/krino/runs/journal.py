@@ -21,10 +21,10 @@ from typing import Any
 import orjson
 
 from krino.contract import Judgement, Usage
-from krino.engine.protocol import Finished
+from krino.engine.interface import Finished
 from krino.errors import UsageProblem
 from krino.runs.checking import ADVICE, LineCheck
-from krino.runs.files import BEGINNING, MOST_BYTES, FilePosition, Line, inside, read_lines
+from krino.runs.guarded_files import BEGINNING, MOST_BYTES, FilePosition, Line, inside, read_lines
 from krino.runs.index import JournalIndex
 from krino.runs.manifest import Manifest
 from krino.writing import open_own, write_failed

@@ -20,7 +20,7 @@ from krino.contract.identity import JudgedBy
 from krino.contract.judgement import is_newer
 from krino.contract.measured import Measured
 from krino.errors import UsageProblem
-from krino.runs.files import inside
+from krino.runs.guarded_files import inside
 from krino.text.guessing import did_you_mean_file
 from krino.writing import replacing
 

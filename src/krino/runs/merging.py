@@ -28,8 +28,8 @@ from krino.contract import Judgement, Source, Status, Usage
 from krino.engine.views import ViewKeeper
 from krino.errors import UsageProblem
 from krino.runs.checking import LineCheck
-from krino.runs.files import inside
 from krino.runs.folder import BATCHES, RESULTS
+from krino.runs.guarded_files import inside
 from krino.runs.hash_table import HashTable
 from krino.runs.index import CODES, NAMES, is_open
 from krino.runs.journal import JOURNAL, Journal, read_journal, sealed_line

@@ -18,7 +18,7 @@ from pydantic_core import SchemaValidator, core_schema
 from krino.cases.item import CaseItem
 from krino.errors import UsageProblem
 from krino.runs.checking import COUNT, HASH, SOURCE, TEXT, typed
-from krino.runs.files import BEGINNING, FilePosition, Line, inside, read_lines
+from krino.runs.guarded_files import BEGINNING, FilePosition, Line, inside, read_lines
 from krino.runs.hash_table import HashTable
 from krino.runs.manifest import MANIFEST, Manifest
 from krino.writing import open_own, write_failed

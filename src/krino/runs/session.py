@@ -13,8 +13,8 @@ from krino.cases.item import CaseItem, storable_text
 from krino.contract import AnyJudge, Labeller, Source, Usage
 from krino.contract.code_limit import CASE_SECONDS
 from krino.engine.case import unwritable
+from krino.engine.interface import Assignment, Engine, Finished, Returned, Trial, has_broken, opened
 from krino.engine.pool import LocalPool
-from krino.engine.protocol import Assignment, Engine, Finished, Returned, Trial, has_broken, opened
 from krino.engine.views import ViewKeeper
 from krino.errors import RunStopped, UsageProblem
 from krino.labellers.llm.batch.ledger import forget_answered

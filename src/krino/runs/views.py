@@ -20,7 +20,7 @@ import orjson
 from krino.blocks import Block, from_data
 from krino.engine.views import FIRST_VIEWS, LONGEST_VIEW, ROOM_FOR_OK, ROOM_FOR_OTHERS, CaseView, broke_unlabelled
 from krino.errors import UsageProblem
-from krino.runs.files import inside
+from krino.runs.guarded_files import inside
 from krino.runs.hash_table import HashTable
 from krino.writing import open_own, write_failed
 

@@ -26,8 +26,8 @@ from krino.results.slices import SliceTable
 from krino.results.summary import Collected, Summary, collect
 from krino.runs.journal import JOURNAL
 from krino.runs.manifest import MANIFEST, Counts, Manifest
-from krino.runs.reading import StoredRun
 from krino.runs.roll import ROLL
+from krino.runs.stored_run import StoredRun
 from krino.text.clean import clean_line
 from krino.text.guessing import did_you_mean
 from krino.web.index.cases import Cases

@@ -16,7 +16,7 @@ from krino.people.database import write_transaction
 from krino.people.rows import load_rows
 from krino.people.store import CaseRef, Event, LabelStore, Subject
 from krino.results.agreement.labels import read_labels
-from krino.runs.reading import load_stored_run
+from krino.runs.stored_run import load_stored_run
 from label_making import make_toy_run, rag_labels
 from made_runs import make_run, row
 from workbench_making import serving

@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from krino.people.store import LabelStore, Subject
-from krino.runs.reading import load_stored_run
+from krino.runs.stored_run import load_stored_run
 from label_making import make_toy_run
 from served import Served, served
 

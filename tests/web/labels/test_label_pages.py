@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 import krino
 from krino.people.store import LabelStore, Subject
-from krino.runs.reading import load_stored_run
+from krino.runs.stored_run import load_stored_run
 from label_making import PAGE, SECRET, Person, Says, filled, key_of, make_rag_run, rag_cases, rag_labels
 from toy_judge import ToyJudge
 from workbench_making import TOKEN, csrf_of, log_in, serving

@@ -15,7 +15,7 @@ from krino.errors import UsageProblem
 
 if TYPE_CHECKING:
     from krino.contract import AnyJudge, Labeller
-    from krino.engine.protocol import Engine
+    from krino.engine.interface import Engine
 
 FILES = (
     "Files of cases, or folders of them; - is stdin. A JSON list is several cases, an object is one; for the "

@@ -14,7 +14,7 @@ from krino.errors import UsageProblem
 from krino.text.guessing import did_you_mean
 
 if TYPE_CHECKING:
-    from krino.runs.reading import StoredRun
+    from krino.runs.stored_run import StoredRun
 
 
 def show(
@@ -42,7 +42,7 @@ def show(
     json: options.AsJson = False,
 ) -> None:
     """Show a run, its worst cases, or one case. With --json: judgements, one a line, in the order of the input."""
-    from krino.runs.reading import load_stored_run
+    from krino.runs.stored_run import load_stored_run
 
     loaded = load_stored_run(run)
     if worst is not None:

@@ -19,7 +19,7 @@ from krino.errors import UsageProblem
 if TYPE_CHECKING:
     from krino.contract import AnyJudge
     from krino.contract import Labeller as LabellerObject
-    from krino.live.traces import ScoreTarget, TraceSource
+    from krino.live.interfaces import ScoreTarget, TraceSource
     from krino.live.watch import Watch
     from krino.runs.manifest import Manifest
 

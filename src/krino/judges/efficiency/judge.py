@@ -20,9 +20,9 @@ from krino.judges.efficiency.case import ANSWER_NAMES, EfficiencyCase, list_read
 from krino.judges.efficiency.data_files import package_text
 from krino.judges.efficiency.exhibits import build_exhibits
 from krino.judges.efficiency.facts import EfficiencyFacts, study
-from krino.judges.efficiency.field_words import FIELD_SHAPES, FIELD_WORDS
 from krino.judges.efficiency.labels import EfficiencyLabels, check_labels
 from krino.judges.efficiency.local import label_locally
+from krino.judges.efficiency.mapping_hints import FIELD_SHAPES, FIELD_WORDS
 from krino.judges.efficiency.rubric import Mode, settle
 from krino.judges.efficiency.traces.detect import Format, is_piece, is_trace, list_traces
 from krino.judges.efficiency.traces.steps import TASK_NAMES, TRACE_NAMES

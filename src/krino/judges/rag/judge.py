@@ -30,9 +30,9 @@ from krino.judges.rag.case import (
 from krino.judges.rag.conversation import MESSAGE_NAMES, find_conversation
 from krino.judges.rag.exhibits import rag_exhibits
 from krino.judges.rag.facts import RagFacts
-from krino.judges.rag.field_words import FIELD_SHAPES, FIELD_WORDS
 from krino.judges.rag.labels import RagLabels, check_labels
 from krino.judges.rag.local import label_locally, unreadable
+from krino.judges.rag.mapping_hints import FIELD_SHAPES, FIELD_WORDS
 from krino.judges.rag.reading.goals import goal_names, names_a_goal, read_goal
 from krino.judges.rag.rubric import settle
 from krino.judges.rag.tables import package_text

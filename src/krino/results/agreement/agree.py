@@ -29,7 +29,7 @@ from krino.results.explanations import DEFAULT_WORST, explain_value
 from krino.results.formatting import join_quoted, quote
 from krino.results.verdict_schema import Schema, closed_labels, declared_scale
 from krino.runs.manifest import JudgeCard
-from krino.runs.reading import load_stored_run
+from krino.runs.stored_run import load_stored_run
 from krino.stats.bootstrap import DRAWS, LEVEL
 from krino.text.clean import clean_name
 from krino.text.guessing import did_you_mean

@@ -32,7 +32,7 @@ from krino.results.gates.violations import (
 from krino.results.table import Mask, Places, Table, read_table, slice_name
 from krino.results.true_rate import TrueRate, true_rate
 from krino.runs.manifest import Manifest
-from krino.runs.reading import load_stored_run
+from krino.runs.stored_run import load_stored_run
 from krino.stats.confidence_intervals import FEW
 from krino.text.clean import clean_line
 

@@ -22,7 +22,7 @@ from krino.render.html import can_be_drawn
 from krino.render.live_views import LiveJudge
 from krino.runs.inputs import CasesBeside, identify_by, is_name_of_copy, kept_inputs
 from krino.runs.manifest import Manifest
-from krino.runs.reading import StoredRun
+from krino.runs.stored_run import StoredRun
 from krino.runs.views import VIEWS, StoredViews
 from krino.text.clean import clean_line
 from krino.web.index.run_index import stamp_file

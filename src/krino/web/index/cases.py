@@ -10,8 +10,8 @@ from typing import Any
 import orjson
 
 from krino.runs.manifest import Counts
-from krino.runs.reading import LineReader, StoredRun
 from krino.runs.roll import Entry
+from krino.runs.stored_run import LineReader, StoredRun
 from krino.text.clean import clean_name
 from krino.web.index.case_filter import CaseFilter, FilterSql
 from krino.web.index.run_index import JUDGED, RunIndex, State, count_by_status

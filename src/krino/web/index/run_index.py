@@ -20,11 +20,11 @@ import orjson
 
 from krino.errors import UsageProblem
 from krino.runs.checking import LineCheck
-from krino.runs.files import FilePosition, Line, inside
+from krino.runs.guarded_files import FilePosition, Line, inside
 from krino.runs.index import is_open
 from krino.runs.journal import read_journal
-from krino.runs.reading import StoredRun
 from krino.runs.roll import ROLL, Entry, read_entries, read_roll
+from krino.runs.stored_run import StoredRun
 from krino.web.index.columns import FIELDS, METADATA, field_names, field_values, metadata_values, searchable_text
 from krino.writing import make_own_file, make_own_folder
 

@@ -16,8 +16,8 @@ import pytest
 import krino
 from fake_llm import FakeServer, Faults
 from krino.cases.item import CaseItem
+from krino.engine.interface import Assignment, opened
 from krino.engine.pool import LocalPool
-from krino.engine.protocol import Assignment, opened
 from krino.labellers.factory import labeller_from
 from krino.labellers.llm.labeller import LlmLabeller
 from krino.labellers.llm.sending.pace import (

@@ -114,7 +114,7 @@ _SHAPES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "objects": ("a list of objects", _are_objects),
     "match": ("a list of objects, or one", _is_match),
 }
-_FIELDS = table("field_words")
+_FIELDS = table("mapping_hints")
 FIELD_WORDS: Mapping[str, Sequence[str]] = {field: row["words"] for field, row in _FIELDS.items()}
 FIELD_SHAPES = {field: _SHAPES[row["shape"]] for field, row in _FIELDS.items()}
 FIELD_LINKS: Mapping[str, str] = {

@@ -227,7 +227,7 @@ def _normalise_answer(output: Fields, name: str) -> Fields:
 
 
 def _refuse_second_answer(fields: Fields, name: str, answer: Fields, source: Any) -> None:
-    """Refuses an output that gives other matches than those that were read from `source`, or another reason for none."""
+    """Refuses an output with other matches than those read from `source`, or another reason for none."""
     if "matches" in answer and answer["matches"] is not source:
         read = fields["matches"]
         given = _read_matches(answer["matches"], fields["candidates"])

@@ -19,7 +19,7 @@ from krino.judges.efficiency.traces.content import (
 )
 from krino.judges.efficiency.traces.messages import read_requested_call
 from krino.judges.efficiency.traces.steps import Reader, Step, Trace
-from krino.judges.efficiency.traces.turns import CallMade, CallResult, build_call_step, find_task_media
+from krino.judges.efficiency.traces.turns_to_steps import CallMade, CallResult, build_call_step, find_task_media
 
 _SMOL = frozenset({"step_number", "tool_calls", "observations", "model_output", "action_output", "code_action"})
 

@@ -13,7 +13,7 @@ from krino.judges.efficiency.data_files import table
 from krino.judges.efficiency.traces.content import find_list, first_of, from_json, keep_objects
 from krino.judges.efficiency.traces.steps import Reader, Trace
 from krino.judges.efficiency.traces.text_actions import find_actions
-from krino.judges.efficiency.traces.turns import CallMade, CallResult, Turn, build_trace
+from krino.judges.efficiency.traces.turns_to_steps import CallMade, CallResult, Turn, build_trace
 
 Message = Mapping[str, Any]
 _HOLDERS = ("messages", "traj", "conversation", "contents", "trajectory", "history", "chat_history")

@@ -40,7 +40,7 @@ from krino.judges.efficiency.traces.tree import (
     list_steps,
     walk_tree,
 )
-from krino.judges.efficiency.traces.turns import find_task_media
+from krino.judges.efficiency.traces.turns_to_steps import find_task_media
 
 # --- attributes that name the operation ------------------------------------------------------------
 

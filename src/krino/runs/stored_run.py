@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 from krino.contract import Ballot, Finding, Judgement, Task
 from krino.errors import UsageProblem
 from krino.runs.checking import ADVICE, LineCheck
-from krino.runs.files import MOST_BYTES, inside
+from krino.runs.guarded_files import MOST_BYTES, inside
 from krino.runs.index import JournalIndex, is_open
 from krino.runs.journal import JOURNAL, known_fields, open_index
 from krino.runs.manifest import MANIFEST, Counts, Manifest

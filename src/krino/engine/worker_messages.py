@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from krino.contract.code_limit import CASE_SECONDS
 from krino.engine.case import Written
-from krino.engine.protocol import OpenCase
+from krino.engine.interface import OpenCase
 from krino.errors import LabelFailed, RunStopped, UsageProblem
 from krino.judges.reference import JudgeReference
 from krino.labellers.remote import Call, PortableLabeller

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from krino.live import spans as module
-from krino.live.spans import LATE, OpenTraces, make_trace
+from krino.live import open_traces as module
+from krino.live.open_traces import LATE, OpenTraces, make_trace
 from live_traces import export, root, span, trace_id
 
 

@@ -10,7 +10,7 @@ from krino.adapters.cases import make_case
 from krino.judges.efficiency.traces.content import from_json
 from krino.judges.efficiency.traces.span_dialects import INPUTS, OUTPUTS
 from krino.judges.efficiency.traces.spans import Span, is_observation, is_span, iterate_spans, read_spans
-from krino.live.traces import WatchedTrace
+from krino.live.interfaces import WatchedTrace
 
 LATE = 2.0
 """Seconds that other services have to deliver their spans once the root has ended."""

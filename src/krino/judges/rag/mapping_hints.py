@@ -1,4 +1,4 @@
-"""How other systems call the fields of a RAG case (`data/fields.toml`), and what their values look like."""
+"""How other systems call the fields of a RAG case (`data/mapping_hints.toml`), and what their values look like."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _NAMES: Mapping[str, Sequence[str]] = {
     "context.*.text": PASSAGE_NAMES["text"],
 }
 FIELD_WORDS: Mapping[str, Sequence[str]] = {
-    field: (*_NAMES.get(field, ()), *words) for field, words in table("fields").items()
+    field: (*_NAMES.get(field, ()), *words) for field, words in table("mapping_hints").items()
 }
 
 
