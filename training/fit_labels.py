@@ -1,11 +1,12 @@
 """Fits the rules by which the embedded RAG labeller weighs the entailment model, values and words.
 
-    python training/fit_labels.py DATA_FOLDER [--cache FILE] [--cases N] [--every N]
+    python training/fit_labels.py DATA_FOLDER [--authors NAME ...] [--cache FILE] [--cases N] [--every N]
 
 DATA_FOLDER holds `rag` (public sets) and `real` (logs with a label for every sentence). Prints the figures of
 `[support]`, `[calibration]`, `[risk]` and `[similarity]` in `src/krino/judges/rag/data/local.toml`, and how well each
-does on authors that it was not fitted on. Logs that the model was not trained on, RAGTruth and the logs with expected
-scores set nothing. Needs scikit-learn.
+does on authors that it was not fitted on. A model is surer of logs that it has learned from: fit with the model of a
+fold (`train_logs.py --compare`), on the authors that were kept out of it. Logs that are kept out of all training,
+RAGTruth and the logs with expected scores set nothing. Needs scikit-learn.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 import rag_data  # noqa: E402
 import rag_logs  # noqa: E402
-from logs import is_kept_out  # noqa: E402
+from logs import is_kept_out, plain_logs  # noqa: E402
 from rag_rules import Kept, as_array, keep, load  # noqa: E402
 
 from krino.judges.rag.case import RagCase  # noqa: E402
@@ -65,6 +66,7 @@ class Row(NamedTuple):
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, metavar="DATA_FOLDER")
+    parser.add_argument("--authors", nargs="+", help="only logs by these")
     parser.add_argument("--cache", type=Path)
     parser.add_argument("--cases", type=int, default=300, help="claims drawn from each public set (300)")
     parser.add_argument("--every", type=int, default=1, help="of the logs, take one in this many (1: all)")
@@ -75,14 +77,20 @@ def main() -> int:
         patch.object(entailment, "roles", partial(as_array, Kept(entailment.roles, known["roles"]))),
         patch.object(embedder, "embed", partial(as_array, Kept(embedder.embed, known["embed"]))),
     ):
-        logs = rag_logs.read_train(given.folder / "real" / "train")[:: given.every]
+        logs = [*rag_logs.read_train(given.folder / "real" / "train"), *written_logs()]
         logs = [log for log in logs if not is_kept_out(log["author"], log["id"])]
+        logs = [log for log in logs if given.authors is None or log["author"] in given.authors][:: given.every]
         rows = [*claims_of_logs(logs), *claims_of_sets(given.folder / "rag", given.cases)]
         keep(given.cache, known)
         fit_support(rows)
         fit_similarity(logs)
         keep(given.cache, known)
     return 0
+
+
+def written_logs() -> list[rag_logs.Log]:
+    """Our own logs, without their twins."""
+    return [log for file in sorted((ROOT / "training" / "written_logs").glob("*.jsonl.gz")) for log in plain_logs(file)]
 
 
 # --- claims ----------------------------------------------------------------------------------------

@@ -4,7 +4,8 @@
 
 DATA_FOLDER holds `real` (logs with a label for every sentence) and `rag/financebench_half`. Fitted on these logs and on
 the answers in `tests/judges/rag/audit/refusals_*.jsonl` but those of `KEPT`; measured on `KEPT` and on FinanceBench,
-which set nothing. Prints `[refusal]` of `src/krino/judges/rag/data/local.toml`. Needs scikit-learn.
+which set nothing. Logs of our own are fitted on too: those with a refusal and every third of the others. Prints
+`[refusal]` of `src/krino/judges/rag/data/local.toml`. Needs scikit-learn.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import numpy as np
-from fit_labels import BATCH, figures
+from fit_labels import BATCH, figures, written_logs
+from logs import is_kept_out
 from sklearn.linear_model import LogisticRegression
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -37,6 +39,8 @@ from krino.judges.rag.local import lay_out  # noqa: E402
 from krino.judges.rag.tables import table  # noqa: E402
 from krino.models import entailment  # noqa: E402
 
+OTHERS = 3
+"""Of our own logs without a refusal, one in so many is read."""
 AUDIT = ROOT / "tests" / "judges" / "rag" / "audit"
 KEPT = "kept"
 ASKED = "What is asked here?"
@@ -61,7 +65,7 @@ def main() -> int:
     ):
         sets = {name: list(rows(cases)) for name, cases in read_sets(given.folder)}
         keep(given.cache, known)
-    fitted = [row for name in ("logs", "audit") for row in sets[name] if row.signs is not None]
+    fitted = [row for name in ("logs", "written", "audit") for row in sets[name] if row.signs is not None]
     names = list(fitted[0].signs or {})
     rule = LogisticRegression(C=1.0, max_iter=3_000)
     rule.fit([list((row.signs or {}).values()) for row in fitted], [row.whole for row in fitted])
@@ -74,6 +78,7 @@ def main() -> int:
 def read_sets(folder: Path) -> Iterator[tuple[str, list[tuple[dict[str, Any], bool]]]]:
     logs = rag_logs.read_train(folder / "real" / "train")
     yield "logs", [(rag_logs.case_of(log), log["refusal"]["kind"] == "whole") for log in logs]
+    yield "written", list(some_written_logs())
     for name in ("audit", KEPT):
         files = [file for file in sorted(AUDIT.glob("refusals_*.jsonl")) if (KEPT in file.name) == (name == KEPT)]
         lines = [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()]
@@ -83,6 +88,14 @@ def read_sets(folder: Path) -> Iterator[tuple[str, list[tuple[dict[str, Any], bo
         "FinanceBench",
         [({"question": row["question"], "answer": row["answer"]}, row["human_label"] == "Refusal") for row in read],
     )
+
+
+def some_written_logs() -> Iterator[tuple[dict[str, Any], bool]]:
+    """Our own logs that the role head has learned from, as cases, and whether they decline everything."""
+    for number, log in enumerate(written_logs()):
+        kind = log["refusal"]["kind"]
+        if not is_kept_out(log["author"], log["id"]) and (kind != "no" or number % OTHERS == 0):
+            yield rag_logs.case_of(log), kind == "whole"
 
 
 def rows(cases: Sequence[tuple[dict[str, Any], bool]]) -> Iterator[Row]:

@@ -88,6 +88,30 @@ def read_logs(path: Path) -> list[Log]:
     return [log for row in rows for log in (_of_set(row, author) if "set" in row else (_plain(row, author),))]
 
 
+def plain_logs(path: Path) -> list[Row]:
+    """The logs of a file of sets without their twins, in the form of `real/train`."""
+    author, found = path.name.split(".")[0], list[Row]()
+    for row in read_rows(path):
+        for log in row["logs"]:
+            sentences = [{"text": text, "role": role, "label": label} for _, text, role, label, *_ in log["answer"]]
+            found.append(
+                {
+                    "id": f"{row['set']}-{log['id']}",
+                    "author": author,
+                    "language": row["language"],
+                    "question": log["question"],
+                    "context": [row["passages"][place - 1] for place in log["use"]],
+                    "answer": "".join(before + text for before, text, *_ in log["answer"]),
+                    "reference": log.get("reference"),
+                    "similarity": log.get("similarity"),
+                    "sentences": sentences,
+                    "parts": [{"part": part, "answered": answered} for part, answered in log["parts"]],
+                    "refusal": {"kind": log["refusal"][0]},
+                }
+            )
+    return found
+
+
 def is_kept_out(author: str, name: str) -> bool:
     """Whether a log is only measured on: those of one author, and every second one of another who writes in other
     languages."""

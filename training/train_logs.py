@@ -4,8 +4,8 @@
 
 `prepare_logs.py` makes the pairs. What the shipped model says on the anchors is computed first and learned along. For
 each `--recipe` one model is trained (or several, averaged) on all logs but those kept out (`logs.py`), or with
-`--compare` on all but one fold of authors. FOLDER gets the figures, and of a model on all logs the layers and heads in
-half precision (the word table is not trained).
+`--compare` on all but one fold of authors. FOLDER gets the figures, and the layers and heads in half precision (the word
+table is not trained).
 """
 
 from __future__ import annotations
@@ -429,7 +429,7 @@ def main() -> None:
     parser.add_argument("--into", type=Path, required=True)
     parser.add_argument("--recipe", type=recipe_of, action="append", help="as `epochs=4,rate=2e-5`; repeatable")
     parser.add_argument("--seeds", type=int, default=1, help="trainings a recipe, whose weights are averaged")
-    parser.add_argument("--compare", type=int, help="only measure the recipes on this one of --folds folds of authors")
+    parser.add_argument("--compare", type=int, help="keep out this one of --folds folds of authors")
     parser.add_argument("--folds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=math.inf, help="for everything; what no longer fits is left")
     parser.add_argument("--few", type=int, default=0, help="so many lessons only, to try it")
@@ -466,8 +466,7 @@ def main() -> None:
             net = averaged(nets)
             for share in MIXES:
                 note(f"{recipe}, mixed {share}", mixed(before, net, share))
-            if args.compare is None:
-                save(net, args.into / f"weights_{number}")
+            save(net, args.into / f"weights_{number}")
 
 
 if __name__ == "__main__":
