@@ -4,8 +4,8 @@
 
 `prepare_logs.py` makes the pairs. What the shipped model says on the anchors is computed first and learned along. For
 each `--recipe` one model is trained (or several, averaged) on all logs but those kept out (`logs.py`), or with
-`--compare` on all but one fold of authors. FOLDER gets the figures, and the layers and heads in half precision (the word
-table is not trained).
+`--compare` on all but one fold of authors. FOLDER gets the figures, and the layers and heads in half precision (the
+word table is not trained).
 """
 
 from __future__ import annotations
