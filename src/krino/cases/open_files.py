@@ -141,8 +141,10 @@ def check_not_empty(stream: io.BufferedReader, shown: str) -> None:
 
 
 def empty(shown: str) -> UsageProblem:
+    """The error for an empty file, for the caller to raise."""
     return UsageProblem(f"{shown}: the file is empty; give a file with at least one case")
 
 
 def rest_unreadable(where: str, reason: object) -> str:
+    """The message for a file that could not be read to its end."""
     return f"{where}: reading broke off: {reason}; the rest of the file could not be read: restore the file"

@@ -86,7 +86,8 @@ class _Sheet:
                 self._sheet.conditional_format(1, place, self.rows, place, _colour_scale(*scale))
 
     def _write(self, place: int, value: Value) -> None:
-        """Writes one cell; a text that could run as a formula gets a quotation mark."""
+        """Writes one cell, nothing for null. Text that could run as a formula is marked as quoted; numbers that Excel
+        would round are text."""
         if value is None:
             return
         if isinstance(value, bool):
@@ -101,7 +102,7 @@ class _Sheet:
 
 
 def _colour_scale(worst: float, best: float) -> dict[str, Any]:
-    """Red at the worst end, white in the middle, green at the best; the number is shown in any case."""
+    """The options of a colour scale: red at the worst end, white in the middle, green at the best."""
     low, high = min(worst, best), max(worst, best)
     colours = ("#F8C9C9", "#FFFFFF", "#CDE8D5") if worst < best else ("#CDE8D5", "#FFFFFF", "#F8C9C9")
     ends = {"min_value": low, "mid_value": (low + high) / 2, "max_value": high}

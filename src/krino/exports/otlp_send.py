@@ -64,7 +64,8 @@ async def send(endpoint: str, lines: Iterable[bytes], backoff: float = 0.5) -> S
 
 
 async def _post(session: aiohttp.ClientSession, address: str, line: bytes, backoff: float) -> bytes:
-    """Sends one request, again after passing faults; returns the body of the reply."""
+    """Sends one request, and again after passing faults. Returns the body of the reply; raises `UsageProblem` if it is
+    refused."""
     for attempt in range(1, TRIES + 1):
         wait = None
         try:
@@ -84,7 +85,7 @@ async def _post(session: aiohttp.ClientSession, address: str, line: bytes, backo
 
 
 def _record_reply(sent: Sent, body: bytes) -> None:
-    """Notes what the endpoint says it rejected."""
+    """Counts a request, and what the endpoint reports as rejected in it."""
     sent.requests += 1
     try:
         partial = orjson.loads(body).get("partialSuccess") or {}

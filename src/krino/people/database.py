@@ -93,7 +93,8 @@ def write_transaction(engine: Engine) -> Iterator[Connection]:
 
 
 def migrate(engine: Engine) -> None:
-    """Bring the tables to the current version. If two servers start at once, the second one waits."""
+    """Brings the tables to the current version; refuses those of a newer one. If two servers start at once, the second
+    one waits."""
     with translate_errors(engine), write_transaction(engine) as connection:
         if engine.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})

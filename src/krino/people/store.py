@@ -50,6 +50,7 @@ class Subject:
 
     @classmethod
     def of(cls, manifest: Manifest) -> Self:
+        """The judge and options of a run."""
         judge = manifest.plan.judge
         return cls.of_judge(judge["name"], judge["version"], judge.get("options") or {})
 
@@ -131,7 +132,7 @@ class LabelStore:
                     written = insert(events).values(**values, blind=blind).returning(events.c.id)
                     number = connection.execute(written).scalar_one()
             except IntegrityError:  # the key was used before
-                (before,) = self._read(select(events).where(events.c.key == values["key"]))
+                (before,) = self._read_events(select(events).where(events.c.key == values["key"]))
                 if _identity(before) != _identity(event):
                     raise KeyReused("this key was used for another label; give every label a key of its own") from None
                 return before
@@ -147,7 +148,7 @@ class LabelStore:
         )
         wanted = wanted.where(events.c.run == clean_name(clean(run))) if run else wanted
         for _ in range(_TRIES):
-            found = self._read(wanted)
+            found = self._read_events(wanted)
             if not found:
                 return None
             last = found[0]
@@ -197,12 +198,12 @@ class LabelStore:
         if input_hash is not None:
             last = last.where(events.c.input_hash == input_hash)
         last = last.group_by(events.c.input_hash, events.c.rater, events.c.depth)
-        return self._read(select(events).where(events.c.id.in_(last)).order_by(events.c.id))
+        return self._read_events(select(events).where(events.c.id.in_(last)).order_by(events.c.id))
 
     def history(self, subject: Subject | None = None) -> list[Event]:
-        """Every row, oldest first."""
+        """Every row for this judge and its options, or for all, oldest first: undone and seen ones too."""
         wanted = select(events) if subject is None else _select_events(subject)
-        return self._read(wanted.order_by(events.c.id))
+        return self._read_events(wanted.order_by(events.c.id))
 
     def has_seen(self, place: CaseRef, rater: str, *, listed: bool = True) -> bool:
         """Whether this person has seen the verdict. Without `listed`: whether it was shown in full."""
@@ -215,7 +216,7 @@ class LabelStore:
                 connection.execute(_select_events(subject, func.count()).where(events.c.action != "seen")).scalar() or 0
             )
 
-    def _read(self, wanted: Select[Any]) -> list[Event]:
+    def _read_events(self, wanted: Select[Any]) -> list[Event]:
         with translate_errors(self.engine), self.engine.connect() as connection:
             return [_event_from(row) for row in connection.execute(wanted)]
 
@@ -234,6 +235,7 @@ def normalise_rater(given: str) -> str:
 
 
 def normalise_note(given: str) -> str:
+    """The note as stored, without control characters; raises `UsageProblem` if it is too long."""
     if len(given) > LONGEST_NOTE:
         raise UsageProblem(f"the note has more than {LONGEST_NOTE:,} characters; shorten it")
     return clean(given).strip()
@@ -309,7 +311,7 @@ def _event_from(row: Row[Any]) -> Event:
 
 
 def _identity(event: Event) -> tuple[Any, ...]:
-    """Who says what about which case. Requests with the same identity and key are retries of one request."""
+    """Returns who says what about which case. Requests with the same identity and key are retries of one request."""
     subject, answer = event.place.subject, orjson.dumps(event.answer, option=orjson.OPT_SORT_KEYS)
     about = (subject.judge, subject.options, event.place.input_hash)
     return (*about, event.rater, event.depth, event.action, answer, event.note)

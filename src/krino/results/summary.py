@@ -218,6 +218,7 @@ class SummaryCounter:
         )
 
     def _number_fields(self) -> Iterator[NumberField]:
+        """Yields the summary of each field that holds numbers."""
         for name, counter in self._fields.items():
             if counter.numbers is not None:
                 yield counter.numbers.result(name, counter.nulls, declared_bounds(self.schema, name))

@@ -101,7 +101,8 @@ class _Ranking:
                 yield badness, sum(known) / len(known) if known else 0.0, place, record
 
     def _badness(self, value: Any) -> float | None:
-        """Returns the sort key of a value, the worst first; None if it is not ranked."""
+        """Returns the sort key of a value, the worst first; None if it is not ranked. Collects labels where the bad one
+        is not named."""
         number = as_number(value)
         if number is not None:
             return -number if self.order.falling else number
@@ -113,7 +114,8 @@ class _Ranking:
 
 
 def _choose_order(records: Callable[[], Iterable[Record]], by: str | None, schema: Schema | None) -> Order:
-    """Chooses what counts as worst: what the user asked for, else the roll-up or the first number."""
+    """Chooses what counts as worst: what the user asked for, else the roll-up or the first number. False is the bad end
+    of a yes/no field. Raises `UsageProblem` if that is impossible."""
     verdicts = [fields_of(record) for record in islice((r for r in records() if r["status"] == "ok"), _SAMPLE)]
     names = list(dict.fromkeys(name for verdict in verdicts for name in verdict))
     numbers = [name for name in names if any(as_number(verdict.get(name)) is not None for verdict in verdicts)]

@@ -83,7 +83,10 @@ class Cutter:
         self._folder = folder
 
     def write(self, cases: Iterable[tuple[CaseItem, str]], whole: Whole) -> list[Path]:
-        """Writes the files for cases with their content hashes. The count and hash in `whole` are added at the end."""
+        """Writes the shards of cases given with their content hashes, and returns their paths.
+
+        The count and the hash in `whole` are filled in at the end. Raises if the folder has shards of another cut.
+        """
         self._folder.mkdir(parents=True, exist_ok=True)
         self._refuse_others(whole)
         for left in self._folder.glob(f".*{SUFFIX}.*"):  # of a process that was killed
@@ -101,7 +104,7 @@ class Cutter:
         return self._paths
 
     def _finish(self, path: Path, head: ShardHead) -> None:
-        """Writes a shard: its head line, then the cases that were collected."""
+        """Writes a shard: its head line, then the cases from its draft, which is removed."""
         draft = _draft(path)
         with replacing(path, mode=ANYBODY) as shard, draft.open("rb") as body:
             shard.write(orjson.dumps(head.model_dump()) + b"\n")
@@ -125,7 +128,7 @@ def _draft(path: Path) -> Path:
 
 
 def _line_of(item: CaseItem) -> bytes:
-    """Returns a case as a line of a shard."""
+    """Returns a case as a line of a shard; raises `UsageProblem` if it is nested too deep to be written."""
     source = item.source and Source(storable_text(item.source.file), item.source.line)
     line: dict[str, Any] = {"place": item.index, "id": storable_text(item.id), "source": source and asdict(source)}
     rest = {"record": item.record} if item.record is not None else {"problem": item.problem, "raw": item.raw}
@@ -140,6 +143,7 @@ def _line_of(item: CaseItem) -> bytes:
 
 
 def is_shard(path: str | Path) -> bool:
+    """Has the path the suffix of a shard?"""
     return Path(path).suffix == SUFFIX
 
 
@@ -157,8 +161,9 @@ def heads_of(paths: Sequence[str], files: OpenFiles | None = None) -> list[Shard
 
 
 def read_head(path: Path, files: OpenFiles | None = None) -> ShardHead:
+    """Reads the first line of a shard."""
     with _open(path, files) as lines:
-        return _head(lines, path)
+        return _parse_head(lines, path)
 
 
 def read_shards(paths: Sequence[Path], files: OpenFiles | None = None) -> Iterator[CaseItem]:
@@ -166,7 +171,7 @@ def read_shards(paths: Sequence[Path], files: OpenFiles | None = None) -> Iterat
     index = 0
     for path in paths:
         with _open(path, files) as lines:
-            _head(lines, path)
+            _parse_head(lines, path)
             for number, text in enumerate(iter(lambda lines=lines: lines.readline(LONGEST), b""), 2):  # type: ignore[misc]
                 line = _parse_line(_Line, text, f"{path}:{number}")
                 yield CaseItem(index, line.id, line.record, line.source, line.problem, line.raw, line.place)
@@ -181,7 +186,7 @@ def _open(path: Path, files: OpenFiles | None) -> BinaryIO:
         raise UsageProblem(f"{path}: the shard cannot be read: {error.strerror}") from None
 
 
-def _head(lines: BinaryIO, path: Path) -> ShardHead:
+def _parse_head(lines: BinaryIO, path: Path) -> ShardHead:
     return _parse_line(ShardHead, lines.readline(LONGEST), f"{path}:1")
 
 

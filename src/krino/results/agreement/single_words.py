@@ -30,11 +30,12 @@ def compare_words(judge: Codes, people: Codes, coding: Coding, clustered: bool) 
         decided = votes[:, place] * 2 != raters
         theirs, ours = (votes[:, place] * 2 > raters)[decided], has[judge, place][decided]
         both = int((theirs & ours).sum())
-        found.append(_scores(word, both, int(theirs.sum()), int(ours.sum()), clustered))
+        found.append(_score_word(word, both, int(theirs.sum()), int(ours.sum()), clustered))
     return tuple(found)
 
 
-def _scores(word: str, both: int, people: int, judge: int, clustered: bool) -> ClassAgreement:
+def _score_word(word: str, both: int, people: int, judge: int, clustered: bool) -> ClassAgreement:
+    """Computes precision, recall and F1 of one word from how many cases both, people and the judge have with it."""
     either = people + judge - both
     precision, recall = _figure("precision", both, judge, clustered), _figure("recall", both, people, clustered)
     shared = _figure("f1", both, either, clustered)
@@ -50,6 +51,8 @@ def _f1(shared: float) -> float:
 
 
 def _figure(name: str, part: int, whole: int, clustered: bool) -> Figure:
+    """A share with Wilson's interval; without a value if the whole is zero, and without an interval for clustered
+    cases."""
     if not whole:
         return Figure(value=None, n=0, why=_NONE[name])
     if clustered:
