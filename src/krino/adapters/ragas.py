@@ -56,6 +56,7 @@ class KrinoMetric(BaseMetric):
         return self._take(await self.shared.adecide(made, by=self.field))
 
     def _take(self, judgement: Judgement[Any]) -> MetricResult:
+        """Makes the result of a judgement: the metric's field, or how the case ended."""
         if self.field == _STATUS:
             end = status(judgement)
             return MetricResult(value=end.value, reason=end.reason)

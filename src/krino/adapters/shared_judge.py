@@ -80,8 +80,11 @@ class SharedJudge:
         return list(self.chosen if self.chosen is not None else score_names(self.judge))
 
     def fields(self, judgement: Judgement[Any]) -> list[Field]:
-        """The chosen fields of a judgement. If none were chosen, all that have a value; a case without a verdict has
-        them all, with the problem."""
+        """The chosen fields of a judgement.
+
+        If none were chosen, all that have a value; for a case without a verdict all that hold numbers, with the
+        problem.
+        """
         if self.chosen is not None:
             return fields(judgement, self.chosen)
         if judgement.status != "ok":

@@ -120,7 +120,8 @@ def plain_value(value: Any, where: str, depth: int = 0) -> Any:
 
 
 def _fields_of(value: Any) -> Any:
-    """The content of an object of a known kind; otherwise the object itself."""
+    """The content of an object of a known kind (model, dataclass, document, date, number, array); otherwise the
+    object itself."""
     if isinstance(value, BaseModel):
         return value.model_dump()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):

@@ -58,7 +58,7 @@ class FieldMap:
         return mapped | {field: self._split(mapped, field, separator) for field, separator in self.splits}
 
     def found_in(self, record: dict[str, Any]) -> Iterator[str]:
-        """The targets whose source this record has."""
+        """Yields the targets whose source this record has."""
         for target, source in self.pairs:
             source_list, each, path = source.partition(EACH)
             with suppress(FieldMissing):
@@ -101,7 +101,8 @@ class FieldMap:
         return lists.values()
 
     def _split(self, mapped: dict[str, Any], field: str, separator: str) -> Any:
-        """The texts between the separators, without blank ones; a value that is not text stays as it is."""
+        """The texts between the separators, without blank ones; a value that is not text stays as it is. Raises
+        `FieldMissing`."""
         if field not in mapped:
             raise FieldMissing(
                 f"field `{field}` (to split) is not there: {_describe_fields(mapped)}; correct --split or the record"
@@ -163,7 +164,7 @@ def find_present(fields: FieldMap, records: Iterable[dict[str, Any]]) -> tuple[f
 
 
 def describe_missing(fields: FieldMap, targets: Sequence[str], record: dict[str, Any]) -> str:
-    """What is wrong with a mapping whose source no record has."""
+    """Says what is wrong with a mapping whose source no record has, with the fields of one record and a guess."""
     problems = []
     for target, source in fields.pairs:
         if target in targets:
@@ -232,7 +233,7 @@ def _is_in_any(elements: list[Any], path: str) -> bool:
 
 
 def _has_path(element: dict[str, Any], path: str) -> bool:
-    """Is there a value at this path?"""
+    """Is there a value at this path, null included?"""
     try:
         _take(element, path, path)
     except FieldMissing:

@@ -252,7 +252,7 @@ def _field_order(judge: AnyJudge, target: str) -> tuple[int, int]:
 
 
 def _all_fits(judge: AnyJudge, columns: SeenColumns, links: _Links, records: Sequence[Any]) -> Iterator[_Fit]:
-    """Yields every column that fits a field of the judge, with its score."""
+    """Yields every column that fits a field of the judge, with its score, which is lower if records lack it."""
     for target in judge.fields.words:
         if EACH in target or target not in judge.case_model.model_fields:
             continue
@@ -402,7 +402,8 @@ def _likeness_of_end(parts: Sequence[tuple[str, ...]], word: tuple[str, ...], is
 def _propose_inner(
     judge: AnyJudge, target: str, column: SeenColumn, links: _Links
 ) -> tuple[tuple[Proposal, ...], float]:
-    """Proposals for the fields of a list's elements, and how well they fit the list."""
+    """Proposes a mapping for the fields of a list's elements; also returns by how much they raise the score of the
+    list."""
     elements = [item for value in column.values for item in _objects_in(value)]
     if not elements:
         return (), 0.0

@@ -57,7 +57,7 @@ def read_cases(
 def _check_mapping(
     fields: FieldMap | None, origins: list[Origin], judge: AnyJudge | None, opener: Opener
 ) -> FieldMap | None:
-    """The mapping after a first pass over the records: a source that some record has may be absent in others.
+    """Returns the mapping after a first pass over the records: a source that some record has may be absent in others.
 
     Raises `UsageProblem` for a source that no record has. Inputs that can be read only once are not checked.
     """
@@ -89,7 +89,7 @@ def optional_targets(fields: FieldMap, judge: AnyJudge) -> Iterator[str]:
 
 
 def other_names(fields: FieldMap, judge: AnyJudge | None) -> Iterator[str]:
-    """Other names under which a judge would find a mapped field."""
+    """Yields the other names under which a judge would find a mapped field, or content that was mapped."""
     if judge is None:
         return
     targets = {target.partition(EACH)[0] for target, _ in fields.pairs}
@@ -105,7 +105,7 @@ def other_names(fields: FieldMap, judge: AnyJudge | None) -> Iterator[str]:
 
 
 def _read_shards(shards: list[Path], inputs: list[str], files: OpenFiles, *, mapped: bool) -> Iterator[CaseItem]:
-    """Reads cases from shards; mapping them again is refused."""
+    """Yields the cases of shards; refuses a mapping, and shards of different wholes."""
     if mapped:
         raise UsageProblem(
             f"{shards[0]}: fields were mapped and split when the shard was cut; leave out --map, --split"

@@ -183,7 +183,8 @@ def _reads_traces(judge: AnyJudge | None) -> bool:
 
 
 def _rows_by_first_byte(stream: io.BufferedReader, shown: str, judge: AnyJudge | None) -> Iterator[Row]:
-    """Chooses between a JSON array and one case a line by the first byte."""
+    """Yields the rows of a stream: of a JSON array if it begins with `[`, else one case a line. Refuses an empty
+    stream."""
     try:
         first, lines = skip_mark_and_blanks(stream)
     except READ_ERRORS as error:
@@ -197,7 +198,7 @@ def _rows_by_first_byte(stream: io.BufferedReader, shown: str, judge: AnyJudge |
 
 @contextmanager
 def _open(origin: Origin, opener: Opener) -> Iterator[io.BufferedReader]:
-    """Opens an input for reading in binary."""
+    """Opens an input, or stdin, for reading its bytes. Stdin is left open."""
     if origin.path is None:
         with _buffered(opener.stdin or sys.stdin.buffer) as stream:
             yield stream

@@ -75,7 +75,7 @@ SplitPart = tuple[str | None, Mapping[str, Any]]
 
 
 def split_items(items: Iterator[CaseItem], judge: AnyJudge, ahead: Iterable[CaseItem] = ()) -> Iterator[CaseItem]:
-    """One item for each case, with the source of its record.
+    """Yields one item for each case, with the source of its record.
 
     `ahead`: the items that can be read twice. A case whose parts are in several of them gets no score.
     """

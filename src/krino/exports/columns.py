@@ -60,7 +60,7 @@ _PREFIXES = ("inputs", "verdict", "figures", "metadata")
 
 
 def table_rows(judgements: Iterable[Record], kinds: Mapping[str, Kind]) -> Iterator[tuple[Value, ...]]:
-    """One row for each judgement, for formats without lists: they are JSON text."""
+    """Yields one row for each judgement, for formats without lists: they are JSON text."""
     flat: dict[str, Kind] = {name: "text" if kind in LISTS else kind for name, kind in kinds.items()}
     remaining = iter(judgements)
     while some := list(islice(remaining, AT_ONCE)):
@@ -113,7 +113,7 @@ def with_identity(judgements: Iterable[Record], who: JudgedBy) -> Iterator[Recor
 
 
 def find_columns(judgements: Iterable[Record]) -> dict[str, Kind]:
-    """Every column of a run; see `Columns`."""
+    """Returns every column of a run with its kind; see `Columns`."""
     columns = Columns()
     for judgement in judgements:
         columns.add(judgement)

@@ -34,7 +34,8 @@ def write_excel(
 ) -> None:
     """Writes the columns for people, or every one. Judgements are read twice: for the columns, then for the rows.
 
-    `scales` has the worst and the best value of verdict fields, by which their columns are coloured.
+    Raises `UsageProblem` for a run that is larger than a sheet. `scales` has the worst and the best value of verdict
+    fields, by which their columns are coloured.
     """
     try:
         import xlsxwriter
@@ -70,7 +71,7 @@ class _Sheet:
             self._sheet.write_string(0, place, _fit_cell(clean(name)), heading)
 
     def add(self, row: Sequence[Value]) -> None:
-        """Writes a row, and refuses more than a sheet holds."""
+        """Writes a row; raises `UsageProblem` if a sheet holds no more."""
         self.rows += 1
         if self.rows >= MOST_ROWS:
             raise UsageProblem(f"an Excel sheet holds {MOST_ROWS - 1:,} cases, the run has more: write csv or parquet")

@@ -50,7 +50,10 @@ Attribute = dict[str, Any]
 
 
 def otel_lines(manifest: Manifest, run: str, judgements: Iterable[Record], labels: Sequence[str]) -> Iterator[bytes]:
-    """The run as lines of OTLP/JSON. `labels` has the verdict fields whose values are labels of a closed list."""
+    """Yields the run as lines of OTLP/JSON, some hundred events each.
+
+    `labels` has the verdict fields whose values are labels of a closed list.
+    """
     resource, who = _describe_resource(manifest, run), manifest.judged_by()
     records = (
         record
@@ -74,7 +77,7 @@ def _finish_time(judgement: Record) -> datetime | None:
 def judgement_events(
     judgement: Record, labels: Sequence[str], time: datetime, who: JudgedBy
 ) -> Iterator[dict[str, Any]]:
-    """One event for each score or label; for a case without a verdict, a single event with the reason."""
+    """Yields one event for each score or label; for a case without a verdict, a single event with the reason."""
     nanoseconds = (time - _EPOCH) // timedelta(microseconds=1) * 1_000
     evaluator = _describe_evaluator(who.with_labeller(judgement.get("labeller")))
     event = partial(_make_event, judgement, find_origin(judgement.get("case")), evaluator, str(nanoseconds))

@@ -42,7 +42,7 @@ def logs_address(endpoint: str) -> str:
 
 
 def headers_from(environment: Mapping[str, str]) -> dict[str, str]:
-    """Headers from `OTEL_EXPORTER_OTLP_HEADERS=name=value,name=value`, so that no key is on the command line."""
+    """Reads headers from `OTEL_EXPORTER_OTLP_HEADERS=name=value,name=value`, so that no key is on the command line."""
     found = {}
     for pair in filter(None, (part.strip() for part in environment.get(HEADERS, "").split(","))):
         name, equals, value = pair.partition("=")
@@ -53,7 +53,10 @@ def headers_from(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 async def send(endpoint: str, lines: Iterable[bytes], backoff: float = 0.5) -> Sent:
-    """Sends one request for each line, in order. A refusal stops the upload; earlier lines stay at the endpoint."""
+    """Sends one request for each line, in order, and returns what was sent and rejected.
+
+    A refusal raises `UsageProblem`; earlier lines stay at the endpoint.
+    """
     address, sent = logs_address(endpoint), Sent()
     headers = {"Content-Type": "application/json", **headers_from(os.environ)}
     timeout = aiohttp.ClientTimeout(total=TIMEOUT)

@@ -57,7 +57,7 @@ class Hands:
         self._lock = Lock()
 
     def do(self, batches: Sequence[list[int]], work: Callable[[list[int]], None]) -> None:
-        """Runs the work on all batches, with as many helper threads as are free."""
+        """Runs the work on all batches, in this thread and as many helpers as are free; returns when all are done."""
         left = iter(batches)  # each is taken once: one step of a list's iterator is not interrupted
 
         def take() -> None:

@@ -118,9 +118,10 @@ class LabelStore:
     # --- writing ---------------------------------------------------------------------------------------
 
     def add(self, event: Event, key: str | None = None) -> Event:
-        """Append one row; it is on disk when this returns. Returns the earlier row if `key` was used before.
+        """Append one row; it is on disk when this returns.
 
-        `blind` is looked up here and never taken from the caller.
+        Returns the earlier row if `key` was used before for the same label; raises `KeyReused` if for another. `blind`
+        is looked up here and never taken from the caller.
         """
         values = _row_values(event, key or uuid4().hex)
         event = replace(event, rater=values["rater"], note=values["note"])
@@ -225,7 +226,7 @@ class LabelStore:
 
 
 def normalise_rater(given: str) -> str:
-    """The name as stored: one line, no invisible characters, Unicode-normalised."""
+    """The name as stored: one line, no invisible characters, Unicode-normalised. Refuses an empty or very long one."""
     name = clean_name(clean_line(given[: 4 * LONGEST_RATER])).strip()
     if not name:
         raise UsageProblem("the name of the rater is empty; enter a name")
@@ -265,7 +266,7 @@ class KeyReused(UsageProblem):
 
 
 def _row_values(event: Event, key: str) -> dict[str, Any]:
-    """Returns an event as the values of a database row."""
+    """Returns an event as the values of a database row, created now; rater and note are normalised."""
     place = event.place
     return {
         "key": key,
@@ -290,7 +291,7 @@ def _row_values(event: Event, key: str) -> dict[str, Any]:
 
 
 def _to_json(value: Mapping[str, Any] | None) -> str | None:
-    """Returns a value as JSON text, or says that it cannot be written."""
+    """Returns a value as JSON text; None stays None. Raises `UsageProblem` if it cannot be written."""
     try:
         return None if value is None else orjson.dumps(value).decode()
     except (orjson.JSONEncodeError, TypeError) as error:
@@ -298,7 +299,7 @@ def _to_json(value: Mapping[str, Any] | None) -> str | None:
 
 
 def _event_from(row: Row[Any]) -> Event:
-    """Returns the event of a database row."""
+    """Makes the event of a database row."""
     found = row._mapping
     subject = Subject(found["judge"], found["options"], found["judge_version"])
     names = ("rater", "depth", "action", "note", "why", "random", "target", "blind", "undoes", "created", "id")

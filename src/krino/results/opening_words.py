@@ -27,7 +27,8 @@ class OpeningWords:
     _cut: int | None = None
 
     def add(self, inputs: Mapping[str, str], *, large: bool) -> list[str]:
-        """Counts the lengths of the texts of a case, and returns them in the order of `names`; none if all are empty.
+        """Counts the lengths of the texts of a case, and returns them in the order of `names`; an empty list if all are
+        empty.
 
         Each is on one line and cut to the longest that a page can show. Only the first few inputs are kept.
         """

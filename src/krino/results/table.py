@@ -82,7 +82,8 @@ class FieldEncoder:
     """Codes of earlier values: most values are one of a few."""
 
     def read(self, values: Sequence[Any]) -> tuple[Floats, NDArray[np.int64]]:
-        """Encodes values as numbers and as codes of labels; each value has one of them."""
+        """Encodes values: numbers (nan where there is none) and codes of labels (`NO_CODE` for a number). Learns
+        whether the field is text."""
         kinds = set(map(type, values))
         if kinds <= {float, type(None)}:  # by far the most common: scores
             numbers = np.array(values, np.float64)
@@ -369,7 +370,7 @@ class _TableBuilder:
             self._add_waiting()
 
     def _add_waiting(self) -> None:
-        """Encodes the fields of the waiting judgements."""
+        """Encodes the fields of the waiting judgements, and empties the list."""
         before, part = len(self.statuses), self.reader.part(self.waiting)
         self.statuses += part.statuses.tobytes()
         for name, values in part.fields.items():

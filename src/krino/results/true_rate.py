@@ -90,7 +90,8 @@ class _Column:
     names: dict[str, None] = field(default_factory=dict)
 
     def add(self, judgement: Mapping[str, Any]) -> None:
-        """Adds a judgement's value of the field, and notes whether the case is labelled."""
+        """Adds a judgement's value of the field, and notes whether the case is labelled. Raises `UsageProblem` if
+        two labelled cases have one id."""
         case = self.labels.ids.get(clean_name(judgement["id"]))
         if judgement["status"] != "ok":
             self.unjudged += 1
@@ -233,7 +234,11 @@ def _make_sample(column: _Column, target: Target, schema: Schema | None, notes: 
 
 
 def _numbers_of(coding: Coding, target: Target, given: LabelColumn) -> Floats:
-    """The number that each code counts as; nan for no value, which is also the last item, of code -1."""
+    """The number that each code counts as: for a share 1 or 0. nan for no value, which is also the last item, of code
+    -1.
+
+    Raises `UsageProblem` if there is nothing to estimate, or the field is of another kind.
+    """
     if target.to is not None:
         raise UsageProblem(f"{target}: a change between two runs; estimate each of the two labels")
     if target.beyond is not None:
@@ -355,7 +360,7 @@ def _add_estimate(found: TrueRate, method: str, estimated: Estimated, words: str
 
 
 def _stratify_by_answer(sample: _Sample) -> Strata | None:
-    """Labels by answer of the judge; None if an answer that cases have was not labelled at all."""
+    """Groups the labels by answer of the judge; None if an answer that cases have was not labelled at all."""
     answers = np.nan_to_num(sample.judged, nan=-1.0)
     kinds = [answer for answer in np.unique(answers) if answer >= 0]
     shares, hits, sizes = [], [], []

@@ -56,7 +56,7 @@ class WorstCases(Generic[T]):
 def rank_worst(
     records: Callable[[], Iterable[Record]], most: int, by: str | None, schema: Schema | None
 ) -> WorstCases[Record]:
-    """The `most` worst cases. `by` is `FIELD`, `FIELD:high` if high is bad, or `FIELD:LABEL` for a bad label.
+    """Finds the `most` worst cases. `by` is `FIELD`, `FIELD:high` if high is bad, or `FIELD:LABEL` for a bad label.
 
     The default is the roll-up, or else the first number of the verdict. `records` is called more than once.
     """
@@ -81,7 +81,8 @@ class _Ranking:
     def ranked(
         self, records: Iterable[Record], found: WorstCases[Record], most: int
     ) -> Iterable[tuple[float, float, int, Record]]:
-        """Every judged case with its badness (less is worse); other cases are counted in `found`."""
+        """Yields every judged case with its badness (less is worse); all others are counted, and the first kept, in
+        `found`."""
         scales = declared_scales(self.schema)
         for place, record in enumerate(records):
             if record["status"] != "ok":

@@ -143,7 +143,7 @@ def tuned_mean(labels: Floats, judged: Floats, others: Floats, weights: Floats |
 
 
 def tuned_mean_for_few(labels: Floats, judged: Floats, others: Floats, weights: Floats | None = None) -> Estimated:
-    """The same estimate with an interval that also holds for few labels.
+    """The estimate of `tuned_mean` with an interval that also holds for few labels.
 
     The power is fitted to the labels whose errors are measured, so that those errors look too small. Each is divided by
     one less its leverage (as the jackknife would), and the quantile is Student's. Where weights differ, errors count

@@ -92,7 +92,7 @@ def _unpack(archive: zipfile.ZipFile, stream: io.BufferedReader, member: zipfile
 
 
 def _import_arrow() -> Any:
-    """Imports pyarrow, or says how to install it."""
+    """Imports pyarrow; raises `UsageProblem` with how to install it if it is missing."""
     try:
         import pyarrow
     except ImportError:

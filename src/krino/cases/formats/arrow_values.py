@@ -13,7 +13,7 @@ from krino.errors import UsageProblem
 
 
 def import_arrow() -> Any:
-    """Imports pyarrow, or says how to install it."""
+    """Imports pyarrow; raises `UsageProblem` with how to install it if it is missing."""
     try:
         import pyarrow
         import pyarrow.ipc
@@ -76,7 +76,7 @@ def convert_value(value: Any) -> Any:
 
 
 def _convert_map(pairs: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
-    """Converts a Parquet map to an object, and refuses a repeated key."""
+    """Converts a Parquet map to an object; raises `DuplicateKey` if two keys are equal as text."""
     found: dict[str, Any] = {}
     for key, item in pairs:
         if str(key) in found:

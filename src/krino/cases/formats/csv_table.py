@@ -95,7 +95,7 @@ class _Lines:
 
 
 def _open_reader(lines: _Lines, shown: str, delimiter: str | None) -> Any:
-    """Returns a CSV reader with the delimiter that was given or that the first line suggests."""
+    """Returns a CSV reader with the delimiter that was given or that the first line suggests; refuses an empty file."""
     source = iter(lines)
     try:
         first = next(source, "")
@@ -112,7 +112,7 @@ def _sniff(header: str) -> str:
 
 
 def _read_header(table: Any, shown: str) -> list[str]:
-    """Reads the column names, or says what is wrong with the header."""
+    """Reads the column names. Raises `UsageProblem` for a header that is missing, repeats a name or leaves one out."""
     try:
         names = [name.strip() for name in next((row for row in table if row), [])]
         "".join(names).encode()
@@ -140,7 +140,7 @@ def _read_header(table: Any, shown: str) -> list[str]:
 def _read_records(
     table: Any, names: list[str], readings: list[Callable[[str], Any]], lines: _Lines, shown: str
 ) -> Iterator[Row]:
-    """Yields one row a case; a row that cannot be read becomes a problem of its own."""
+    """Yields one row for each record that is not blank; one that cannot be read is a bad row."""
     width = len(names)
     start = table.line_num + 1
     try:
@@ -194,7 +194,7 @@ def _build_record(
 
 
 def _row_problem(cells: list[str], names: list[str]) -> str | None:
-    """Returns what is wrong with a row, or None."""
+    """Returns what is wrong with a row (another number of cells than names, no UTF-8), or None."""
     if len(cells) != len(names):
         columns = ", ".join(name[:_SHOWN_NAME] for name in names[:_SHOWN_COLUMNS])
         many = f"the row has {len(cells)} fields, the header names {len(names)} ({columns})"

@@ -45,6 +45,7 @@ def sheets_not_read(stream: io.BufferedReader, shown: str) -> list[str]:
 
 
 def _open_first_sheet(stream: io.BufferedReader, shown: str) -> Any:
+    """Opens an Excel file and returns its first sheet; refuses a file without one."""
     book = _open_book(stream, shown)
     if not book.worksheets:
         raise UsageProblem(f"{shown}: the file holds no sheet with cells; give one with a table of cases")
@@ -52,7 +53,7 @@ def _open_first_sheet(stream: io.BufferedReader, shown: str) -> Any:
 
 
 def _open_book(stream: io.BufferedReader, shown: str) -> Any:
-    """Opens an Excel file for reading row by row, or says why it cannot be read."""
+    """Opens an Excel file for reading row by row; raises `UsageProblem` if it cannot be read."""
     try:
         import openpyxl
     except ImportError:

@@ -50,13 +50,14 @@ def rows(stream: io.BufferedReader, shown: str, judge: AnyJudge | None = None) -
 
 
 def rows_at(stream: io.BufferedReader, shown: str, paths: Sequence[Path]) -> Iterator[Row]:
-    """The elements of the lists at these paths of a document, numbered throughout."""
+    """Yields the elements of the lists at these paths of a document, numbered throughout."""
     skip_mark_and_blanks(stream)
     yield from _read_elements(stream, shown, None, paths)
 
 
 def first_elements(stream: io.BufferedReader, paths: Sequence[Path]) -> Iterator[tuple[Path, Any]]:
-    """The first element of each list at these paths, as far as they are near the start of the document."""
+    """Yields the path and the first element of each list at these paths, as far as they are near the start of the
+    document."""
     first, _ = skip_mark_and_blanks(stream)
     if first != b"{":
         return
@@ -306,7 +307,7 @@ class _Feed:
         self._element_start = self._before
 
     def diagnose(self, error: Exception) -> tuple[str, str, str | None]:
-        """What is wrong, where, and the text around it (if yajl reports it)."""
+        """Returns what is wrong, where, and the text around it (if yajl reports it)."""
         given = error.args[0] if error.args and not isinstance(error, UnicodeError) else str(error)
         text = given.decode("utf-8", "replace") if isinstance(given, bytes) else str(given)
         reason, _, around = text.partition("\n")

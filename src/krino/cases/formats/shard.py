@@ -148,7 +148,8 @@ def is_shard(path: str | Path) -> bool:
 
 
 def heads_of(paths: Sequence[str], files: OpenFiles | None = None) -> list[ShardHead]:
-    """The heads of inputs that are shards of one whole; empty if none is a shard. Other mixtures are refused."""
+    """Reads the heads of inputs that are shards of one whole; an empty list if none is a shard. Other mixtures are
+    refused."""
     shards = [path for path in paths if is_shard(path)]
     if not shards:
         return []
@@ -167,7 +168,7 @@ def read_head(path: Path, files: OpenFiles | None = None) -> ShardHead:
 
 
 def read_shards(paths: Sequence[Path], files: OpenFiles | None = None) -> Iterator[CaseItem]:
-    """The cases of all shards. An invalid line is an error: skipping it would lose a case of the whole."""
+    """Yields the cases of all shards. An invalid line raises: skipping it would lose a case of the whole."""
     index = 0
     for path in paths:
         with _open(path, files) as lines:
@@ -179,7 +180,7 @@ def read_shards(paths: Sequence[Path], files: OpenFiles | None = None) -> Iterat
 
 
 def _open(path: Path, files: OpenFiles | None) -> BinaryIO:
-    """Opens a shard for reading."""
+    """Opens a shard for reading; raises `UsageProblem` if that fails."""
     try:
         return io.BufferedReader((files or OpenFiles()).open(path))
     except OSError as error:
@@ -191,7 +192,7 @@ def _parse_head(lines: BinaryIO, path: Path) -> ShardHead:
 
 
 def _parse_line(model: type[ModelT], text: bytes, where: str) -> ModelT:
-    """Parses a line of a shard, or says where it is wrong."""
+    """Parses a line of a shard; raises `UsageProblem` that says where it is wrong."""
     try:
         if not text.endswith(b"\n"):
             raise UsageProblem(f"{where}: the shard ends in the middle of a line; {ADVICE}")

@@ -61,9 +61,10 @@ class Coding:
 def encode_field(
     name: str, judge: Pool, labels: LabelColumn, scale: Scale | None = None, closed: Set[str] | None = None
 ) -> Coding:
-    """Encode a field. Raises `NotComparable` for free text and objects, `UsageProblem` for impossible labels.
+    """Encodes the values of judge and people with common codes, as the kind of the field demands.
 
-    `scale` has the ends of a numeric field, `closed` all words of a field, if the judge declares them.
+    Raises `NotComparable` for free text and objects, `UsageProblem` for impossible labels. `scale` has the ends of a
+    numeric field, `closed` all words of a field, if the judge declares them.
     """
     if judge.has_free_text or labels.pool.has_free_text:
         raise NotComparable("it is free text")
@@ -83,7 +84,8 @@ def encode_field(
 
 
 def _encode_numbers(name: str, judged: Sequence[Any], labels: LabelColumn, scale: Scale | None) -> Coding:
-    """Encodes the values of judge and people as numbers, or as steps of a scale if there are few different ones."""
+    """Encodes the values of judge and people as numbers, or as steps of a scale if there are few different ones.
+    Refuses words, and a few labels outside the scale."""
     ours = [None if value is None else _round_float(value) for value in judged]
     words = [value for value in labels.pool.values if isinstance(value, str) and not _NUMBER.fullmatch(value.strip())]
     theirs = [
@@ -106,7 +108,7 @@ def _encode_numbers(name: str, judged: Sequence[Any], labels: LabelColumn, scale
 
 
 def _read_number(name: str, value: Any, place: str, words: Sequence[str]) -> float:
-    """Reads a label as a number, or says which words need a meaning."""
+    """Reads a label as a number; raises `UsageProblem` for a word."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _round_float(value)
     text = value.strip() if isinstance(value, str) else ""
@@ -145,7 +147,7 @@ def _round_float(value: float) -> float:
 
 
 def _note_other_scale(ours: Sequence[float | None], theirs: Sequence[float | None]) -> tuple[str, ...]:
-    """Returns a note if judge and people seem to use different scales."""
+    """Returns a note if judge and people seem to use different scales, else an empty tuple."""
     judge, people = ({value for value in side if value is not None} for side in (ours, theirs))
     if not judge or not people or _lies_in_unit(judge) == _lies_in_unit(people):
         return ()

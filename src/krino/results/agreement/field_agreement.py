@@ -257,7 +257,7 @@ def _find_worst(
 def _labels_of_cases(
     wanted: set[int], column: LabelColumn, coding: Coding, raters: list[str]
 ) -> dict[int, dict[str, str]]:
-    """Returns for each wanted case what each rater said."""
+    """Returns for each wanted case what its first raters said."""
     found: dict[int, dict[str, str]] = {case: {} for case in wanted}
     table = column.table()
     for case, rater, number in table[np.isin(table[:, 0], list(wanted))].tolist():

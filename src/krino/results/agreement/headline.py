@@ -83,7 +83,7 @@ def _compare_with_people(field: FieldAgreement) -> tuple[RelativeAgreement, str]
 
 
 def _select_measure(field: FieldAgreement) -> str | None:
-    """The first measure for this kind of field with a value on both sides."""
+    """The first measure for this kind of field with a value on both sides; None if there is none."""
     for name in (*_BY_PAIRS[field.kind], *_BY_ALPHA):
         ours, theirs = field.figures.get(name), field.people.get(name)
         if ours is not None and theirs is not None and None not in (ours.value, theirs.value):

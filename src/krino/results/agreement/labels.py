@@ -233,7 +233,7 @@ def _map_rows(
 
 
 def _collect_labels(rows: Iterable[tuple[Mapping[str, Any], str]], name: str) -> Labels:
-    """Adds all rows to a new set of labels, and refuses an empty one."""
+    """Adds all rows to a new set of labels, and returns it; refuses an empty one."""
     labels = Labels()
     for row, place in rows:
         labels.add(row, place)
@@ -280,7 +280,8 @@ def _remove_mark(value: Any) -> Any:
 
 
 def parse_values(texts: Iterable[str]) -> dict[str, Any]:
-    """Parses `good=1,bad=0`, or for one field `faithfulness:good=1,bad=0`, into the form that `agree` takes."""
+    """Parses `good=1,bad=0`, or for one field `faithfulness:good=1,bad=0`, into the form that `agree` takes. Refuses
+    a repeated word."""
     values: dict[str, Any] = {}
     for text in texts:
         field, colon, pairs = text.partition(":")

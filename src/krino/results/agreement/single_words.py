@@ -15,10 +15,11 @@ _NONE = {"precision": "the judge never gives it", "recall": "people never give i
 
 
 def compare_words(judge: Codes, people: Codes, coding: Coding, clustered: bool) -> tuple[ClassAgreement, ...]:
-    """One row a word; `people` has one row a case and one column a rater, of whom more than half decide.
+    """Computes precision, recall and F1 of each word of a field of lists.
 
-    A case in which raters are evenly split over a word is left out for that word. Intervals are Wilson's, that of F1 by
-    way of the share of cases in which both give the word, of those in which either does.
+    `people` has one row a case and one column a rater, of whom more than half decide. A case in which raters are evenly
+    split over a word is left out for that word. Intervals are Wilson's, that of F1 by way of the share of cases in
+    which both give the word, of those in which either does.
     """
     words = coding.words
     has = np.array([[word in value.split(BETWEEN) for word in words] for value in coding.values], np.bool_)

@@ -289,10 +289,11 @@ def estimate_figures(
     units: int,
     drawn_groups: Sequence[FigureGroup] | None = None,
 ) -> dict[str, dict[str, Figure]]:
-    """Figures by side and name; under `GAP`, judge minus people for each figure that both have, in the same draws.
+    """Computes the figures with their intervals, by side and name.
 
-    `counts`: cases of each pattern; `draws`: the same in resampled data. `drawn_groups`: the figures of the patterns
-    that the draws are about, if those are other patterns.
+    Under `GAP` is judge minus people for each figure that both have, in the same draws. `counts`: cases of each
+    pattern; `draws`: the same in resampled data. `drawn_groups`: the figures of the patterns that the draws are about,
+    if those are other patterns.
     """
     points = [group.figures(counts) for group in groups]
     drawn: list[list[Figures]] = [[] for _ in groups]
@@ -324,7 +325,8 @@ def _gap_figure(name: str, ours: Figure, theirs: Figure, apart: Floats, units: i
 
 
 def with_wilson_interval(found: Figure, n: int, units: int) -> Figure:
-    """A share of `n` cases; with few cases, or without variation in the draws, it gets Wilson's interval."""
+    """A share of `n` cases; with few cases, or without variation in the draws, it gets Wilson's interval. A single
+    cluster gets none."""
     size = min(n, units)
     alone = units < 2 <= n  # a single cluster
     if found.value is None or alone or (found.interval is not None and size >= FEW):

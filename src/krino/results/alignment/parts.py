@@ -70,7 +70,8 @@ def split_cases(groups: Mapping[int, str], at_random: Set[int], seed: int) -> Pa
 
 
 def find_source(records: Sequence[Mapping[str, object]], named: str | None) -> str | None:
-    """The field of the cases that says where they come from: the named one, or one with a usual name."""
+    """The field of the cases that says where they come from: the named one, or one with a usual name; None if there
+    is none."""
     if named is not None:
         if not any(named in record for record in records):
             raise UsageProblem(f"--cluster {named}: no case has this field")

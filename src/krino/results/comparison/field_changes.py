@@ -112,7 +112,7 @@ class FieldComparison:
         )
 
     def _number_direction(self, interval: Interval | None, change: NDArray[np.float64], known: Places) -> Direction:
-        """Returns whether a number rose, fell or stayed the same.
+        """Returns whether a number rose, fell or stayed the same, or that cases are too few to tell.
 
         With few cases the sign test must agree, because the bootstrap interval is then too narrow.
         """
@@ -153,7 +153,7 @@ class FieldComparison:
             yield Flip(before=words[old], after=words[new], count=int(counts[place]), ids=self.ids(which))
 
     def _label_changes(self, a: Column, b: Column) -> Iterator[LabelChange]:
-        """Compares the share of each label, with corrected p values."""
+        """Yields how the share of each label changed, with p values adjusted for their number (None for clusters)."""
         labels, n = self._tested_labels(a, b), len(self.in_a)
         before = np.array([a.having(label)[self.in_a] for label in labels]).reshape(len(labels), n)
         after = np.array([b.having(label)[self.in_b] for label in labels]).reshape(len(labels), n)

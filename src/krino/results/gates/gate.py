@@ -249,7 +249,7 @@ class _RuleChecks:
             yield _make_check(f"other run: {rule}", holds, f"{base.folder}: {message}", len(base), violations)
 
     def _check_slices(self, columns: tuple[str, ...], pairs: Pairs | None) -> Iterator[CheckedRule]:
-        """Checks every rule in each slice that is large enough."""
+        """Checks every rule in each slice that is large enough; breaks the gate if none is. Small ones are listed."""
         name = slice_name(columns)
         slicing = self.run.slices[name]
         sizes = slicing.sizes()
@@ -320,7 +320,8 @@ class _RuleChecks:
         return both, measure_change(both, rule)
 
     def _count_kept(self, rule: Rule, cases: Mask, pairs: Pairs | None) -> tuple[int, int] | None:
-        """How many askings of a run with repeats would keep the rule."""
+        """How many askings of a run with repeats would keep the rule, of how many; None without repeats, or for
+        failed cases."""
         if rule.target.field is None:
             return None
         allowed = self.gate.allows_nulls(rule.target.field)

@@ -32,7 +32,7 @@ class Measure:
 
 
 def measure(run: Table, rule: Rule, cases: Mask) -> Measure:
-    """Measures a rule over the cases of one run."""
+    """Measures a rule over these cases of one run; without a value if the run has no such field."""
     target, judged = rule.target, cases & run.ok
     total, ok = int(cases.sum()), int(judged.sum())
     if target.field is None:

@@ -178,7 +178,7 @@ def parse_warnings(texts: Iterable[str], where: str) -> list[Rule]:
 
 
 def merge_rules(*lists: Sequence[Rule]) -> list[Rule]:
-    """All rules; later lists override earlier ones. Two rules of one list about the same thing are refused."""
+    """Returns all rules; later lists override earlier ones. Two rules of one list about the same thing are refused."""
     for rules in lists:
         seen: dict[tuple[LimitKind, Target, bool], Rule] = {}
         for rule in rules:
@@ -189,7 +189,8 @@ def merge_rules(*lists: Sequence[Rule]) -> list[Rule]:
 
 
 def _make_rule(kind: LimitKind, target_text: str, limit_text: str, where: str) -> Rule:
-    """Makes a rule from its parts, and refuses combinations that mean nothing."""
+    """Makes a rule from its parts; raises `UsageProblem` for combinations that mean nothing, and limits that nothing
+    breaks."""
     target, limit = parse_target(target_text), _parse_limit(limit_text, where)
     if target.field is None:
         if kind != "max":
@@ -252,7 +253,7 @@ def _parse_number(text: str) -> float | None:
 
 
 def _parse_limit(text: str, where: str) -> RuleLimit:
-    """Parses a limit: a number or a share."""
+    """Parses a limit: a number, or a share with a percent sign. Raises `UsageProblem` for anything else."""
     is_share = text.endswith("%")
     amount = _parse_number(text.removesuffix("%"))
     if amount is None:

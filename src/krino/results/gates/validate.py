@@ -49,7 +49,7 @@ class Validator:
                 refuse_label(rule, field, rule.target.to, self._known_labels(field))
 
     def explain_doubts(self, rule: Rule) -> Iterator[str]:
-        """Reasons to doubt a rule that cannot be refused for certain."""
+        """Yields reasons to doubt a rule that cannot be refused for certain."""
         field, label = rule.target.field, rule.target.label
         if field is None or field not in self.run.fields or rule.target.beyond is not None:
             return
