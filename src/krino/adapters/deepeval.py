@@ -69,16 +69,20 @@ class KrinoMetric(BaseMetric):
         self.include_reason = True
 
     def measure(self, test_case: Any, *args: Any, **kwargs: Any) -> float:
+        """Judges a test case, and returns the score; raises `NotJudged` if there is none."""
         return self._take(self.shared.decide(self._case_of(test_case), by=self.field))
 
     async def a_measure(self, test_case: Any, *args: Any, **kwargs: Any) -> float:
+        """The same as `measure`, inside an event loop."""
         return self._take(await self.shared.adecide(self._case_of(test_case), by=self.field))
 
     def _case_of(self, test_case: Any) -> Mapping[str, Any]:
+        """Clears the last result, and makes the case of a test case."""
         self.score, self.reason, self.success, self.error = None, None, None, None
         return self.case(test_case) if self.case else read_test_case(test_case)
 
     def _take(self, judgement: Judgement[Any]) -> float:
+        """Sets score, reason and success by a judgement; returns the score, or raises `NotJudged` if it has none."""
         found = self._read(judgement)
         if found.score is None:
             self.error, self.success = found.problem, False
@@ -88,6 +92,7 @@ class KrinoMetric(BaseMetric):
         return self.score
 
     def _read(self, judgement: Judgement[Any]) -> Field:
+        """Reads this metric's field from a judgement; `judged` is 1 if there is a verdict."""
         if self.field == _JUDGED:
             end = judgement.reason or judgement.error
             return Field(self.__name__, float(judgement.status == "ok"), end and f"{judgement.status}: {end}")

@@ -72,6 +72,7 @@ def read_state(state: TaskState, target: Target) -> dict[str, Any]:
 
 
 def _as_score(shared: SharedJudge, judgement: Judgement[Any], answer: str) -> Score:
+    """Makes the Inspect score of a judgement: nan for a score without a value, and `judge.judged` as 1 or 0."""
     found = {item.name: item for item in shared.fields(judgement)}
     names = [f"{shared.name}.{name}" for name in shared.score_names]
     values = {name: found[name].score if name in found else None for name in names}

@@ -50,9 +50,11 @@ class KrinoMetric(BaseMetric):
         super().__init__(name=self.shared.name, track=track, project_name=project_name)
 
     def score(self, **given: Any) -> list[ScoreResult]:
+        """Judges a case; returns a result for each score, and `judge.judged`."""
         return self._take(self.shared.decide(self._case_of(given)))
 
     async def ascore(self, **given: Any) -> list[ScoreResult]:
+        """The same as `score`, inside an event loop."""
         return self._take(await self.shared.adecide(self._case_of(given)))
 
     def _case_of(self, given: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -62,6 +64,7 @@ class KrinoMetric(BaseMetric):
         return make_case(inputs, given.get("output"))
 
     def _take(self, judgement: Judgement[Any]) -> list[ScoreResult]:
+        """Makes the results of a judgement, without its labels: Opik wants numbers."""
         is_judged = judgement.status == "ok"
         return [
             *(self._result(item) for item in self.shared.fields(judgement) if item.label is None),
@@ -74,6 +77,7 @@ class KrinoMetric(BaseMetric):
         ]
 
     def _result(self, field: Field) -> ScoreResult:
+        """Makes the result of a field; one without a score is a failed 0."""
         return ScoreResult(
             name=field.name,
             value=0.0 if field.score is None else field.score,

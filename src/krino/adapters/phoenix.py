@@ -70,6 +70,7 @@ class KrinoScores(Evaluator):
         return self.case(row) if self.case else make_case(row, None, answer=row.get("output"))
 
     def _take(self, judgement: Judgement[Any]) -> list[Score]:
+        """Makes the scores of a judgement; raises `RowNotJudged` if a field has no value."""
         found = self.shared.fields(judgement)
         if problem := next((item.problem for item in found if item.problem), None):
             raise RowNotJudged(problem)

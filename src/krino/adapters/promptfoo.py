@@ -33,12 +33,12 @@ def get_assert(output: str, context: Mapping[str, Any]) -> dict[str, Any]:
         raise UsageProblem(f"config of the assertion: no `{unknown[0]}`{did_you_mean(unknown[0], _CONFIG)}")
     if not config.get("judge"):
         raise UsageProblem("config of the assertion: name the `judge`, for example `judge: rag`")
-    return _from_config(orjson.dumps(config).decode())(output, context)
+    return _assertion_of_config(orjson.dumps(config).decode())(output, context)
 
 
 @lru_cache
-def _from_config(config: str) -> Callable[[str, Mapping[str, Any]], dict[str, Any]]:
-    """One judge and labeller for all tests that one process of promptfoo's runs."""
+def _assertion_of_config(config: str) -> Callable[[str, Mapping[str, Any]], dict[str, Any]]:
+    """Makes the assertion of a configuration (JSON), once: one judge and labeller serve all tests of one process."""
     return assertion(**orjson.loads(config))
 
 
@@ -67,6 +67,7 @@ def assertion(
 
 
 def _only_score(shared: SharedJudge) -> str:
+    """The judge's only score; raises `UsageProblem` if it has several or none."""
     names = shared.score_names
     if len(names) != 1:
         raise UsageProblem(f"judge `{shared.name}`: say which `field` decides; its scores are {', '.join(names)}")
@@ -74,6 +75,7 @@ def _only_score(shared: SharedJudge) -> str:
 
 
 def _grade(shared: SharedJudge, judgement: Judgement[Any], decisive: str, least: float) -> dict[str, Any]:
+    """Makes the result of a test as promptfoo reads it. Without a verdict, or a number to decide by, the test fails."""
     judged = {f"{shared.name}.judged": float(judgement.status == "ok")}
     if judgement.status != "ok":
         return {"pass": False, "score": 0.0, "reason": describe_problem(judgement), "named_scores": judged}

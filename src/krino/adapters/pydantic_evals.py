@@ -50,7 +50,7 @@ class KrinoScores(Evaluator[Any, Any, Any]):
     case: CaseOfContext | None = None
 
     async def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, EvaluationReason]:
-        """Raises `NotJudged` where there is no verdict."""
+        """Judges a case; returns its scores and labels by name. Raises `NotJudged` where there is no verdict."""
         found = self.shared.fields(await self.decide(ctx))
         if problem := next((item.problem for item in found if item.problem), None):
             raise NotJudged(problem)
@@ -65,7 +65,7 @@ class KrinoScores(Evaluator[Any, Any, Any]):
         return self.identity
 
     def build_serialization_arguments(self) -> dict[str, Any]:
-        """A report names the evaluator; keys of a labeller have no place there."""
+        """Only the identity is written into a report: keys of a labeller have no place there."""
         return {"identity": self.identity}
 
 
@@ -74,5 +74,6 @@ class KrinoStatus(KrinoScores):
     """How a case ended: a label, whatever happened."""
 
     async def evaluate(self, ctx: EvaluatorContext[Any, Any, Any]) -> dict[str, EvaluationReason]:
+        """Judges a case; returns how it ended."""
         end = status(await self.decide(ctx))
         return {end.name: EvaluationReason(value=end.value, reason=end.reason)}

@@ -51,10 +51,12 @@ class KrinoMetric(BaseMetric):
         self.shared, self.field, self.case = shared, field, case
 
     async def ascore(self, **given: Any) -> MetricResult:
-        made = self.case(given) if self.case else _read(given)
+        """Judges a case; the result has the field's value, or None and the reason why there is none."""
+        made = self.case(given) if self.case else _case_of_arguments(given)
         return self._take(await self.shared.adecide(made, by=self.field))
 
     def _take(self, judgement: Judgement[Any]) -> MetricResult:
+        """Makes the result of a judgement: the metric's field, or how the case ended."""
         if self.field == _STATUS:
             end = status(judgement)
             return MetricResult(value=end.value, reason=end.reason)
@@ -62,7 +64,7 @@ class KrinoMetric(BaseMetric):
         return MetricResult(value=found.value, reason=found.problem or found.reason)
 
 
-def _read(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields under names that every judge knows."""
+def _case_of_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Makes the case of the arguments of a metric, under names that every judge knows."""
     inputs = {name: value for name, value in given.items() if name not in ("user_input", "response", "reference")}
     return make_case(inputs, given.get("response"), given.get("reference"), input=given.get("user_input"))

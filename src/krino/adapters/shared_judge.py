@@ -80,8 +80,11 @@ class SharedJudge:
         return list(self.chosen if self.chosen is not None else score_names(self.judge))
 
     def fields(self, judgement: Judgement[Any]) -> list[Field]:
-        """The chosen fields of a judgement. If none were chosen, all that have a value; a case without a verdict has
-        them all, with the problem."""
+        """The chosen fields of a judgement.
+
+        If none were chosen, all that have a value; for a case without a verdict all that hold numbers, with the
+        problem.
+        """
         if self.chosen is not None:
             return fields(judgement, self.chosen)
         if judgement.status != "ok":
@@ -106,6 +109,10 @@ class SharedJudge:
         return await asyncio.shield(asyncio.wrap_future(self._begin(case, by)))
 
     def _begin(self, case: Mapping[str, Any], by: str) -> _Judged:
+        """Starts to judge a case, or returns the judging of an equal case that was started before.
+
+        A case without a verdict is judged again if `by` asks a second time. The longest unused ones are forgotten.
+        """
         key = hash_record(case)
         with self._lock:
             kept = self._kept.get(key)
@@ -118,7 +125,7 @@ class SharedJudge:
             return kept[0]
 
     async def _judge(self, case: Mapping[str, Any]) -> Judgement[Any]:
-        """A judgement, whatever happens.
+        """Judges a case; returns a judgement with status `error` instead of raising.
 
         A spent budget or a judge whose code is wrong stops a run of Krino's. A framework goes on to its next case, so
         here each case says it: some of them log an exception and forget it.
@@ -140,4 +147,5 @@ class SharedJudge:
 
 
 def _has_no_verdict(judged: _Judged) -> bool:
+    """Whether judging has ended, and without a verdict."""
     return judged.done() and (judged.exception() is not None or judged.result().status != "ok")

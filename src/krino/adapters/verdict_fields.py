@@ -52,13 +52,14 @@ def fields(judgement: Judgement[Any], names: Sequence[str] | None = None) -> lis
 
 
 def _field(judgement: Judgement[Any], record: dict[str, Any], name: str, held: Any) -> Field:
+    """One field with its reason and rule; with a problem if what is held is null or no score or label."""
     value, reason, rule = _as_value(held), find_explanation(record, name), judgement.rules.get(name)
     problem = None if value is not None else f"{name} has no value{f' ({rule})' if rule else ''}: {reason or 'null'}"
     return Field(f"{judgement.judge}.{name}", value, reason, rule, problem)
 
 
 def _as_value(held: Any) -> float | str | None:
-    """A number, or a label; None for null, free text and anything larger."""
+    """A number, or labels joined by commas; None for null, free text and anything larger."""
     number = as_number(held)
     if number is not None:
         return number

@@ -35,17 +35,18 @@ def content_of(judge: AnyJudge, record: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def content_hash_by_names(names: Collection[str], record: Mapping[str, Any]) -> str:
-    """The same without the judge, by the names that its plain case model reads."""
+    """The content hash of a record where the judge is not at hand: by the names that its plain case model reads."""
     return hash_record(_prune(record, dict.fromkeys(names), str))
 
 
 def _prune(record: Mapping[str, Any], reads: Reads, spell: Spell) -> Mapping[str, Any]:
+    """The record with nothing but what is in `reads`, its id fields and its metadata (`metadata.NAME` columns too)."""
     columns = (spell(name) for name in record if isinstance(name, str) and name.startswith(PREFIX))
     return prune(record, {**reads, **_ALWAYS, **dict.fromkeys(columns)}, spell)
 
 
 def reads_of(judge: AnyJudge, record: Mapping[str, Any]) -> Reads | None:
-    """What a judge reads of a record, for notes to users; None if it may read anything."""
+    """What a judge reads of a record, ids and metadata included; None if it may read anything. For notes to users."""
     if (reads := _declared_reads(judge, record)) is None:
         names = names_read(judge)
         reads = None if names is None else dict.fromkeys(names)
@@ -53,16 +54,17 @@ def reads_of(judge: AnyJudge, record: Mapping[str, Any]) -> Reads | None:
 
 
 def spelling_of(judge: AnyJudge) -> Spell:
-    """How the judge's case model normalises the keys of a record before it looks them up."""
+    """Returns the function by which the judge's case model normalises keys of a record; `str` if it does not."""
     spelled: Spell = getattr(judge.case_model, "spelled", str)
     return spelled
 
 
 def names_read(judge: AnyJudge) -> frozenset[str] | None:
-    """Every name that the judge looks up in a record; None if it takes the whole record.
+    """Every name that the judge looks up in a record, ids included; None if it takes the whole record.
 
-    A case model that takes whole records to rename their keys declares what it reads: `names_read()`, and
-    `spelled(key)` if keys may be written in several ways.
+    Unless the case model declares them, they are found by giving it an empty record that notes the lookups. A case
+    model that takes whole records to rename their keys declares what it reads: `names_read()`, and `spelled(key)` if
+    keys may be written in several ways.
     """
     if (stated := getattr(judge.case_model, "names_read", None)) is not None:
         return frozenset({*stated(), *_ALWAYS})
@@ -94,7 +96,8 @@ class _Asked(Mapping[str, Any]):
 
 
 def _declared_reads(judge: AnyJudge, record: Mapping[str, Any]) -> Reads | None:
-    """What the judge declares to read, unless a subclass of the declaring class reads records in another way."""
+    """What the judge declares to read; None if it declares nothing, or if a subclass of the declaring class reads
+    records in another way."""
     for cls in type(judge).__mro__:
         if "reads" in vars(cls):
             return judge.reads(record)

@@ -60,7 +60,11 @@ def _inspect_first(
 def note_unread_fields(
     items: Iterator[CaseItem], judge: AnyJudge, notify: Notify, mapping: Mapping[str, str] | None = None
 ) -> Iterator[CaseItem]:
-    """Notes which fields of the records the judge does not read, at any depth, except sources of a mapping."""
+    """Yields the items unchanged. After the first hundred (or all), one note names the fields that the judge does not
+    read.
+
+    Fields at any depth count, except sources of the mapping.
+    """
     unread = UnreadFields(judge, mapping)
 
     def inspect(item: CaseItem) -> None:
@@ -86,7 +90,7 @@ class UnreadFields:
         self.guesses: dict[str, str] = {}
 
     def add(self, record: Mapping[str, Any]) -> None:
-        """Notes the fields of a record that the judge does not read, with a guess at what was meant."""
+        """Collects the fields of a record that the judge does not read, with a guess at what was meant."""
         reads = reads_of(self._judge, record)
         if reads is None:
             return
@@ -96,7 +100,7 @@ class UnreadFields:
                 continue
             parts = tuple(path.split("."))
             if any(source[: len(parts)] == parts for source in self._sources):
-                rest = _beside(value, parts, self._sources)
+                rest = _find_unmapped(value, parts, self._sources)
             else:
                 rest = iter([(path, value)])
             for where, inner in rest:
@@ -138,23 +142,23 @@ def _leaf_paths(value: Any, path: str, depth: int = 0) -> Iterator[str]:
         yield path
 
 
-def _beside(value: Any, path: tuple[str, ...], sources: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, Any]]:
-    """Paths and values inside a source of the mapping that the mapping does not use."""
+def _find_unmapped(value: Any, path: tuple[str, ...], sources: Sequence[tuple[str, ...]]) -> Iterator[tuple[str, Any]]:
+    """Yields paths and values inside a source of the mapping that the mapping does not use."""
     if path in sources or any(source[: len(path) + 1] == (*path, ELEMENT) for source in sources):
         return  # the list is read under its new name
     if not any(source[: len(path)] == path for source in sources):
         yield ".".join(path), value
     elif isinstance(value, Mapping):
         for name, inner in value.items():
-            yield from _beside(inner, (*path, str(name)), sources)
+            yield from _find_unmapped(inner, (*path, str(name)), sources)
     elif isinstance(value, list | tuple):
         for place, inner in enumerate(value[:_MOST_PLACES]):
             if any(source[: len(path) + 1] == (*path, str(place)) for source in sources):
-                yield from _beside(inner, (*path, str(place)), sources)
+                yield from _find_unmapped(inner, (*path, str(place)), sources)
 
 
 def note_misspelt_fields(items: Iterator[CaseItem], judge: AnyJudge, notify: Notify) -> Iterator[CaseItem]:
-    """Notes unread fields if a similar name is missing; other unread fields are fine."""
+    """Yields the items unchanged. Notes an unread field at once, and only if a similar name that is read is missing."""
     noted: set[str] = set()
     spell = spelling_of(judge)
 
@@ -178,7 +182,8 @@ def note_misspelt_fields(items: Iterator[CaseItem], judge: AnyJudge, notify: Not
 
 
 def note_separators(items: Iterator[CaseItem], judge: AnyJudge, notify: Notify) -> Iterator[CaseItem]:
-    """Notes which texts contain a separator, for fields in which the judge wants a list of texts."""
+    """Yields the items unchanged. After the first hundred (or all), notes which texts contain a separator, for fields
+    in which the judge wants a list of texts."""
     names = list_names(judge)
     found_by_field: Counter[tuple[str, str]] = Counter()
 

@@ -52,7 +52,7 @@ def rows_of_frame(source: Any) -> Iterator[Mapping[str, Any]] | None:
 
 
 def _refuse_duplicate_columns(names: Iterable[str]) -> None:
-    """A row would silently keep only the last of two columns with the same name."""
+    """Raises `UsageProblem` if two columns have the same name: a row would silently keep only the last."""
     if twice := [name for name, times in Counter(names).items() if times > 1]:
         raise UsageProblem(f"the table has two columns named `{twice[0][:_SHOWN_NAME]}`; rename one of them")
 
@@ -86,7 +86,7 @@ def _is_message(value: Any) -> bool:
 
 
 def _text_of_message(message: Any) -> str:
-    """The text of a message that is a field by itself, as an answer is. In a list it stays a message."""
+    """The text of a message that is a field by itself, as an answer is; its blocks of text joined by line ends."""
     content = message.content
     blocks = [content] if isinstance(content, str) else content
     texts = (block if isinstance(block, str) else block.get("text") for block in blocks)
@@ -94,7 +94,10 @@ def _text_of_message(message: Any) -> str:
 
 
 def plain_value(value: Any, where: str, depth: int = 0) -> Any:
-    """The value as JSON types; the same object if nothing has to be changed."""
+    """The value as JSON types; the same object if nothing has to be changed. NaN becomes None.
+
+    Raises `UsageProblem` for an object of unknown kind; `where` names it in the message.
+    """
     if type(value) in _PLAIN:
         return None if isinstance(value, float) and math.isnan(value) else value
     if depth > _DEEPEST:
@@ -117,7 +120,8 @@ def plain_value(value: Any, where: str, depth: int = 0) -> Any:
 
 
 def _fields_of(value: Any) -> Any:
-    """The content of an object of a known kind; otherwise the object itself."""
+    """The content of an object of a known kind (model, dataclass, document, date, number, array); otherwise the
+    object itself."""
     if isinstance(value, BaseModel):
         return value.model_dump()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
@@ -140,7 +144,7 @@ def _fields_of(value: Any) -> Any:
 
 
 def _from_array(value: Any) -> Any:
-    """The content of an array or scalar of NumPy, pandas, Polars or Arrow."""
+    """The content of an array or scalar of NumPy, pandas, Polars or Arrow; None if missing, itself if unknown."""
     for method in ("tolist", "to_list", "to_pylist", "as_py", "isoformat"):
         if callable(getattr(value, method, None)):
             found = getattr(value, method)()

@@ -57,6 +57,7 @@ def storable_text(name: str) -> str:
 
 
 def bad_row(number: int, problem: str, raw: str | None = None) -> Row:
+    """Makes the row of a record that cannot be read."""
     return number, None, problem, raw
 
 

@@ -50,12 +50,15 @@ class FieldMap:
     others: frozenset[str] = frozenset()
 
     def apply(self, record: dict[str, Any]) -> dict[str, Any]:
-        """A new record with the targets set. A top-level source moves, a nested one stays where it is."""
-        mapped = self._mapped(record)
+        """A new record with the targets set and texts split; raises `FieldMissing` if a source is not there.
+
+        A top-level source moves, a nested one stays where it is.
+        """
+        mapped = self._rename_fields(record)
         return mapped | {field: self._split(mapped, field, separator) for field, separator in self.splits}
 
     def found_in(self, record: dict[str, Any]) -> Iterator[str]:
-        """The targets whose source this record has."""
+        """Yields the targets whose source this record has."""
         for target, source in self.pairs:
             source_list, each, path = source.partition(EACH)
             with suppress(FieldMissing):
@@ -64,8 +67,9 @@ class FieldMap:
                 if not each or (isinstance(elements, list) and _is_in_any(elements, path)):
                     yield target
 
-    def _mapped(self, record: dict[str, Any]) -> dict[str, Any]:
-        """Returns a record with its fields renamed."""
+    def _rename_fields(self, record: dict[str, Any]) -> dict[str, Any]:
+        """A new record with the targets set, the sources and other names of the targets removed. A target that may be
+        absent keeps its own value, or null."""
         plain = [(target, source) for target, source in self.pairs if EACH not in target]
         taken: dict[str, Any] = {}
         for target, source in plain:
@@ -77,7 +81,7 @@ class FieldMap:
                 taken[target] = record.get(target)
         left_out = self.others.union(source for _, source in plain)
         mapped = {name: value for name, value in record.items() if name not in left_out} | taken
-        for pairs in self._by_list():
+        for pairs in self._pairs_by_list():
             optional = all(target in self.may_be_absent for target, _ in pairs)
             with suppress(_Absent) if optional else nullcontext():
                 target_list, source_list = (side.partition(EACH)[0] for side in pairs[0])
@@ -88,7 +92,7 @@ class FieldMap:
                 _map_elements(mapped, elements, pairs, self.may_be_absent)
         return mapped
 
-    def _by_list(self) -> Iterable[Pairs]:
+    def _pairs_by_list(self) -> Iterable[Pairs]:
         """The pairs about elements, grouped by list."""
         lists: dict[str, list[tuple[str, str]]] = {}
         for target, source in self.pairs:
@@ -97,7 +101,8 @@ class FieldMap:
         return lists.values()
 
     def _split(self, mapped: dict[str, Any], field: str, separator: str) -> Any:
-        """The texts between the separators, without blank ones; a value that is not text stays as it is."""
+        """The texts between the separators, without blank ones; a value that is not text stays as it is. Raises
+        `FieldMissing`."""
         if field not in mapped:
             raise FieldMissing(
                 f"field `{field}` (to split) is not there: {_describe_fields(mapped)}; correct --split or the record"
@@ -159,7 +164,7 @@ def find_present(fields: FieldMap, records: Iterable[dict[str, Any]]) -> tuple[f
 
 
 def describe_missing(fields: FieldMap, targets: Sequence[str], record: dict[str, Any]) -> str:
-    """What is wrong with a mapping whose source no record has."""
+    """Says what is wrong with a mapping whose source no record has, with the fields of one record and a guess."""
     problems = []
     for target, source in fields.pairs:
         if target in targets:
@@ -188,7 +193,11 @@ def _list_paths(value: Any, where: str, depth: int) -> Iterator[str]:
 
 
 def _map_elements(mapped: dict[str, Any], elements: list[Any], pairs: Pairs, may_be_absent: Set[str]) -> None:
-    """Sets fields of every element of a list; an element without the source gets no such field."""
+    """Puts the renamed elements into `mapped` under the target list, and removes the list they came from.
+
+    An element without the source gets no such field; if no element has it, and it may not be absent, this raises
+    `_Absent`.
+    """
     target_list = pairs[0][0].partition(EACH)[0]
     paths = {target.partition(EACH)[2]: source.partition(EACH)[2] for target, source in pairs}
     made = [_with_fields(element, paths) for element in elements]
@@ -205,7 +214,8 @@ def _map_elements(mapped: dict[str, Any], elements: list[Any], pairs: Pairs, may
 
 
 def _find_elements(record: dict[str, Any], path: str, pair: tuple[str, str]) -> list[Any]:
-    """The list at this path, from whose elements a pair takes."""
+    """The list at this path, from whose elements a pair takes; one object counts as a list of one. Raises if it is
+    neither."""
     target, source = pair
     source_list = source.partition(EACH)[0]
     elements = _take(record, path, target)
@@ -223,7 +233,7 @@ def _is_in_any(elements: list[Any], path: str) -> bool:
 
 
 def _has_path(element: dict[str, Any], path: str) -> bool:
-    """Is there a value at this path?"""
+    """Is there a value at this path, null included?"""
     try:
         _take(element, path, path)
     except FieldMissing:
@@ -232,7 +242,7 @@ def _has_path(element: dict[str, Any], path: str) -> bool:
 
 
 def _with_fields(element: Any, paths: Mapping[str, str]) -> Any:
-    """Renames fields inside one element of a list."""
+    """A copy of an element of a list with its fields renamed; anything but an object is returned unchanged."""
     if not isinstance(element, dict):
         return element
     taken = {field: _take(element, path, field) for field, path in paths.items() if _has_path(element, path)}

@@ -39,7 +39,7 @@ def column_value(metadata: Mapping[str, Any] | None, columns: Sequence[str]) -> 
 
 
 def slice_text(value: Any) -> str:
-    """One value as text to group by."""
+    """One value as text to group by; null is `none`, booleans are lower case."""
     if isinstance(value, str):  # nearly all are
         return value
     if value is None:
@@ -62,7 +62,7 @@ def _is_name(name: Any) -> bool:
 
 
 def _is_short(value: Any) -> bool:
-    """Is a value short enough to slice results by?"""
+    """Is a value a short printable text, a finite number, a boolean or null, so that results can be sliced by it?"""
     if isinstance(value, str):
         return len(value) <= _LONGEST_VALUE and value.translate(_SPACES).isprintable()
     if isinstance(value, float):

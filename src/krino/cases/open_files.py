@@ -49,7 +49,11 @@ class OpenFiles:
         self._open.clear()
 
     def open(self, path: Path) -> io.RawIOBase:
-        """A stream of the whole file. The reader closes the stream; the file stays open."""
+        """Returns a stream of the whole file. The reader closes the stream; inside the `with` block the file stays
+        open.
+
+        Pipes are opened anew each time.
+        """
         if not self._is_sharing:
             return io.FileIO(path)
         file = self._open.get(path)
@@ -100,7 +104,7 @@ class _SharedFile(io.RawIOBase):
 
 
 def open_bytes(path: Path, files: OpenFiles) -> io.BufferedReader:
-    """The file's bytes, unpacked if its name ends in .gz."""
+    """Opens a file for reading its bytes, unpacked if its name ends in .gz."""
     raw = files.open(path)
     if path.suffix.lower() == ".gz":
         # GzipFile reads lines in Python; a C buffer around it makes JSONL several times faster.
@@ -141,8 +145,10 @@ def check_not_empty(stream: io.BufferedReader, shown: str) -> None:
 
 
 def empty(shown: str) -> UsageProblem:
+    """The error for an empty file, for the caller to raise."""
     return UsageProblem(f"{shown}: the file is empty; give a file with at least one case")
 
 
 def rest_unreadable(where: str, reason: object) -> str:
+    """The message for a file that could not be read to its end."""
     return f"{where}: reading broke off: {reason}; the rest of the file could not be read: restore the file"

@@ -80,7 +80,7 @@ def find_origins(inputs: Sequence[str | os.PathLike[str]], wanted: Format) -> It
 
 
 def _stdin_format(wanted: Format) -> FileFormat:
-    """Returns the format of stdin, and refuses formats that need a file."""
+    """Returns the format of stdin; raises `UsageProblem` for formats that need a file."""
     if wanted == "auto":
         return "stdin"
     if wanted == "parquet" or wanted == "arrow" or wanted == "excel" or wanted == "folder":
@@ -89,7 +89,8 @@ def _stdin_format(wanted: Format) -> FileFormat:
 
 
 def _find_on_disk(given: str, wanted: Format) -> Iterator[Origin]:
-    """Yields the files that a path names: itself, or those in the folder."""
+    """Yields the files that a path names: itself, or those in the folder. Raises `UsageProblem` if it cannot be
+    used."""
     path = Path(given)
     shown = _storable(given)
     try:
@@ -122,7 +123,7 @@ def _find_in_folder(given: str, path: Path, shown: str) -> Iterator[Origin]:
 
 
 def _file_format(path: Path, shown: str) -> FileFormat:
-    """Returns the format that a file's name implies, or asks for one."""
+    """Returns the format that a file's name implies; raises `UsageProblem` if it implies none."""
     kind = _kind(path)
     if kind is None:
         raise UsageProblem(
@@ -156,7 +157,8 @@ def _storable(path: str) -> str:
 
 
 def _files_in(folder: Path, shown: str) -> Mapping[str, FileFormat]:
-    """The files of cases directly in a folder, sorted by name, without hidden ones."""
+    """The files of cases directly in a folder with their formats, sorted by name, without hidden ones and shards.
+    Raises if there are none."""
     kinds = {name: _kind(Path(name)) for name in sorted(_list_visible(folder, shown))}
     if found := {name: kind for name, kind in kinds.items() if kind is not None and kind != "shard"}:
         return found

@@ -136,7 +136,8 @@ class _Fit:
 
 
 def survey(records: Iterable[Mapping[str, Any]]) -> SeenColumns:
-    """Every path of the records that does not lead through a list, with its values that are not null."""
+    """Every path of the records that does not lead through a list, with how many have it and some of its values; null
+    does not count."""
     columns: SeenColumns = {}
     for record in records:
         for path, value in _walk(record, ()):
@@ -157,20 +158,22 @@ def _walk(value: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[tuple[tup
             yield from _walk(inner, (*path, name))
 
 
-def _present(column: SeenColumn, records: Sequence[Any]) -> float:
-    """The share of the records that have the column: of two names, the one that most records have is meant."""
+def _share_of_records(column: SeenColumn, records: Sequence[Any]) -> float:
+    """The share of the records that have the column, from 0 to 1: of two names, the one that most records have is
+    meant."""
     return min(1.0, column.records / max(1, len(records)))
 
 
 def propose(judge: AnyJudge, records: Sequence[Mapping[str, Any]]) -> tuple[list[Proposal], set[str]]:
-    """The mapping for these records, empty where the judge reads them as they are; and the fields known by name."""
+    """Proposes a mapping for these records, empty where the judge reads them as they are. Also returns the fields that
+    a name identifies, mapped or not."""
     columns = survey(records)
     links = _Links(judge, records)
     chosen: list[Proposal] = [*_propose_id(records, columns)]
     ids = {tuple(item.source.split(".")) for item in chosen}
     fits = sorted(_all_fits(judge, columns, links, records), key=lambda fit: -fit.score)
     first = _settle(fits, ids)  # then once more, where fields that fit alike go to the company of the others
-    settled = _settle(sorted(fits, key=lambda fit: (-round(fit.score, 6), -_company(fit, first))), ids)
+    settled = _settle(sorted(fits, key=lambda fit: (-round(fit.score, 6), -_count_shared_objects(fit, first))), ids)
     taken = {fit.column.path for fit in settled.values()}
     for fit in settled.values():
         rivals = [other for other in fits if other.target == fit.target and _is_nearly(other.score, fit.score)]
@@ -181,7 +184,11 @@ def propose(judge: AnyJudge, records: Sequence[Mapping[str, Any]]) -> tuple[list
 
 
 def _settle(fits: Iterable[_Fit], ids: set[tuple[str, ...]]) -> dict[str, _Fit]:
-    """The first fit of each field whose column no other field has, and is no rival for one that it fits better."""
+    """Chooses for each field its first fit whose column is free. `fits` are in order of preference, `ids` are taken
+    already.
+
+    A column that fits a settled field as well as the chosen one does is kept from fields that it fits less.
+    """
     settled: dict[str, _Fit] = {}
     taken = set(ids)
     rivals: dict[tuple[str, ...], float] = {}
@@ -206,19 +213,20 @@ def _is_nearly(one: float, other: float) -> bool:
     return other - one <= _NEARLY
 
 
-def _company(fit: _Fit, settled: Mapping[str, _Fit]) -> int:
-    """How near a column lies to those of the other fields: the objects that it shares with each."""
+def _count_shared_objects(fit: _Fit, settled: Mapping[str, _Fit]) -> int:
+    """How near a column lies to those settled for other fields: counts the objects that its path shares with each."""
     others = (other.column.path for target, other in settled.items() if target != fit.target)
-    return sum(_shared(fit.column.path[:-1], path[:-1]) for path in others)
+    return sum(_common_prefix_length(fit.column.path[:-1], path[:-1]) for path in others)
 
 
-def _shared(one: tuple[str, ...], other: tuple[str, ...]) -> int:
+def _common_prefix_length(one: tuple[str, ...], other: tuple[str, ...]) -> int:
     same = (part == its for part, its in zip(one, other, strict=False))
     return next((place for place, is_same in enumerate(same) if not is_same), min(len(one), len(other)))
 
 
 def _as_proposals(judge: AnyJudge, fit: _Fit, rivals: Sequence[str]) -> list[Proposal]:
-    """A list whose elements are mapped comes along with them; a field that the judge finds needs no proposal."""
+    """The proposals of a settled fit: for a list, those of its elements' fields; none for a field that the judge finds
+    itself."""
     if fit.inner:
         first, *more = fit.inner
         return [Proposal(first.target, first.source, _with_rivals(first.why, rivals), first.by_name), *more]
@@ -244,14 +252,14 @@ def _field_order(judge: AnyJudge, target: str) -> tuple[int, int]:
 
 
 def _all_fits(judge: AnyJudge, columns: SeenColumns, links: _Links, records: Sequence[Any]) -> Iterator[_Fit]:
-    """Yields every column that fits a field of the judge, with its score."""
+    """Yields every column that fits a field of the judge, with its score, which is lower if records lack it."""
     for target in judge.fields.words:
         if EACH in target or target not in judge.case_model.model_fields:
             continue
         for column in columns.values():
             fit = _fit_of(judge, target, column, links)
             if fit is not None:
-                yield replace(fit, score=fit.score - _BY_ABSENCE * (1 - _present(column, records)))
+                yield replace(fit, score=fit.score - _BY_ABSENCE * (1 - _share_of_records(column, records)))
 
 
 def _fit_of(judge: AnyJudge, target: str, column: SeenColumn, links: _Links) -> _Fit | None:
@@ -275,7 +283,8 @@ def _is_found(judge: AnyJudge, target: str, path: tuple[str, ...]) -> bool:
 
 
 def _score_column(judge: AnyJudge, target: str, key: str, column: SeenColumn, links: _Links) -> _Score:
-    """Scores a column for a field by its name, by the form of its values, and by links to other columns."""
+    """Scores a column for a field by its name, by the form of its values, and by links to other columns; `_NEVER` if
+    its name or values rule it out."""
     if not _may_be(target, key, column):
         return _NEVER
     named, word = _name_score(column, judge.fields.words.get(key, ()))
@@ -293,12 +302,13 @@ def _score_column(judge: AnyJudge, target: str, key: str, column: SeenColumn, li
     if named:
         return _Score(named + _BY_VALUES * fitting, f"its name fits {word}, {said}", by_name=True)
     if fitting >= _BY_VALUES_ALONE and _is_telling(judge, key, column):
-        return _Score(_LEAST + _by_length(column), said)
+        return _Score(_LEAST + _bonus_for_length(column), said)
     return _Score(0.0)
 
 
-def _by_length(column: SeenColumn) -> float:
-    """Of two texts that nothing names, the longer is the passage and the shorter its title; at most 0.1."""
+def _bonus_for_length(column: SeenColumn) -> float:
+    """A bonus of at most 0.1 for long texts: of two that nothing names, the longer is the passage and the shorter its
+    title."""
     length = sum(len(value) for value in column.values if isinstance(value, str)) / len(column.values)
     return 0.1 * length / (length + 500)
 
@@ -345,7 +355,8 @@ def _stems(name: str) -> tuple[str, ...]:
 
 
 def _name_score(column: SeenColumn, wanted: Iterable[str]) -> tuple[float, str]:
-    """1 for a name, or the end of a path, that is one of the words; less where it only holds them."""
+    """Scores the name of a column against words, and returns the best word too: 1 for a name, or the end of a path,
+    that is one of them; less where it only holds one."""
     parts = [_stems(part) for part in column.path]
     is_prose = sum(map(_is_prose, column.values)) >= 0.5 * len(column.values)
     best, best_word = 0.0, ""
@@ -357,7 +368,8 @@ def _name_score(column: SeenColumn, wanted: Iterable[str]) -> tuple[float, str]:
 
 
 def _likeness(parts: Sequence[tuple[str, ...]], word: tuple[str, ...], is_prose: bool) -> float:
-    """The last part counts most; above a part that says nothing, or above prose, the objects that hold it."""
+    """How well a path matches a word. The last part counts most; above a part that says nothing, or above prose, the
+    objects that hold it count too."""
     best, weight = 0.0, 1.0
     for height in range(min(len(parts), _HIGHEST + 1)):
         shown = parts[: len(parts) - height]
@@ -390,8 +402,9 @@ def _likeness_of_end(parts: Sequence[tuple[str, ...]], word: tuple[str, ...], is
 def _propose_inner(
     judge: AnyJudge, target: str, column: SeenColumn, links: _Links
 ) -> tuple[tuple[Proposal, ...], float]:
-    """Proposals for the fields of a list's elements, and how well they fit the list."""
-    elements = [item for value in column.values for item in _elements(value)]
+    """Proposes a mapping for the fields of a list's elements; also returns by how much they raise the score of the
+    list."""
+    elements = [item for value in column.values for item in _objects_in(value)]
     if not elements:
         return (), 0.0
     columns, spell = survey(elements), spelling_of(judge)
@@ -427,7 +440,7 @@ def _score_inner(judge: AnyJudge, target: str, name: str, inner: SeenColumn, lin
     return _score_column(judge, name, key, inner, links) if key in judge.fields.words else _NEVER
 
 
-def _elements(value: Any) -> list[Mapping[str, Any]]:
+def _objects_in(value: Any) -> list[Mapping[str, Any]]:
     items = value if isinstance(value, list) else [value]
     return [item for item in items[:_SAMPLES] if isinstance(item, Mapping)]
 
@@ -440,7 +453,7 @@ class _Links:
         self._ids = _ids_in_lists(records) if judge.fields.links else set()
 
     def share(self, key: str, column: SeenColumn) -> float:
-        """How many of the values of a column are values of the field that this one refers to."""
+        """The share of the values of a column (0 to 1) that are values of the field which this one refers to."""
         if key not in self._judge.fields.links or not column.values:
             return 0.0
         plain = [value for value in column.values if isinstance(value, str | int) and not isinstance(value, bool)]
@@ -452,7 +465,7 @@ def _ids_in_lists(records: Sequence[Mapping[str, Any]]) -> set[str]:
     found: set[str] = set()
     for record in records:
         for _, value in _walk(record, ()):
-            items = _elements(value) if isinstance(value, list) else []
+            items = _objects_in(value) if isinstance(value, list) else []
             for name in {name for item in items for name in item} if len(items) > 1 else ():
                 values = [item.get(name) for item in items]
                 short = [str(it) for it in values if isinstance(it, str | int) and len(str(it)) < 100]
@@ -462,7 +475,7 @@ def _ids_in_lists(records: Sequence[Mapping[str, Any]]) -> set[str]:
 
 
 def _propose_id(records: Sequence[Mapping[str, Any]], columns: SeenColumns) -> Iterator[Proposal]:
-    """An id of the records, where they have none that is found by itself."""
+    """Yields at most one proposal for the id, if the records have none that is found by itself."""
     if any(case_id(record) is not None for record in records) or len(records) < 2:
         return
     for column in sorted(columns.values(), key=lambda item: len(item.path)):

@@ -42,22 +42,22 @@ def read_cases(
         raise UsageProblem("no input: name at least one file or folder of cases, or - for stdin")
     origins = list(find_origins(inputs, format))
     if shards := [origin.path for origin in origins if origin.format == "shard" and origin.path is not None]:
-        return _shards(shards, [os.fspath(name) for name in inputs], opener.files, mapped=bool(mapping or split))
+        return _read_shards(shards, [os.fspath(name) for name in inputs], opener.files, mapped=bool(mapping or split))
     for origin in origins:
         if origin.is_regular and not origin.in_folder:
             check_start(origin, opener.files)
     fields = _check_mapping(field_map(mapping, split), origins, judge, opener)
-    items = _items(origins, fields, opener, judge)
+    items = _read_items(origins, fields, opener, judge)
     if judge is None:
         return items
     readable_twice = [item for item in origins if item.is_regular]
-    return split_items(items, judge, ahead=_items(readable_twice, fields, opener, judge))
+    return split_items(items, judge, ahead=_read_items(readable_twice, fields, opener, judge))
 
 
 def _check_mapping(
     fields: FieldMap | None, origins: list[Origin], judge: AnyJudge | None, opener: Opener
 ) -> FieldMap | None:
-    """The mapping after a first pass over the records: a source that some record has may be absent in others.
+    """Returns the mapping after a first pass over the records: a source that some record has may be absent in others.
 
     Raises `UsageProblem` for a source that no record has. Inputs that can be read only once are not checked.
     """
@@ -66,7 +66,7 @@ def _check_mapping(
     fields = replace(fields, others=frozenset(other_names(fields, judge)))
     if not all(origin.is_regular for origin in origins):
         return fields
-    columns = _columns(fields, judge)
+    columns = _table_columns(fields, judge)
     rows = (row for origin in origins for row in rows_of(origin, opener, judge, columns))
     try:
         present, first = find_present(fields, (record for _, record, _, _ in rows if record is not None))
@@ -89,7 +89,7 @@ def optional_targets(fields: FieldMap, judge: AnyJudge) -> Iterator[str]:
 
 
 def other_names(fields: FieldMap, judge: AnyJudge | None) -> Iterator[str]:
-    """Other names under which a judge would find a mapped field."""
+    """Yields the other names under which a judge would find a mapped field, or content that was mapped."""
     if judge is None:
         return
     targets = {target.partition(EACH)[0] for target, _ in fields.pairs}
@@ -104,8 +104,8 @@ def other_names(fields: FieldMap, judge: AnyJudge | None) -> Iterator[str]:
             yield from (name for name in names if name not in targets)
 
 
-def _shards(shards: list[Path], inputs: list[str], files: OpenFiles, *, mapped: bool) -> Iterator[CaseItem]:
-    """Reads cases from shards; mapping them again is refused."""
+def _read_shards(shards: list[Path], inputs: list[str], files: OpenFiles, *, mapped: bool) -> Iterator[CaseItem]:
+    """Yields the cases of shards; refuses a mapping, and shards of different wholes."""
     if mapped:
         raise UsageProblem(
             f"{shards[0]}: fields were mapped and split when the shard was cut; leave out --map, --split"
@@ -114,12 +114,13 @@ def _shards(shards: list[Path], inputs: list[str], files: OpenFiles, *, mapped: 
     return shard.read_shards(shards, files)
 
 
-def _items(
+def _read_items(
     origins: list[Origin], fields: FieldMap | None, opener: Opener, judge: AnyJudge | None
 ) -> Iterator[CaseItem]:
-    """Yields the cases of all origins, numbered throughout."""
+    """Yields the cases of all origins, mapped and numbered throughout; a record that cannot be read or mapped is an
+    item with a problem."""
     index = 0
-    columns = _columns(fields, judge)
+    columns = _table_columns(fields, judge)
     for origin in origins:
         given, name, shown = origin.given, origin.name, origin.shown
         for number, record, problem, raw in rows_of(origin, opener, judge, columns):
@@ -129,22 +130,22 @@ def _items(
                 if problem is not None:
                     record = None  # a tool's case without an output
                 elif fields is not None:
-                    record, problem = _mapped(fields, record, f"{shown}:{number}")
+                    record, problem = _apply_mapping(fields, record, f"{shown}:{number}")
                     own_id = case_id(record) if record is not None else own_id
             source = Source(file=given, line=number)
             yield CaseItem(index, own_id or f"{name}:{number}", record, source, problem, raw)
             index += 1
 
 
-def _mapped(fields: FieldMap, record: dict[str, Any], where: str) -> tuple[dict[str, Any] | None, str | None]:
-    """Applies the mapping to a record; returns the problem if a field is missing."""
+def _apply_mapping(fields: FieldMap, record: dict[str, Any], where: str) -> tuple[dict[str, Any] | None, str | None]:
+    """Returns the mapped record and None; or None and the problem, if a field is missing."""
     try:
         return fields.apply(record), None
     except FieldMissing as missing:
         return None, f"{where}: {missing}"
 
 
-def _columns(fields: FieldMap | None, judge: AnyJudge | None) -> TableColumns:
+def _table_columns(fields: FieldMap | None, judge: AnyJudge | None) -> TableColumns:
     """Which columns of a table the judge reads as text and which as lists, by their names before mapping."""
     if judge is None:
         return TableColumns()

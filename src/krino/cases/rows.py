@@ -39,7 +39,7 @@ class TableColumns(NamedTuple):
 
 
 def check_start(origin: Origin, files: OpenFiles) -> None:
-    """Reports faults at the start of a file before the first case is read."""
+    """Raises `UsageProblem` for faults at the start of a file, before the first case is read."""
     if origin.path is None:
         return
     shown = origin.shown
@@ -69,13 +69,14 @@ def check_start(origin: Origin, files: OpenFiles) -> None:
 
 
 def rows_of(origin: Origin, opener: Opener, judge: AnyJudge | None, columns: TableColumns) -> Iterator[Row]:
+    """Yields the rows of an input. A file that cannot be used raises `UsageProblem`; in a folder it is one bad row."""
     if not origin.in_folder:
         return _rows_of_cases(origin, opener, judge, columns)
     return _rows_of_member(origin, opener, judge, columns)
 
 
 def _rows_of_member(origin: Origin, opener: Opener, judge: AnyJudge | None, columns: TableColumns) -> Iterator[Row]:
-    """A bad file in a folder is one problem; it does not end the reading."""
+    """Yields the rows of a file in a folder; a file that cannot be used is one bad row and does not end the reading."""
     if not origin.is_regular:
         yield bad_row(1, f"{origin.shown}: not a regular file but a pipe, a device or a broken link; name it by itself")
         return
@@ -134,7 +135,8 @@ class Recognised(NamedTuple):
 
 
 def _recognise(origin: Origin, opener: Opener) -> Recognised | None:
-    """The tool that wrote a file. Only what can be read again is looked at; stdin is read from a copy in a run."""
+    """The tool that wrote a file, remembered in `opener`; None if no other tool did. Only what can be read again is
+    looked at; stdin is read from a copy in a run."""
     if not origin.recognised or not origin.is_regular:
         return None
     if origin not in opener.tools:
@@ -149,7 +151,8 @@ def holds_rows_of_traces(origin: Origin, files: OpenFiles) -> bool:
 
 
 def _look_at(origin: Origin, opener: Opener) -> Recognised | None:
-    """Looks at the first row of a file, and at the first elements of lists in a JSON document."""
+    """Recognises a tool by the first row of a file, or by the first elements of lists in a JSON document; None if it is
+    no tool's."""
     try:
         if origin.format == "json":
             with _open(origin, opener) as stream:
@@ -180,7 +183,8 @@ def _reads_traces(judge: AnyJudge | None) -> bool:
 
 
 def _rows_by_first_byte(stream: io.BufferedReader, shown: str, judge: AnyJudge | None) -> Iterator[Row]:
-    """Chooses between a JSON array and one case a line by the first byte."""
+    """Yields the rows of a stream: of a JSON array if it begins with `[`, else one case a line. Refuses an empty
+    stream."""
     try:
         first, lines = skip_mark_and_blanks(stream)
     except READ_ERRORS as error:
@@ -194,7 +198,7 @@ def _rows_by_first_byte(stream: io.BufferedReader, shown: str, judge: AnyJudge |
 
 @contextmanager
 def _open(origin: Origin, opener: Opener) -> Iterator[io.BufferedReader]:
-    """Opens an input for reading in binary."""
+    """Opens an input, or stdin, for reading its bytes. Stdin is left open."""
     if origin.path is None:
         with _buffered(opener.stdin or sys.stdin.buffer) as stream:
             yield stream
@@ -230,10 +234,11 @@ def describe_inputs(
 ) -> list[str]:
     """One line for each file of another tool, and for each Excel file of which a sheet is not read."""
     opener = Opener(None, files or OpenFiles(), {})
-    return [line for origin in find_origins(inputs, format) for line in _describe(origin, opener)]
+    return [line for origin in find_origins(inputs, format) for line in _describe_input(origin, opener)]
 
 
-def _describe(origin: Origin, opener: Opener) -> Iterator[str]:
+def _describe_input(origin: Origin, opener: Opener) -> Iterator[str]:
+    """Yields a line for a file of another tool, and one for an Excel file with sheets that are not read."""
     if (found := _recognise(origin, opener)) is not None:
         plain = "" if origin.format == "inspect" else f" (--format {origin.format} takes its rows as they are)"
         name = found.tool.name

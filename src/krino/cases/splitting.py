@@ -29,7 +29,7 @@ class Scattered:
         self._known: dict[bytes, tuple[int, int]] = {}
 
     def look_ahead(self, found: Iterable[tuple[CaseItem, Sequence[str]]]) -> None:
-        """Remember the ids that occur in several records, and forget all others."""
+        """Goes through all items, and remembers the ids that occur in several records of a file."""
         first: dict[bytes, int] = {}
         for item, ids in found:
             for own in ids:
@@ -38,7 +38,10 @@ class Scattered:
                     self._known.setdefault(key, (earlier, place))
 
     def problem(self, item: CaseItem, own: str) -> str | None:
-        """Why this part of a record is not a case: other records hold parts of the same trace."""
+        """Why this part of a record is not a case: other records hold parts of the same trace. None if none did so far.
+
+        Remembers the id, so that a part in a later record is recognised.
+        """
         key, place = _key(item, own), _place(item)
         if key in self._known:
             return _describe_scattered_trace(item, own, self._known[key])
@@ -72,7 +75,7 @@ SplitPart = tuple[str | None, Mapping[str, Any]]
 
 
 def split_items(items: Iterator[CaseItem], judge: AnyJudge, ahead: Iterable[CaseItem] = ()) -> Iterator[CaseItem]:
-    """One item for each case, with the source of its record.
+    """Yields one item for each case, with the source of its record.
 
     `ahead`: the items that can be read twice. A case whose parts are in several of them gets no score.
     """
@@ -82,7 +85,7 @@ def split_items(items: Iterator[CaseItem], judge: AnyJudge, ahead: Iterable[Case
 def _split(items: Iterator[CaseItem], judge: ReadsRecords, ahead: Iterable[CaseItem]) -> Iterator[CaseItem]:
     """Yields the cases of all records, numbered again."""
     scattered = Scattered()
-    scattered.look_ahead((item, _ids(item, judge)) for item in ahead)
+    scattered.look_ahead((item, _list_inner_ids(item, judge)) for item in ahead)
     index = 0
     for item in items:
         for found in _split_item(item, judge, scattered):
@@ -90,16 +93,16 @@ def _split(items: Iterator[CaseItem], judge: ReadsRecords, ahead: Iterable[CaseI
             index += 1
 
 
-def _ids(item: CaseItem, judge: ReadsRecords) -> list[str]:
-    parts = _parts(item, judge)
+def _list_inner_ids(item: CaseItem, judge: ReadsRecords) -> list[str]:
+    parts = _split_record(item, judge)
     return [] if isinstance(parts, str) else [inner for inner, _ in parts if inner]
 
 
 def _split_item(item: CaseItem, judge: ReadsRecords, scattered: Scattered) -> list[CaseItem]:
-    """Returns the cases of one record, with ids of their own if there are several."""
+    """Returns the cases of one record, with ids of their own if there are several; what is no case gets a problem."""
     if item.record is None:
         return [item]
-    parts = _parts(item, judge)
+    parts = _split_record(item, judge)
     if isinstance(parts, str):
         return [replace(item, record=None, problem=parts)]
     own = case_id(item.record)
@@ -111,8 +114,8 @@ def _split_item(item: CaseItem, judge: ReadsRecords, scattered: Scattered) -> li
     return found
 
 
-def _parts(item: CaseItem, judge: ReadsRecords) -> list[SplitPart] | str:
-    """The cases of the record, or why it has none."""
+def _split_record(item: CaseItem, judge: ReadsRecords) -> list[SplitPart] | str:
+    """The cases of the record, or a string that says why it has none."""
     if item.record is None:
         return []
     try:

@@ -47,7 +47,8 @@ def _count_colons(text: bytes) -> int:
 
 
 def _check_every_key(text: bytes) -> None:
-    """The text is valid JSON, so a string before a colon is a key of the innermost open object."""
+    """Raises `DuplicateKey` for the first key that an object has twice. The text is valid JSON, so a string before a
+    colon is a key of the innermost open object."""
     open_objects: list[set[bytes | str]] = []
     for token in _TOKEN.finditer(text):
         string, colon = token.groups()

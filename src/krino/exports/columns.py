@@ -60,7 +60,7 @@ _PREFIXES = ("inputs", "verdict", "figures", "metadata")
 
 
 def table_rows(judgements: Iterable[Record], kinds: Mapping[str, Kind]) -> Iterator[tuple[Value, ...]]:
-    """One row for each judgement, for formats without lists: they are JSON text."""
+    """Yields one row for each judgement, for formats without lists: they are JSON text."""
     flat: dict[str, Kind] = {name: "text" if kind in LISTS else kind for name, kind in kinds.items()}
     remaining = iter(judgements)
     while some := list(islice(remaining, AT_ONCE)):
@@ -69,13 +69,13 @@ def table_rows(judgements: Iterable[Record], kinds: Mapping[str, Kind]) -> Itera
 
 
 def column_values(judgements: Sequence[Record], kinds: Mapping[str, Kind]) -> dict[str, list[Any]]:
-    """Some judgements as columns of these kinds; a judgement that has no such field has null there."""
+    """The values of these columns, by name, one for each judgement; null where a judgement has no such field."""
     opened = {prefix: [judgement.get(prefix) or {} for judgement in judgements] for prefix in (*_PREFIXES, "usage")}
     return {name: _cells(name, kind in LISTS, judgements, opened) for name, kind in kinds.items()}
 
 
 def _cells(name: str, lists: bool, judgements: Sequence[Record], opened: Mapping[str, Sequence[Record]]) -> list[Any]:
-    """Returns the values of one column."""
+    """Returns the values of one column, one for each judgement; nested values are JSON text unless `lists`."""
     if name == "notes":
         return [format_findings(judgement) for judgement in judgements]
     if name == "labelled_by":
@@ -96,7 +96,7 @@ def _cells(name: str, lists: bool, judgements: Sequence[Record], opened: Mapping
 
 
 def format_findings(judgement: Record) -> str | None:
-    """The findings in words, with their rules."""
+    """The findings in words with their rules, one a line; None if there are none."""
     lines = [_format_finding(finding) for finding in judgement.get("findings") or () if isinstance(finding, Mapping)]
     return "\n".join(lines) or None
 
@@ -113,7 +113,7 @@ def with_identity(judgements: Iterable[Record], who: JudgedBy) -> Iterator[Recor
 
 
 def find_columns(judgements: Iterable[Record]) -> dict[str, Kind]:
-    """Every column of a run; see `Columns`."""
+    """Returns every column of a run with its kind; see `Columns`."""
     columns = Columns()
     for judgement in judgements:
         columns.add(judgement)
@@ -145,6 +145,7 @@ class Columns:
                     known[value.__class__] = value
 
     def kinds(self) -> dict[str, Kind]:
+        """The columns seen so far in order, the fixed ones included, each with its kind."""
         seen = {f"{prefix}_{name}": found for prefix, names in self._seen.items() for name, found in names.items()}
         return {name: _FIXED_KINDS.get(name) or _column_kind(seen[name]) for name in _order_columns(seen)}
 
@@ -162,7 +163,7 @@ def _type_of(value: Any) -> type:
 
 
 def convert_column(kind: Kind, values: Iterable[Any]) -> list[Any]:
-    """The values converted to the kind of their column; ASCII text, the most common, is passed through."""
+    """The values converted to the kind of their column, null unchanged; ASCII text, the most common, stays as it is."""
     if kind == "text":
         return [v if v is None or (v.__class__ is str and v.isascii()) else _as_text(v) for v in values]
     if kind == "float":
@@ -174,6 +175,7 @@ def convert_column(kind: Kind, values: Iterable[Any]) -> list[Any]:
 
 
 def _as_text(value: Any) -> str:
+    """A value as text that can be written: text as it is, anything else as JSON."""
     return sound(value if isinstance(value, str) else _json(value) or "")
 
 
@@ -192,7 +194,7 @@ def _format_finding(finding: Mapping[str, Any]) -> str:
 
 
 def _json(value: Any) -> str | None:
-    """Returns a value as JSON text, or None."""
+    """Returns a value as JSON text; None stays None, and unknown types are written as their `str`."""
     if value is None:
         return None
     try:

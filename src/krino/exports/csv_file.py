@@ -31,7 +31,8 @@ def write_csv(sink: IO[bytes], judgements: Callable[[], Iterable[Record]], *, ev
 
 
 def csv_cell(value: Value) -> str | int | float:
-    """Null is an empty cell, a boolean is `true` or `false`."""
+    """A value as it is written into a cell: null as an empty cell, a boolean as `true` or `false`, text that cannot run
+    as a formula."""
     if value is None:
         return ""
     if isinstance(value, bool):
@@ -40,4 +41,5 @@ def csv_cell(value: Value) -> str | int | float:
 
 
 def defuse_formula(text: str) -> str:
+    """The text without control characters, and marked if a spreadsheet would run it as a formula."""
     return escape_formula(clean(text))

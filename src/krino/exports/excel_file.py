@@ -34,7 +34,8 @@ def write_excel(
 ) -> None:
     """Writes the columns for people, or every one. Judgements are read twice: for the columns, then for the rows.
 
-    `scales` has the worst and the best value of verdict fields, by which their columns are coloured.
+    Raises `UsageProblem` for a run that is larger than a sheet. `scales` has the worst and the best value of verdict
+    fields, by which their columns are coloured.
     """
     try:
         import xlsxwriter
@@ -70,7 +71,7 @@ class _Sheet:
             self._sheet.write_string(0, place, _fit_cell(clean(name)), heading)
 
     def add(self, row: Sequence[Value]) -> None:
-        """Writes a row, and refuses more than a sheet holds."""
+        """Writes a row; raises `UsageProblem` if a sheet holds no more."""
         self.rows += 1
         if self.rows >= MOST_ROWS:
             raise UsageProblem(f"an Excel sheet holds {MOST_ROWS - 1:,} cases, the run has more: write csv or parquet")
@@ -86,7 +87,8 @@ class _Sheet:
                 self._sheet.conditional_format(1, place, self.rows, place, _colour_scale(*scale))
 
     def _write(self, place: int, value: Value) -> None:
-        """Writes one cell; a text that could run as a formula gets a quotation mark."""
+        """Writes one cell, nothing for null. Text that could run as a formula is marked as quoted; numbers that Excel
+        would round are text."""
         if value is None:
             return
         if isinstance(value, bool):
@@ -101,7 +103,7 @@ class _Sheet:
 
 
 def _colour_scale(worst: float, best: float) -> dict[str, Any]:
-    """Red at the worst end, white in the middle, green at the best; the number is shown in any case."""
+    """The options of a colour scale: red at the worst end, white in the middle, green at the best."""
     low, high = min(worst, best), max(worst, best)
     colours = ("#F8C9C9", "#FFFFFF", "#CDE8D5") if worst < best else ("#CDE8D5", "#FFFFFF", "#F8C9C9")
     ends = {"min_value": low, "mid_value": (low + high) / 2, "max_value": high}

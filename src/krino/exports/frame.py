@@ -55,7 +55,7 @@ def frame(
 
 
 def _records(judgements: str | PathLike[str] | StoredRun | Iterable[Judgement | Record]) -> Iterable[Record]:
-    """Yields judgements as records, from a folder, a run or a list."""
+    """The records of a folder, a run or an iterable of judgements; refuses a single judgement."""
     if isinstance(judgements, str | PathLike):
         judgements = load_stored_run(judgements)
     if isinstance(judgements, StoredRun):

@@ -50,8 +50,11 @@ Attribute = dict[str, Any]
 
 
 def otel_lines(manifest: Manifest, run: str, judgements: Iterable[Record], labels: Sequence[str]) -> Iterator[bytes]:
-    """The run as lines of OTLP/JSON. `labels` has the verdict fields whose values are labels of a closed list."""
-    resource, who = _resource(manifest, run), manifest.judged_by()
+    """Yields the run as lines of OTLP/JSON, some hundred events each.
+
+    `labels` has the verdict fields whose values are labels of a closed list.
+    """
+    resource, who = _describe_resource(manifest, run), manifest.judged_by()
     records = (
         record
         for judgement in judgements
@@ -74,10 +77,10 @@ def _finish_time(judgement: Record) -> datetime | None:
 def judgement_events(
     judgement: Record, labels: Sequence[str], time: datetime, who: JudgedBy
 ) -> Iterator[dict[str, Any]]:
-    """One event for each score or label; for a case without a verdict, a single event with the reason."""
+    """Yields one event for each score or label; for a case without a verdict, a single event with the reason."""
     nanoseconds = (time - _EPOCH) // timedelta(microseconds=1) * 1_000
     evaluator = _describe_evaluator(who.with_labeller(judgement.get("labeller")))
-    event = partial(_event, judgement, find_origin(judgement.get("case")), evaluator, str(nanoseconds))
+    event = partial(_make_event, judgement, find_origin(judgement.get("case")), evaluator, str(nanoseconds))
     if judgement["status"] != "ok":
         message = judgement.get("reason") or judgement.get("error")
         yield event("", {"error.type": ERROR_TYPES[judgement["status"]]}, explanation=message)
@@ -94,7 +97,7 @@ def judgement_events(
             )
 
 
-def _event(
+def _make_event(
     judgement: Record,
     origin: Origin,
     evaluator: Mapping[str, Any],
@@ -150,12 +153,13 @@ def _describe_evaluator(who: JudgedBy) -> dict[str, str | None]:
 
 
 def _label_text(value: Any) -> str:
+    """A label as text: a boolean as `true` or `false`, a list joined with commas."""
     if isinstance(value, bool):
         return "true" if value else "false"
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _resource(manifest: Manifest, run: str) -> dict[str, Any]:
+def _describe_resource(manifest: Manifest, run: str) -> dict[str, Any]:
     """Returns the resource of the events: version, run, judge and labeller."""
     judge, labeller = manifest.plan.judge, manifest.plan.labeller
     known = {
@@ -218,11 +222,11 @@ def find_origin(record: Any) -> Origin:
         return Origin(trace, _match_id(_SPAN, _text(record, "span_id", "spanId")), response)
     if record.keys().isdisjoint(_SPAN_FIELDS):
         return Origin(response_id=response)
-    return _root_span(record, response)
+    return _origin_of_trace(record, response)
 
 
-def _root_span(record: Mapping[str, Any], response: str | None) -> Origin:
-    """Returns trace and span of a case that is a trace, to which its events belong."""
+def _origin_of_trace(record: Mapping[str, Any], response: str | None) -> Origin:
+    """The origin of a case that is a trace: the ids of its root span; `response` alone without a valid trace id."""
     try:
         spans = read_spans(EfficiencyCase.model_validate(record).trace)
     except Exception:  # no trace, or one in an unknown format

@@ -42,7 +42,7 @@ def logs_address(endpoint: str) -> str:
 
 
 def headers_from(environment: Mapping[str, str]) -> dict[str, str]:
-    """Headers from `OTEL_EXPORTER_OTLP_HEADERS=name=value,name=value`, so that no key is on the command line."""
+    """Reads headers from `OTEL_EXPORTER_OTLP_HEADERS=name=value,name=value`, so that no key is on the command line."""
     found = {}
     for pair in filter(None, (part.strip() for part in environment.get(HEADERS, "").split(","))):
         name, equals, value = pair.partition("=")
@@ -53,7 +53,10 @@ def headers_from(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 async def send(endpoint: str, lines: Iterable[bytes], backoff: float = 0.5) -> Sent:
-    """Sends one request for each line, in order. A refusal stops the upload; earlier lines stay at the endpoint."""
+    """Sends one request for each line, in order, and returns what was sent and rejected.
+
+    A refusal raises `UsageProblem`; earlier lines stay at the endpoint.
+    """
     address, sent = logs_address(endpoint), Sent()
     headers = {"Content-Type": "application/json", **headers_from(os.environ)}
     timeout = aiohttp.ClientTimeout(total=TIMEOUT)
@@ -64,7 +67,8 @@ async def send(endpoint: str, lines: Iterable[bytes], backoff: float = 0.5) -> S
 
 
 async def _post(session: aiohttp.ClientSession, address: str, line: bytes, backoff: float) -> bytes:
-    """Sends one request, again after passing faults; returns the body of the reply."""
+    """Sends one request, and again after passing faults. Returns the body of the reply; raises `UsageProblem` if it is
+    refused."""
     for attempt in range(1, TRIES + 1):
         wait = None
         try:
@@ -84,7 +88,7 @@ async def _post(session: aiohttp.ClientSession, address: str, line: bytes, backo
 
 
 def _record_reply(sent: Sent, body: bytes) -> None:
-    """Notes what the endpoint says it rejected."""
+    """Counts a request, and what the endpoint reports as rejected in it."""
     sent.requests += 1
     try:
         partial = orjson.loads(body).get("partialSuccess") or {}

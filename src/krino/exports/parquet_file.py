@@ -63,7 +63,8 @@ class ParquetBeside(ExitStack):
         return self._target
 
     def _write_waiting(self) -> None:
-        """Writes the waiting judgements, as long as no new column or type has come up."""
+        """Writes the waiting judgements into the draft. After a new column or type it drops them: `write` reads all of
+        them again."""
         if self._waiting and self._rows is None:
             draft = tempfile.TemporaryFile(dir=self._target.parent)  # noqa: SIM115 - closed with the rest
             self._draft = self.enter_context(draft)
@@ -133,6 +134,7 @@ class _RowWriter:
             self._write()
 
     def close(self) -> None:
+        """Writes the remaining rows and ends the file; a file without rows has its columns."""
         if self._count or self._writer is None:
             self._write()
         self._writer.close()

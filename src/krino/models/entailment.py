@@ -53,7 +53,7 @@ class Answered(NamedTuple):
 
 
 def answers(pairs: Sequence[tuple[str, str]]) -> list[Answered]:
-    """For each pair of a text and a question."""
+    """Returns for each pair of a text and a question how likely the text answers the question."""
     return [Answered(*said) for said in entail([(text, _as_question(question)) for text, question in pairs])]
 
 
@@ -107,7 +107,8 @@ def _softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def _encode_role(asked: RoleInput) -> list[int]:
-    """The three texts between marks. Of the one before, the end counts: that is what the sentence follows."""
+    """The token numbers of the three texts, between marks. Of the one before, the end counts: that is what the sentence
+    follows."""
     pieces, most = word_pieces(), _BEFORE_TOKENS
     near = pieces.encode(asked.before[-_BEFORE_CHARACTERS:], _BEFORE_CHARACTERS)
     before = near if len(near) <= most else near[:1] + near[1 - most :]
@@ -119,12 +120,12 @@ def _encode_role(asked: RoleInput) -> list[int]:
 
 
 def _as_question(text: str) -> str:
-    """A question mark at its end is what tells a question from a claim."""
+    """The text with a question mark at its end, which is how the model tells a question from a claim."""
     return text if text.rstrip().endswith("?") else f"{text.rstrip(' .')}?"
 
 
 def _encode(text: str, claim: str) -> list[int]:
-    """Both between the marks of the vocabulary; what is too long loses its end."""
+    """The token numbers of both, between the marks of the vocabulary; what is too long loses its end."""
     return word_pieces().encode(text, _TEXT_TOKENS) + word_pieces().encode(claim, _CLAIM_TOKENS)[1:]
 
 

@@ -30,7 +30,7 @@ _BATCH_COST = 4
 
 
 def thread_count() -> int:
-    """The threads asked for in the environment, else one a core."""
+    """The threads asked for in the environment (`KRINO_THREADS`), else one a core."""
     asked = os.environ.get(_THREADS, "").strip()
     if not asked:
         return os.cpu_count() or 1
@@ -57,7 +57,7 @@ class Hands:
         self._lock = Lock()
 
     def do(self, batches: Sequence[list[int]], work: Callable[[list[int]], None]) -> None:
-        """Runs the work on all batches, with as many helper threads as are free."""
+        """Runs the work on all batches, in this thread and as many helpers as are free; returns when all are done."""
         left = iter(batches)  # each is taken once: one step of a list's iterator is not interrupted
 
         def take() -> None:
@@ -80,7 +80,7 @@ class Hands:
 
 @cache
 def hands(threads: int) -> Hands:
-    """One crew for all models: they take turns, and together use no more threads than asked for."""
+    """The threads that all models share: they take turns, and together use no more than asked for."""
     return Hands(threads)
 
 
@@ -99,7 +99,7 @@ class TokenModel:
         self._batch_tokens = batch_tokens
 
     def run(self, encoded: Sequence[list[int]], output: str) -> Rows:
-        """A row for each text, in their order."""
+        """Runs the model on texts given as token numbers. Returns a row of this output for each, in their order."""
         rows: Rows = np.empty((len(encoded), self._sizes[output]), np.float32)
 
         def work(batch: list[int]) -> None:
@@ -131,7 +131,8 @@ def _weights(folder: str) -> bytes:
 
 
 def batches(lengths: Sequence[int], most_tokens: int) -> list[list[int]]:
-    """Places by length, the longest first, cut where least is computed: what is padded, and what each batch costs.
+    """Groups texts into batches, as lists of their places, the longest first; cut where least is computed: padding
+    counts, and so does each batch.
 
     No batch holds more than `most_tokens`, padding included, except a single text that is longer.
     """

@@ -37,7 +37,8 @@ class _Cleaner(dict[int, str]):
 
 
 def _become(character: str) -> str:
-    """Returns what a character becomes before words are cut: itself in lower case, a space, or nothing."""
+    """Returns what a character becomes before words are cut: its lower case, a space, nothing, or itself between spaces
+    (signs)."""
     category = unicodedata.category(character)
     if character in "\t\n\r" or character.isspace():
         return " "
@@ -60,7 +61,7 @@ class WordPiece:
         self._pieces: Callable[[str], tuple[int, ...]] = lru_cache(maxsize=_CACHED_WORDS)(self._cut)
 
     def encode(self, text: str, most: int) -> list[int]:
-        """At most `most` numbers, marks included; what is too long loses its end."""
+        """The token numbers of a text, at most `most` with the marks around it; what is too long loses its end."""
         ids = [self._start]
         for word in self._words(text[: most * _CHARACTERS_PER_TOKEN]):
             ids.extend(self._pieces(word))
@@ -71,11 +72,13 @@ class WordPiece:
         return ids
 
     def _words(self, text: str) -> list[str]:
+        """The words of a text, cleaned and cut at spaces and signs."""
         plain = text if text.isascii() else unicodedata.normalize("NFD", text)
         return plain.translate(self._cleaner).split()
 
     def _cut(self, word: str) -> tuple[int, ...]:
-        """The longest known beginning, then the longest known continuation, and so on; else the unknown mark."""
+        """Cuts a word into the numbers of its pieces: the longest known beginning, then the longest known continuation,
+        and so on; the unknown mark alone if that fails."""
         if len(word) > _LONGEST_WORD:
             return (self._unknown,)
         found: list[int] = []

@@ -31,7 +31,10 @@ class DatabaseUnavailable(UsageProblem):
 
 
 def resolve_database_url(where: str | PathLike[str], *, create: bool = False) -> URL:
-    """The URL of the database that the user named by folder, file or URL. `create`: make the SQLite file if needed."""
+    """The URL of the database that the user named by folder, file or URL.
+
+    `create`: make the SQLite file if needed; without it, a missing file raises `UsageProblem`.
+    """
     if isinstance(where, str) and "://" in where:
         try:
             url = make_url(where)
@@ -60,7 +63,7 @@ def resolve_database_url(where: str | PathLike[str], *, create: bool = False) ->
 
 
 def connect(url: URL) -> Engine:
-    """Opens a pool of connections to the database."""
+    """Makes a pool of connections to the database; raises `UsageProblem` if its driver is not installed."""
     try:
         engine = create_engine(url, pool_size=_CONNECTIONS, max_overflow=_MORE_CONNECTIONS, pool_pre_ping=True)
     except (NoSuchModuleError, ModuleNotFoundError):
@@ -93,7 +96,8 @@ def write_transaction(engine: Engine) -> Iterator[Connection]:
 
 
 def migrate(engine: Engine) -> None:
-    """Bring the tables to the current version. If two servers start at once, the second one waits."""
+    """Brings the tables to the current version; refuses those of a newer one. If two servers start at once, the second
+    one waits."""
     with translate_errors(engine), write_transaction(engine) as connection:
         if engine.dialect.name == "postgresql":
             connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})

@@ -87,7 +87,10 @@ def order_columns(rows: Iterable[Mapping[str, Any]]) -> list[str]:
 def load_rows(
     where: str | PathLike[str], run: StoredRun, depth: str = "both", answers: Answers | None = None
 ) -> list[dict[str, Any]]:
-    """The labels of a run from a workbench, given by its folder of runs or its database URL; `answers` as above."""
+    """The labels of a run from a workbench, given by its folder of runs or its database URL, as rows of `build_rows`.
+
+    Raises `UsageProblem` if there are none. `answers`: what the judge says, for sampling weights.
+    """
     if depth not in get_args(DepthChoice):
         raise UsageProblem(f"--depth {depth}: choose one of {', '.join(get_args(DepthChoice))}")
     subject = Subject.of(run.manifest)

@@ -23,6 +23,7 @@ def random_rank(input_hash: str) -> int:
 
 
 def order_key(event: Event) -> Order:
+    """Whose way through the random order an event belongs to."""
     return event.place.run, event.rater, event.depth
 
 
@@ -75,7 +76,8 @@ def weigh_cases(events: Sequence[Event], target: str, answers: Mapping[str, bool
 def _find_answer_reach(
     events: Iterable[Event], target: str, answers: Mapping[str, bool]
 ) -> dict[tuple[Order, bool], int]:
-    """How far each rater went among the cases with one answer, as far as none of them was left out."""
+    """The highest random rank that each rater has reached among the cases with one answer, without leaving one of them
+    out."""
     limits: dict[tuple[Order, bool], int] = {}
     done: dict[Order, set[str]] = {}
     for event in events:

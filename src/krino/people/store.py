@@ -50,6 +50,7 @@ class Subject:
 
     @classmethod
     def of(cls, manifest: Manifest) -> Self:
+        """The judge and options of a run."""
         judge = manifest.plan.judge
         return cls.of_judge(judge["name"], judge["version"], judge.get("options") or {})
 
@@ -117,9 +118,10 @@ class LabelStore:
     # --- writing ---------------------------------------------------------------------------------------
 
     def add(self, event: Event, key: str | None = None) -> Event:
-        """Append one row; it is on disk when this returns. Returns the earlier row if `key` was used before.
+        """Append one row; it is on disk when this returns.
 
-        `blind` is looked up here and never taken from the caller.
+        Returns the earlier row if `key` was used before for the same label; raises `KeyReused` if for another. `blind`
+        is looked up here and never taken from the caller.
         """
         values = _row_values(event, key or uuid4().hex)
         event = replace(event, rater=values["rater"], note=values["note"])
@@ -131,7 +133,7 @@ class LabelStore:
                     written = insert(events).values(**values, blind=blind).returning(events.c.id)
                     number = connection.execute(written).scalar_one()
             except IntegrityError:  # the key was used before
-                (before,) = self._read(select(events).where(events.c.key == values["key"]))
+                (before,) = self._read_events(select(events).where(events.c.key == values["key"]))
                 if _identity(before) != _identity(event):
                     raise KeyReused("this key was used for another label; give every label a key of its own") from None
                 return before
@@ -147,7 +149,7 @@ class LabelStore:
         )
         wanted = wanted.where(events.c.run == clean_name(clean(run))) if run else wanted
         for _ in range(_TRIES):
-            found = self._read(wanted)
+            found = self._read_events(wanted)
             if not found:
                 return None
             last = found[0]
@@ -197,12 +199,12 @@ class LabelStore:
         if input_hash is not None:
             last = last.where(events.c.input_hash == input_hash)
         last = last.group_by(events.c.input_hash, events.c.rater, events.c.depth)
-        return self._read(select(events).where(events.c.id.in_(last)).order_by(events.c.id))
+        return self._read_events(select(events).where(events.c.id.in_(last)).order_by(events.c.id))
 
     def history(self, subject: Subject | None = None) -> list[Event]:
-        """Every row, oldest first."""
+        """Every row for this judge and its options, or for all, oldest first: undone and seen ones too."""
         wanted = select(events) if subject is None else _select_events(subject)
-        return self._read(wanted.order_by(events.c.id))
+        return self._read_events(wanted.order_by(events.c.id))
 
     def has_seen(self, place: CaseRef, rater: str, *, listed: bool = True) -> bool:
         """Whether this person has seen the verdict. Without `listed`: whether it was shown in full."""
@@ -215,7 +217,7 @@ class LabelStore:
                 connection.execute(_select_events(subject, func.count()).where(events.c.action != "seen")).scalar() or 0
             )
 
-    def _read(self, wanted: Select[Any]) -> list[Event]:
+    def _read_events(self, wanted: Select[Any]) -> list[Event]:
         with translate_errors(self.engine), self.engine.connect() as connection:
             return [_event_from(row) for row in connection.execute(wanted)]
 
@@ -224,7 +226,7 @@ class LabelStore:
 
 
 def normalise_rater(given: str) -> str:
-    """The name as stored: one line, no invisible characters, Unicode-normalised."""
+    """The name as stored: one line, no invisible characters, Unicode-normalised. Refuses an empty or very long one."""
     name = clean_name(clean_line(given[: 4 * LONGEST_RATER])).strip()
     if not name:
         raise UsageProblem("the name of the rater is empty; enter a name")
@@ -234,6 +236,7 @@ def normalise_rater(given: str) -> str:
 
 
 def normalise_note(given: str) -> str:
+    """The note as stored, without control characters; raises `UsageProblem` if it is too long."""
     if len(given) > LONGEST_NOTE:
         raise UsageProblem(f"the note has more than {LONGEST_NOTE:,} characters; shorten it")
     return clean(given).strip()
@@ -263,7 +266,7 @@ class KeyReused(UsageProblem):
 
 
 def _row_values(event: Event, key: str) -> dict[str, Any]:
-    """Returns an event as the values of a database row."""
+    """Returns an event as the values of a database row, created now; rater and note are normalised."""
     place = event.place
     return {
         "key": key,
@@ -288,7 +291,7 @@ def _row_values(event: Event, key: str) -> dict[str, Any]:
 
 
 def _to_json(value: Mapping[str, Any] | None) -> str | None:
-    """Returns a value as JSON text, or says that it cannot be written."""
+    """Returns a value as JSON text; None stays None. Raises `UsageProblem` if it cannot be written."""
     try:
         return None if value is None else orjson.dumps(value).decode()
     except (orjson.JSONEncodeError, TypeError) as error:
@@ -296,7 +299,7 @@ def _to_json(value: Mapping[str, Any] | None) -> str | None:
 
 
 def _event_from(row: Row[Any]) -> Event:
-    """Returns the event of a database row."""
+    """Makes the event of a database row."""
     found = row._mapping
     subject = Subject(found["judge"], found["options"], found["judge_version"])
     names = ("rater", "depth", "action", "note", "why", "random", "target", "blind", "undoes", "created", "id")
@@ -309,7 +312,7 @@ def _event_from(row: Row[Any]) -> Event:
 
 
 def _identity(event: Event) -> tuple[Any, ...]:
-    """Who says what about which case. Requests with the same identity and key are retries of one request."""
+    """Returns who says what about which case. Requests with the same identity and key are retries of one request."""
     subject, answer = event.place.subject, orjson.dumps(event.answer, option=orjson.OPT_SORT_KEYS)
     about = (subject.judge, subject.options, event.place.input_hash)
     return (*about, event.rater, event.depth, event.action, answer, event.note)

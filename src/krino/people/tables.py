@@ -64,6 +64,7 @@ VERSION_TABLE = "alembic_version"
 
 
 def latest_version() -> str:
+    """The version of the tables as this version of Krino writes them."""
     return max(MIGRATIONS)
 
 
@@ -75,7 +76,7 @@ def read_version(connection: Connection) -> str | None:
 
 
 def upgrade(connection: Connection, known: str | None) -> None:
-    """Creates the tables, or run the migrations that are missing, inside the caller's transaction."""
+    """Creates the tables, or runs the migrations that are missing, inside the caller's transaction."""
     if known is None:
         metadata.create_all(connection)
         connection.execute(text(f"CREATE TABLE {VERSION_TABLE} (version_num VARCHAR(32) NOT NULL PRIMARY KEY)"))

@@ -25,6 +25,7 @@ class PrintableModel(FrozenModel):
 
     @classmethod
     def draw_with(cls, *, to_text: Callable[[Any], str], to_html: Callable[[Any], str]) -> None:
+        """Registers the functions that draw results of this class."""
         cls._to_text, cls._to_html = to_text, to_html
 
     def __str__(self) -> str:

@@ -52,6 +52,7 @@ class Texts:
         return np.fromiter(map(hash, self), np.int64, len(self))
 
     def same_as(self, other: Texts) -> bool:
+        """Are both lists equal?"""
         return self._ends == other._ends and self._bytes == other._bytes
 
 
@@ -89,6 +90,7 @@ class GrowingColumn:
 
 
 def _append_lines(column: array[Any], size: int, rows: NDArray[np.intp], values: NDArray[Any], nothing: float) -> None:
+    """Appends `size` lines to a column: the values at their `rows`, `nothing` at all others."""
     lines = np.full(size, nothing, values.dtype)
     lines[rows] = values
     column.frombytes(lines.tobytes())

@@ -64,7 +64,8 @@ def format_value(value: Any) -> str:
 
 
 def explain_value(judgement: Mapping[str, Any], field: str | None, rules: Mapping[str, str] | None = None) -> str:
-    """Why a field has its value, on one line: what went wrong, the explanation, or the rule with its evidence."""
+    """Why a field has its value, on one line: what went wrong, the explanation, or the rule with its evidence. Empty if
+    nothing says it."""
     return next(
         (clean_line(text, _LONGEST) for text in _candidate_reasons(judgement, field, rules or {}) if text.strip()), ""
     )
@@ -99,7 +100,8 @@ def _explains_verdict(name: str, others: tuple[str, ...]) -> bool:
 
 
 def find_explanation(judgement: Mapping[str, Any], field: str) -> str | None:
-    """The text of the field that explains this one (`score_explanation` for `score`), or else the evidence."""
+    """The text of the field that explains this one (`score_explanation` for `score`), or else the evidence; None
+    without both."""
     verdict: Mapping[str, Any] = judgement.get("verdict") or {}
     beside = (value for name, value in verdict.items() if name.startswith(f"{field}_") and isinstance(value, str))
     own = next(beside, None)

@@ -97,7 +97,7 @@ def is_text(value: Any) -> bool:
 
 
 def is_too_long_for_label(text: str) -> bool:
-    """Labels of people may be longer than codes in reports, but not as long as an explanation."""
+    """Is a text too long for a label of people? They may be longer than codes in reports, but not as an explanation."""
     return len(text) > _LONGEST_LABEL or text.count(" ") > _MOST_SPACES
 
 

@@ -18,15 +18,18 @@ SMALL_SLICE_NOTE = "* Fewer than 30 cases: too few to say much."
 
 
 def judge_name(manifest: Manifest) -> str:
+    """Name and version of a run's judge."""
     judge = manifest.plan.judge
     return " ".join(str(judge[key]) for key in ("name", "version") if judge.get(key))
 
 
 def run_labeller_name(manifest: Manifest) -> str:
+    """The name of a run's labeller."""
     return labeller_name(manifest.plan.labeller)
 
 
 def format_start(manifest: Manifest) -> str:
+    """When a run started, to the minute, with the time zone."""
     return f"{manifest.started:%Y-%m-%d %H:%M} {manifest.started.tzname() or ''}".strip()
 
 
@@ -60,11 +63,12 @@ def format_number(value: float) -> str:
 
 
 def format_interval(interval: tuple[float, float] | None) -> str:
+    """`0.712 to 0.845`; a dash if there is no interval."""
     return "–" if interval is None else f"{format_number(interval[0])} to {format_number(interval[1])}"
 
 
 def format_share(part: int, whole: int) -> str:
-    """A share in whole per cent, but never 0 % for a part or 100 % for less than all."""
+    """A share in whole per cent, but never 0 % for a part or 100 % for less than all; a dash of nothing."""
     if not whole:
         return "–"
     percent = round(100 * part / whole)
@@ -125,7 +129,7 @@ def describe_members(stability: Stability) -> str:
 
 
 def format_fraction(value: float | None) -> str:
-    """A fraction in per cent; never 100 % for less than 1."""
+    """A fraction in per cent; never 100 % for less than 1; a dash for None."""
     return "–" if value is None else format_share(round(value * 1e6), 1_000_000)
 
 
@@ -148,6 +152,7 @@ def quote(value: Any) -> str:
 
 
 def join_quoted(names: Iterable[Any], most: int = _MOST) -> str:
+    """At most `most` names in quotes, with an ellipsis if there are more; `none` if there are none."""
     first = list(islice(names, most + 1))
     return join_first(map(quote, first), most, len(first)) or "none"
 

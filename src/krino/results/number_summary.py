@@ -65,7 +65,7 @@ class NumberCounter:
             self._coarsen()
 
     def result(self, name: str, nulls: int, ends: Bounds = UNBOUNDED) -> NumberField:
-        """The summary of at least one number. `ends`: the bounds of the field."""
+        """Makes the summary of what was added, at least one number. `ends`: the bounds of the field."""
         values = self._moments[0]
         return NumberField(
             name=name,

@@ -27,7 +27,11 @@ class OpeningWords:
     _cut: int | None = None
 
     def add(self, inputs: Mapping[str, str], *, large: bool) -> list[str]:
-        """The texts of a case in the order of `names`, each on one line and cut to the longest that a page can show."""
+        """Counts the lengths of the texts of a case, and returns them in the order of `names`; an empty list if all are
+        empty.
+
+        Each is on one line and cut to the longest that a page can show. Only the first few inputs are kept.
+        """
         texts = [""] * len(self.names)
         for name, text in inputs.items():
             if name not in self.names:
@@ -77,10 +81,12 @@ def _longest(lengths: Counter[int], room: int) -> int | None:
 
 
 def _one_line(text: str, most: int) -> str:
+    """The text on one line, with `…` at its end if it is longer than `most` characters."""
     line = " ".join(sound(text[: 4 * most]).split())
     return line if len(line) <= most and len(text) <= 4 * most else f"{line[: most - 1]}…"
 
 
 def _cut(text: str, longest: int) -> str:
+    """The text cut to `longest` bytes, `…` included."""
     data = text.encode()
     return text if len(data) <= longest else f"{data[: max(longest - 3, 0)].decode('utf-8', 'ignore')}…"

@@ -90,7 +90,10 @@ def parse_columns(text: str | None) -> list[tuple[str, ...]]:
 def slice_by(
     judgements: Iterable[Mapping[str, Any]], columns: Sequence[tuple[str, ...]], schema: Schema | None = None
 ) -> list[SliceTable]:
-    """Raises `UsageProblem` for a column that no case has. `schema` is that of the verdict, with its bounds."""
+    """Slices judgements by each of the columns. Raises `UsageProblem` for a column that no case has.
+
+    `schema` is that of the verdict, with its bounds.
+    """
     counters = {names: _SliceCounter() for names in columns}
     known: set[str] = set()
     for part in TableReader(marks=False).parts(judgements):
@@ -128,7 +131,7 @@ class AutoSlicer:
         self._all.add(part, rolled, [slice_text(None)] * len(metadata))
 
     def result(self) -> list[SliceTable]:
-        """Columns with a single value are left out."""
+        """The slices of each column; columns with a single value, or too many, are left out."""
         found = ((name, sliced) for name, sliced in self._columns.items() if sliced is not None)
         return [sliced.table(name, self.schema) for name, sliced in found if len(sliced.values) > 1]
 
@@ -165,11 +168,13 @@ class _SliceCounter:
                 self._nulls[name] = _add_rows(before, len(self.values)) + np.bincount(nulls, minlength=len(self.values))
 
     def table(self, column: str, schema: Schema | None) -> SliceTable:
+        """The slices in a table, the largest first, and the other values last."""
         bounds = {name: declared_bounds(schema, name) for name in self._numbers}
         ordered = sorted(self.values, key=lambda value: (value == OTHERS, -self._count(value), value))
         return SliceTable(column=column, slices=tuple(self._slice(value, bounds) for value in ordered))
 
     def _number(self, value: str, most: int | None) -> int:
+        """The number of a value; a new one after `most` gets that of all other values."""
         if value not in self.values and most is not None and len(self.values) >= most:
             value = OTHERS
         return self.values.setdefault(value, len(self.values))
@@ -199,6 +204,7 @@ class _SliceCounter:
 
 
 def _roll_up_codes(part: TablePart) -> _RollUpCodes:
+    """The rows of a part that have a roll-up, and the index of each in `ROLL_UPS`."""
     words = (record.get(ROLL_UP) if record["status"] == "ok" else None for record in part.records)
     rows, places = np.array([(row, _PLACES[word]) for row, word in enumerate(words) if word], np.intp).reshape(-1, 2).T
     return rows, places

@@ -127,7 +127,7 @@ def summarise(judgements: Iterable[Mapping[str, Any]], schema: Schema | None = N
 
 
 def collect(judgements: Iterable[Mapping[str, Any]], *sinks: JudgementSink, schema: Schema | None = None) -> Collected:
-    """Summary and slices; each judgement is read once and also passed to the `sinks`."""
+    """Makes summary and slices; each judgement is read once and also passed to the `sinks`."""
     summary, slices = SummaryCounter(schema), AutoSlicer(schema)
     for part in summary.reader.parts(judgements):
         summary.add(part)
@@ -218,6 +218,7 @@ class SummaryCounter:
         )
 
     def _number_fields(self) -> Iterator[NumberField]:
+        """Yields the summary of each field that holds numbers."""
         for name, counter in self._fields.items():
             if counter.numbers is not None:
                 yield counter.numbers.result(name, counter.nulls, declared_bounds(self.schema, name))
@@ -297,7 +298,7 @@ class MessageCounter:
             self._groups = dict(self._sorted()[:_KEPT_GROUPS])
 
     def top(self, most: int) -> tuple[MessageGroup, ...]:
-        """Returns the most frequent messages, one example each."""
+        """Returns the most frequent messages with their numbers of cases, one example each."""
         return tuple(
             MessageGroup(status=status, text=" ".join(text[:_LONGEST_SHOWN].split()), count=count, example=example)
             for (status, _), (count, example, text) in self._sorted()[:most]

@@ -1,6 +1,6 @@
 """The table of a run: one row for each case, one column for each verdict field, a few bytes for each value.
 
-`Reader` turns judgements into parts of the table, some hundred rows each. Summary and slices add up these parts in
+`TableReader` turns judgements into parts of the table, some hundred rows each. Summary and slices add up these parts in
 constant memory. Comparison and gates need all rows: `read_table` reads the journal once, in the order of its lines, and
 puts the rows into the order of the input.
 """
@@ -82,7 +82,8 @@ class FieldEncoder:
     """Codes of earlier values: most values are one of a few."""
 
     def read(self, values: Sequence[Any]) -> tuple[Floats, NDArray[np.int64]]:
-        """Encodes values as numbers and as codes of labels; each value has one of them."""
+        """Encodes values: numbers (nan where there is none) and codes of labels (`NO_CODE` for a number). Learns
+        whether the field is text."""
         kinds = set(map(type, values))
         if kinds <= {float, type(None)}:  # by far the most common: scores
             numbers = np.array(values, np.float64)
@@ -112,7 +113,8 @@ class FieldEncoder:
             return self._new_code(value)
 
     def _new_code(self, value: Any) -> int:
-        """Returns the code of a value that was not seen before."""
+        """Returns the code of a value that was not seen before; nan and infinity count as null. A text, or too many
+        labels, make the field a text."""
         if isinstance(value, float | int) and not isinstance(value, bool):
             return NULL  # nan and infinity count as null
         labels = as_codes(value)
@@ -141,12 +143,14 @@ class TableReader:
     """The names of all fields; the roll-up is one if the judge gives it."""
 
     def parts(self, records: Iterable[Record]) -> Iterator[TablePart]:
+        """Yields parts of the table, of `ROWS` judgements each."""
         remaining = iter(records)
         while some := list(islice(remaining, ROWS)):
             yield self.part(some)
 
     def part(self, records: Sequence[Record]) -> TablePart:
-        """The part of some judgements. Only judgements with status `ok` have values."""
+        """Makes the part of some judgements, and adds new fields to `names`. Only judgements with status `ok` have
+        values."""
         statuses = np.fromiter((CODES[record["status"]] for record in records), np.uint8, len(records))
         ok = np.flatnonzero(statuses == CODES["ok"])
         judged = [record for record in records if record["status"] == "ok"]
@@ -216,6 +220,7 @@ class Column:
         return np.isin(self.codes, wanted)
 
     def labels(self) -> list[str]:
+        """All labels that occur, sorted; those inside lists too."""
         return sorted({label for labels in self.values for label in labels})
 
 
@@ -273,6 +278,7 @@ class Table:
         return judged
 
     def counts(self) -> Counts:
+        """The number of cases of each status."""
         return Counts(**{status: int((self.statuses == code).sum()) for status, code in CODES.items()})
 
     def records(self, places: Iterable[int]) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -310,6 +316,7 @@ def read_table(
 
 
 def slice_name(columns: Sequence[str]) -> str:
+    """The name of several columns that are combined: `court*language`."""
     return "*".join(columns)
 
 
@@ -341,7 +348,7 @@ class _TableBuilder:
     waiting: list[Record] = field(default_factory=list)
 
     def note_cases(self) -> Iterator[Entry]:
-        """The roll; what the table needs of it is stored in passing."""
+        """Yields the entries of the roll, and stores what the table needs of each in passing."""
         for place, entry in enumerate(self.run.roll()):
             self.ids.append(entry.id)
             self.positional.append(_is_positional(place, entry))
@@ -363,7 +370,7 @@ class _TableBuilder:
             self._add_waiting()
 
     def _add_waiting(self) -> None:
-        """Encodes the fields of the waiting judgements."""
+        """Encodes the fields of the waiting judgements, and empties the list."""
         before, part = len(self.statuses), self.reader.part(self.waiting)
         self.statuses += part.statuses.tobytes()
         for name, values in part.fields.items():
@@ -398,6 +405,7 @@ class _TableBuilder:
         return spending
 
     def _slicing(self, name: str, rows: NDArray[np.int64]) -> Slicing:
+        """Returns one slicing. `rows`: the current rows in order."""
         return Slicing(_in_order(self.slices.get(name, array("i")), np.int32, rows), tuple(self.slice_names))
 
     def _field(self, name: str, rows: NDArray[np.int64]) -> Column:

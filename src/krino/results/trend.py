@@ -88,7 +88,8 @@ def trend(folders: Sequence[Path], of: str) -> Trend:
 
 
 def _select_values(run: Table, target: Target) -> Floats:
-    """Returns the values of a target in the cases that have one."""
+    """Returns the values of a target in the cases that have one: 1 or 0 for a share. Raises `UsageProblem` for a
+    field that is missing or no number."""
     column = run.fields.get(target.field or "")
     if column is None:
         if not run.ok.any():

@@ -90,7 +90,8 @@ class _Column:
     names: dict[str, None] = field(default_factory=dict)
 
     def add(self, judgement: Mapping[str, Any]) -> None:
-        """Adds a judgement's value of the field, and notes whether the case is labelled."""
+        """Adds a judgement's value of the field, and notes whether the case is labelled. Raises `UsageProblem` if
+        two labelled cases have one id."""
         case = self.labels.ids.get(clean_name(judgement["id"]))
         if judgement["status"] != "ok":
             self.unjudged += 1
@@ -141,32 +142,35 @@ def true_rate(
     column = _Column(labels, wanted.field, weight)
     for judgement in judgements:
         column.add(judgement)
-    sample = _sample(column, wanted, schema, notes)
+    sample = _make_sample(column, wanted, schema, notes)
     return _estimate(sample, wanted, notes)
 
 
 def _weighted_sample(labels: Labels) -> tuple[Labels, list[str]]:
-    """Of the labels of a workbench those with a sampling weight: the others were chosen for being disputed."""
+    """Keeps the labels of a workbench with a sampling weight, and notes the rest: they were chosen for being
+    disputed."""
     column = labels.columns[WEIGHT]
     rows = {(case, rater) for one in labels.columns.values() for case, rater, _ in one.table().tolist()}
     weighted = column.table().tolist()
     kept = {(case, rater) for case, rater, value in weighted if column.pool.values[value] not in (None, "")}
-    return _keep(labels, kept, len(rows))
+    return _keep_labels(labels, kept, len(rows))
 
 
 def _random_sample(labels: Labels) -> tuple[Labels, list[str]]:
-    """Of the labels of a workbench only those of its random sample: the others were chosen for being disputed."""
+    """Keeps the labels of a workbench's random sample, and notes the rest: they were chosen for being disputed. All, if
+    none is marked."""
     column = labels.columns.get(RANDOM)
     if column is None:
         return labels, []
     table = column.table()
     drawn = np.array([value is True or str(value).casefold() == "true" for value in column.pool.values], np.bool_)
     kept = {(int(case), int(rater)) for case, rater, value in table if drawn[value]}
-    return _keep(labels, kept, len(table))
+    return _keep_labels(labels, kept, len(table))
 
 
-def _keep(labels: Labels, kept: set[tuple[int, int]], of: int) -> tuple[Labels, list[str]]:
-    """The labels of these cases and raters, and a note on those that are left out."""
+def _keep_labels(labels: Labels, kept: set[tuple[int, int]], of: int) -> tuple[Labels, list[str]]:
+    """Returns the labels of these cases and raters, and a note on those that are left out. Raises `UsageProblem` if
+    none remain."""
     left_out = of - len(kept)
     if not left_out:
         return labels, []
@@ -175,20 +179,22 @@ def _keep(labels: Labels, kept: set[tuple[int, int]], of: int) -> tuple[Labels, 
             f"no label is part of the random sample ({RANDOM}): cases that were chosen for being disputed say nothing "
             "about all cases; label some of the random ones"
         )
-    columns = {name: _only(column, kept) for name, column in labels.columns.items()}
+    columns = {name: _select_rows(column, kept) for name, column in labels.columns.items()}
     cases = {case for case, _ in kept}
     ids = {name: case for name, case in labels.ids.items() if case in cases}
     words = f"{format_count(left_out, 'label')} left out: their cases were chosen for being disputed, not at random"
     return Labels(ids=ids, raters=labels.raters, columns=columns), [words]
 
 
-def _only(column: LabelColumn, kept: set[tuple[int, int]]) -> LabelColumn:
+def _select_rows(column: LabelColumn, kept: set[tuple[int, int]]) -> LabelColumn:
+    """The column with the labels of these cases and raters only."""
     rows = [row for row in column.table() if (int(row[0]), int(row[1])) in kept]
     return LabelColumn(column.pool, column.places, array("q", (int(item) for row in rows for item in row)))
 
 
-def _sample(column: _Column, target: Target, schema: Schema | None, notes: list[str]) -> _Sample:
-    """Brings verdicts and labels of a field together, and refuses what cannot be compared."""
+def _make_sample(column: _Column, target: Target, schema: Schema | None, notes: list[str]) -> _Sample:
+    """Brings verdicts and labels of a field together, adds to `notes` what is left out, and refuses what cannot be
+    compared."""
     name = column.name
     if name not in column.names:
         there = join_quoted(column.names)
@@ -228,7 +234,11 @@ def _sample(column: _Column, target: Target, schema: Schema | None, notes: list[
 
 
 def _numbers_of(coding: Coding, target: Target, given: LabelColumn) -> Floats:
-    """The number that each code counts as; nan for no value, which is also the last item, of code -1."""
+    """The number that each code counts as: for a share 1 or 0. nan for no value, which is also the last item, of code
+    -1.
+
+    Raises `UsageProblem` if there is nothing to estimate, or the field is of another kind.
+    """
     if target.to is not None:
         raise UsageProblem(f"{target}: a change between two runs; estimate each of the two labels")
     if target.beyond is not None:
@@ -262,7 +272,7 @@ def _means_by_case(given: LabelColumn, values: Floats) -> dict[int, float]:
 
 
 def _weights(column: _Column, cases: list[int]) -> Floats:
-    """Returns the sampling weight of each labelled case."""
+    """Returns the sampling weight of each labelled case, 1 without a column of weights; refuses a missing one."""
     if column.weight is None:
         return np.ones(len(cases))
     given = column.labels.columns.get(column.weight)
@@ -310,38 +320,38 @@ def _estimate(sample: _Sample, target: Target, notes: list[str]) -> TrueRate:
         sentence="",
         notes=notes,
     )
-    strata = _by_answer(sample) if is_rate else None
+    strata = _stratify_by_answer(sample) if is_rate else None
     weights = sample.weights if sample.is_weighted else None
     if strata is not None:
-        _add(found, BY_ANSWER, _of_strata(strata), "labels weighted up answer by answer, score interval")
+        _add_estimate(found, BY_ANSWER, _estimate_strata(strata), "labels weighted up answer by answer, score interval")
         found.trusted = BY_ANSWER
         _plan_labels(found, strata)
-    others = _others(sample)
+    others = _other_values(sample)
     if len(others) > 1:
         tune = powered.tuned_mean if is_rate else powered.tuned_mean_for_few
         tuned = tune(sample.labels, sample.judged[sample.places], others, weights)
         found.trusted = found.trusted if is_rate else TUNED
-        _add(found, TUNED, tuned, "the judge's mean, corrected by its mean error on the labelled cases")
+        _add_estimate(found, TUNED, tuned, "the judge's mean, corrected by its mean error on the labelled cases")
     if is_rate and weights is None:
         hits = sample.judged[sample.places] > 0.5
         known = powered.rogan_gladen(sample.labels, hits, float(sample.judged[defined].sum()), cases)
         if known is not None:
-            _add(found, ROGAN_GLADEN, known, "from sensitivity and specificity, with the uncertainty of both")
+            _add_estimate(found, ROGAN_GLADEN, known, "from sensitivity and specificity, with the uncertainty of both")
     alone = powered.labels_alone(sample.labels, weights, is_rate=is_rate)
-    _add(found, ALONE, alone, "without the judge")
+    _add_estimate(found, ALONE, alone, "without the judge")
     if not is_rate and found.trusted == TUNED:
-        found.more_labels = _more_for_mean(sample, others)
+        found.more_labels = _more_labels_for_mean(sample, others)
     found.sentence = _conclusion(found)
     return found
 
 
-def _others(sample: _Sample) -> Floats:
+def _other_values(sample: _Sample) -> Floats:
     """The judge's values that correct labels: of the cases without one, or of all if some were drawn more often."""
     others = sample.judged if sample.is_weighted else np.delete(sample.judged, sample.places)
     return others[~np.isnan(others)]
 
 
-def _add(found: TrueRate, method: str, estimated: Estimated, words: str) -> None:
+def _add_estimate(found: TrueRate, method: str, estimated: Estimated, words: str) -> None:
     """Adds an estimate, a rate being kept between 0 and 1."""
     value, (low, high) = estimated
     if found.is_rate:
@@ -349,8 +359,8 @@ def _add(found: TrueRate, method: str, estimated: Estimated, words: str) -> None
     found.estimates.append(Estimate(method=method, value=value, interval=(low, high), words=words))
 
 
-def _by_answer(sample: _Sample) -> Strata | None:
-    """Labels by answer of the judge; None if an answer that cases have was not labelled at all."""
+def _stratify_by_answer(sample: _Sample) -> Strata | None:
+    """Groups the labels by answer of the judge; None if an answer that cases have was not labelled at all."""
     answers = np.nan_to_num(sample.judged, nan=-1.0)
     kinds = [answer for answer in np.unique(answers) if answer >= 0]
     shares, hits, sizes = [], [], []
@@ -367,13 +377,15 @@ def _by_answer(sample: _Sample) -> Strata | None:
     return Strata.of(np.array(shares) / total, np.array(hits), np.array(sizes), total)
 
 
-def _of_strata(strata: Strata) -> Estimated:
+def _estimate_strata(strata: Strata) -> Estimated:
+    """The rate of all strata with its interval."""
     value, low, high = powered.stratified_rate(strata)
     return Estimated(float(value[0]), (float(low[0]), float(high[0])))
 
 
 def _plan_labels(found: TrueRate, strata: Strata) -> None:
-    """How many more labels halve the interval, and on which answers of the judge they do most (Neyman's allocation)."""
+    """Sets how many more labels halve the interval, and on which answers of the judge they do most (Neyman's
+    allocation)."""
     factor = powered.labels_to_halve(strata)
     found.more_labels = None if factor is None else int(np.ceil((factor - 1) * found.labels))
     shares = powered.share_labels(strata)
@@ -381,8 +393,11 @@ def _plan_labels(found: TrueRate, strata: Strata) -> None:
     found.label_next = dict(zip(names, map(float, shares), strict=True))
 
 
-def _more_for_mean(sample: _Sample, others: Floats) -> int | None:
-    """From the two parts of the variance: that of the labels shrinks with them, that of the other cases does not."""
+def _more_labels_for_mean(sample: _Sample, others: Floats) -> int | None:
+    """How many more labels would halve the interval of a mean; None if no number of labels does.
+
+    From the two parts of the variance: that of the labels shrinks with them, that of the other cases does not.
+    """
     labels, judged = sample.labels, sample.judged[sample.places]
     found = powered.tuned_mean(labels, judged, others, sample.weights if sample.is_weighted else None)
     whole = ((found.interval[1] - found.interval[0]) / 2 / NORMAL_95) ** 2
@@ -461,7 +476,8 @@ def true_rates(
 
 
 def _add_slices(found: TrueRates, run: StoredRun, labels: Labels, by: str, weight: str | None) -> None:
-    """One reading a slice: there are few with enough labels."""
+    """Adds the true value in each slice with enough labels, and names the others. One reading a slice: there are
+    few."""
     sizes: dict[str, int] = {}
     for judgement in run.records():
         if clean_name(judgement["id"]) in labels.ids and (value := judgement["metadata"].get(by)) is not None:

@@ -85,7 +85,7 @@ def _plain_parts(part: Schema, schema: Schema, inside_lists: bool) -> Iterator[S
 
 
 def _labels(part: Schema) -> Iterator[str | None]:
-    """Every label that a part allows; None if it allows any text."""
+    """Yields every label that a part allows; yields None if it allows any text."""
     if "enum" in part or "const" in part:
         for value in part.get("enum", [part.get("const")]):
             yield from as_codes(value) or ()
@@ -96,7 +96,7 @@ def _labels(part: Schema) -> Iterator[str | None]:
 
 
 def _bounds(part: Schema) -> Iterator[Bounds]:
-    """The bounds of each number that a part allows."""
+    """Yields the bounds of each number that a part allows."""
     if "enum" in part or "const" in part:
         for number in map(as_number, part.get("enum", [part.get("const")])):
             if number is not None:
@@ -135,7 +135,7 @@ def scale_position(scales: Scales, field: str, value: Any) -> float | None:
 
 
 def grade_value(scales: Scales, field: str, value: Any) -> Grade | None:
-    """Grades a value by its place on the declared scale."""
+    """Grades a value by its place on the declared scale; None without a scale or number."""
     place = scale_position(scales, field, value)
     if place is None:
         return None

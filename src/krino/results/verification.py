@@ -124,35 +124,35 @@ def differences(recorded: Mapping[str, Any], computed: Judgement) -> list[Differ
     for name in COMPARED:
         was, now = recorded.get(name), made.get(name)
         if was != now and (was or now):  # a field that is left out is empty
-            found += _inside(name, was, now)
-    if (votes := _votes(recorded)) != (now_votes := _votes(made)):
-        found += _inside("ballots", votes, now_votes)
+            found += _find_differences(name, was, now)
+    if (votes := _ballots_without_usage(recorded)) != (now_votes := _ballots_without_usage(made)):
+        found += _find_differences("ballots", votes, now_votes)
     return found[:_MOST_DIFFERENCES]
 
 
-def _votes(judgement: Mapping[str, Any]) -> list[dict[str, Any]]:
+def _ballots_without_usage(judgement: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The ballots without what was paid for them: that is not computed again."""
     return [
         {name: value for name, value in ballot.items() if name != "usage"} for ballot in judgement.get("ballots") or ()
     ]
 
 
-def _inside(name: str, was: Any, now: Any) -> Iterator[Difference]:
+def _find_differences(name: str, was: Any, now: Any) -> Iterator[Difference]:
     """Yields where two values differ: key by key of objects, item by item of lists of the same length."""
     if isinstance(was, dict) and isinstance(now, dict):
         for key in dict.fromkeys([*was, *now]):
             if was.get(key) != now.get(key) or (key in was) != (key in now):
-                yield from _inside(f"{name}.{key}", was.get(key), now.get(key))
+                yield from _find_differences(f"{name}.{key}", was.get(key), now.get(key))
     elif isinstance(was, list) and isinstance(now, list) and len(was) == len(now):
         for place, (one, other) in enumerate(zip(was, now, strict=True)):
             if one != other:
-                yield from _inside(f"{name}.{place}", one, other)
+                yield from _find_differences(f"{name}.{place}", one, other)
     else:
-        recorded, computed = _shown(was, now)
+        recorded, computed = _show_both(was, now)
         yield Difference(field=clean_line(name, _LONGEST_VALUE), recorded=recorded, computed=computed)
 
 
-def _shown(was: Any, now: Any) -> tuple[str, str]:
+def _show_both(was: Any, now: Any) -> tuple[str, str]:
     """Returns both values as JSON; of long ones the part from shortly before they begin to differ."""
     one, other = (clean_line(orjson.dumps(value, default=repr).decode()) for value in (was, now))
     same = next((at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))

@@ -56,7 +56,7 @@ class WorstCases(Generic[T]):
 def rank_worst(
     records: Callable[[], Iterable[Record]], most: int, by: str | None, schema: Schema | None
 ) -> WorstCases[Record]:
-    """The `most` worst cases. `by` is `FIELD`, `FIELD:high` if high is bad, or `FIELD:LABEL` for a bad label.
+    """Finds the `most` worst cases. `by` is `FIELD`, `FIELD:high` if high is bad, or `FIELD:LABEL` for a bad label.
 
     The default is the roll-up, or else the first number of the verdict. `records` is called more than once.
     """
@@ -81,7 +81,8 @@ class _Ranking:
     def ranked(
         self, records: Iterable[Record], found: WorstCases[Record], most: int
     ) -> Iterable[tuple[float, float, int, Record]]:
-        """Every judged case with its badness (less is worse); other cases are counted in `found`."""
+        """Yields every judged case with its badness (less is worse); all others are counted, and the first kept, in
+        `found`."""
         scales = declared_scales(self.schema)
         for place, record in enumerate(records):
             if record["status"] != "ok":
@@ -101,7 +102,8 @@ class _Ranking:
                 yield badness, sum(known) / len(known) if known else 0.0, place, record
 
     def _badness(self, value: Any) -> float | None:
-        """Returns the sort key of a value, the worst first; None if it is not ranked."""
+        """Returns the sort key of a value, the worst first; None if it is not ranked. Collects labels where the bad one
+        is not named."""
         number = as_number(value)
         if number is not None:
             return -number if self.order.falling else number
@@ -113,7 +115,8 @@ class _Ranking:
 
 
 def _choose_order(records: Callable[[], Iterable[Record]], by: str | None, schema: Schema | None) -> Order:
-    """Chooses what counts as worst: what the user asked for, else the roll-up or the first number."""
+    """Chooses what counts as worst: what the user asked for, else the roll-up or the first number. False is the bad end
+    of a yes/no field. Raises `UsageProblem` if that is impossible."""
     verdicts = [fields_of(record) for record in islice((r for r in records() if r["status"] == "ok"), _SAMPLE)]
     names = list(dict.fromkeys(name for verdict in verdicts for name in verdict))
     numbers = [name for name in names if any(as_number(verdict.get(name)) is not None for verdict in verdicts)]

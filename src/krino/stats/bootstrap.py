@@ -51,7 +51,7 @@ class Resampler:
         return self.size if self.clusters is None else int(self.clusters.max(initial=-1)) + 1
 
     def draw_weights(self) -> Iterator[Floats]:
-        """Returns for each draw how many times every case was drawn."""
+        """Yields for each draw how many times every case was drawn."""
         generator = np.random.default_rng(self.seed)
         units = self.units
         for _ in range(self.draws if units else 0):
@@ -59,8 +59,8 @@ class Resampler:
             yield drawn if self.clusters is None else drawn[self.clusters]
 
     def draw_pattern_counts(self, patterns: Codes, count: int) -> Iterator[Floats]:
-        """Returns for each draw how many of the drawn cases have each of `count` patterns; `patterns` has that of
-        every case.
+        """Yields for each draw how many of the drawn cases have each of `count` patterns; `patterns` has that of every
+        case.
 
         Drawing cases one by one is a multinomial draw over the patterns, which is much less work if these are few.
         """
@@ -75,7 +75,7 @@ class Resampler:
 
 
 def percentile_interval(values: NDArray[Any], level: float = LEVEL) -> tuple[float, float] | None:
-    """The middle `level` of the values; None when there are none or too many are undefined."""
+    """The interval of the middle `level` of the values; None when there are none or too many are undefined."""
     finite = values[np.isfinite(values)]
     if not finite.size or finite.size < _LEAST_DEFINED * values.size:
         return None

@@ -33,7 +33,8 @@ class Ranked:
 
 
 def rank(games: Sequence[tuple[str, str, float]], draws: int = DRAWS, seed: int = 0) -> list[Ranked]:
-    """The systems, the strongest first. A game is two names and 1, 0.5 or 0 for the first of them."""
+    """Ranks the systems, the strongest first, with bootstrap intervals. A game is two names and 1, 0.5 or 0 for the
+    first of them."""
     names = sorted({name for one, other, _ in games for name in (one, other)})
     place = {name: number for number, name in enumerate(names)}
     ones = np.array([place[one] for one, _, _ in games], np.intp)

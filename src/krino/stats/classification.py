@@ -40,7 +40,7 @@ class ClassScores:
 
 
 def confusion_counts(reference: Codes, tested: Codes, size: int, weights: Floats | None = None) -> Floats:
-    """Rows are classes of the reference, columns those of the tested rater."""
+    """Counts the pairs of classes: rows are classes of the reference, columns those of the tested rater."""
     reference, tested, weights = select_rated_by_both(reference, tested, weights)
     return sum_by_code(reference * size + tested, weights, size * size).reshape(size, size)
 
@@ -87,7 +87,7 @@ class Reliability:
 def reliability(
     confidence: Floats, right: NDArray[np.bool_], bins: int = BINS, weights: Floats | None = None
 ) -> Reliability:
-    """Compares confidences from 0 to 1 with whether each answer was right."""
+    """Compares confidences from 0 to 1 with whether each answer was right, bin by bin."""
     if confidence.size and not (confidence.min() >= 0.0 and confidence.max() <= 1.0):
         raise ValueError("a confidence lies between 0 and 1")
     counted = np.ones(len(confidence)) if weights is None else weights

@@ -38,6 +38,7 @@ class Moments:
 
     @classmethod
     def of(cls, values: ArrayLike) -> Moments:
+        """The moments of some numbers."""
         groups, numbers = MomentsByGroup(), np.asarray(values, np.float64)
         groups.add(np.zeros(len(numbers), np.intp), numbers, 1)
         return groups[0]

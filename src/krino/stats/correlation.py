@@ -39,7 +39,7 @@ def pearson(first: Floats, second: Floats, weights: Floats | None = None) -> flo
 
 
 def mean_absolute_error(first: Floats, second: Floats, weights: Floats | None = None) -> float:
-    """nan when there is no pair."""
+    """The mean distance of the two numbers of a pair; nan when there is no pair."""
     return _weighted_mean(np.abs(first - second), weights)
 
 

@@ -61,7 +61,7 @@ def share_difference_interval(lost: int, gained: int, whole: int) -> Interval | 
 def bootstrap_mean_intervals(values: NDArray[Any], resampler: Resampler) -> list[Interval | None]:
     """The bootstrap interval of the mean of each column; for two runs, columns of differences case by case.
 
-    nan is a missing value. All columns share the same draws.
+    nan is a missing value. All columns share the same draws. With very many cases it is the normal interval.
 
     None where fewer than two cases (or clusters) have a value.
     """

@@ -46,6 +46,7 @@ class Strata:
 
     @classmethod
     def of(cls, shares: Floats, hits: Floats, labels: Floats, cases: float) -> Strata:
+        """The strata of one real sample, as a single draw."""
         return cls(shares[np.newaxis], hits[np.newaxis], labels[np.newaxis], cases)
 
     def times(self, factor: float) -> Strata:
@@ -84,7 +85,7 @@ def _score_end(strata: Strata, value: Floats, direction: float) -> Floats:
 
 
 def _restricted(strata: Strata, multiplier: Floats) -> tuple[Floats, Floats]:
-    """The rate that belongs to a multiplier, and the standard error of its estimate there."""
+    """The rate of each draw that belongs to a multiplier, and the standard error of its estimate there."""
     rates = _likeliest_rates(strata, multiplier[:, np.newaxis] * strata.shares)
     rate = (strata.shares * rates).sum(axis=1)
     within = (strata.shares**2 * rates * (1 - rates) / strata.labels).sum(axis=1)
@@ -142,7 +143,7 @@ def tuned_mean(labels: Floats, judged: Floats, others: Floats, weights: Floats |
 
 
 def tuned_mean_for_few(labels: Floats, judged: Floats, others: Floats, weights: Floats | None = None) -> Estimated:
-    """The same estimate with an interval that also holds for few labels.
+    """The estimate of `tuned_mean` with an interval that also holds for few labels.
 
     The power is fitted to the labels whose errors are measured, so that those errors look too small. Each is divided by
     one less its leverage (as the jackknife would), and the quantile is Student's. Where weights differ, errors count
@@ -169,6 +170,7 @@ class _Tuned:
 
     @classmethod
     def of(cls, labels: Floats, judged: Floats, others: Floats, weights: Floats | None) -> _Tuned:
+        """Computes the tuned estimate: fits the power, and corrects the judge's mean by the mean error of labels."""
         n = len(labels)
         counted = np.ones(n) if weights is None else weights / weights.mean()
         power = _power(labels, judged, others, counted)
@@ -181,6 +183,7 @@ class _Tuned:
         return cls(value, power, counted, weighted, np.minimum(leverage, _MOST_LEVERAGE), of_others)
 
     def with_interval(self, errors: Floats, quantile: float) -> Estimated:
+        """The estimate with its interval, from the errors of the labels and the variance of the other cases."""
         variance = self.power**2 * self.of_others + float((errors**2).mean()) / len(errors)
         half = quantile * math.sqrt(variance)
         return Estimated(self.value, (self.value - half, self.value + half))

@@ -53,6 +53,7 @@ def weighted_kappa(
 
 
 def _marginals(first: Codes, second: Codes, weights: Floats, size: int = 0) -> tuple[Floats, Floats]:
+    """The summed weights of each code, for the first and for the second rater."""
     size = max(size, int(max(first.max(initial=MISSING), second.max(initial=MISSING))) + 1)
     return sum_by_code(first, weights, size), sum_by_code(second, weights, size)
 
@@ -88,7 +89,8 @@ class Ratings:
 
     @classmethod
     def from_table(cls, table: ArrayLike) -> Ratings:
-        """Reads ratings from a table. `table` holds codes: one row for each item, one column for each rater."""
+        """Reads ratings from a table of codes: one row for each item, one column for each rater. Items with one rating
+        do not count."""
         codes = np.asarray(table, np.intp)
         given = codes != MISSING
         given &= given.sum(axis=1, keepdims=True) > 1

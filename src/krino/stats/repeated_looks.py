@@ -20,7 +20,8 @@ def quantile_of_look(look: int) -> float:
 
 
 def interval_of_look(values: Moments, look: int, bounds: Bounds = UNBOUNDED) -> Interval | None:
-    """The interval of a mean at a look: Agresti's and Coull's for scores in 0 to 1, or else the normal one."""
+    """The interval of a mean at a look: Agresti's and Coull's for scores in 0 to 1, or else the normal one. None for a
+    single value."""
     if values.n < 2:
         return None
     z = quantile_of_look(look)

@@ -30,7 +30,8 @@ _LONGEST_COMPOSED = 1_000
 
 
 def clean(text: str) -> str:
-    """Keeps line breaks and tabs."""
+    """The text without control characters, escape sequences and marks that turn a line around. Keeps line breaks and
+    tabs."""
     if text.isprintable():  # by far the most common: nothing in it acts
         return text
     return _CONTROLS.sub("", _ESCAPES.sub("", text.replace("\r\n", "\n")))
@@ -45,7 +46,7 @@ def clean_name(text: str) -> str:
 
 
 def has_unseen(name: str) -> bool:
-    """Whether it holds an invisible character."""
+    """Whether a name holds an invisible character."""
     return _UNSEEN.search(name) is not None
 
 
@@ -55,12 +56,12 @@ def sound(text: str) -> str:
 
 
 def cut(text: str, most: int) -> str:
-    """Shortened to `most` characters, with a mark that it was."""
+    """The text shortened to `most` characters; the last one is `…` if it was cut."""
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def clean_line(text: str, most: int | None = None) -> str:
-    """On one line, shortened to `most` characters."""
+    """The text cleaned and on one line, shortened to `most` characters."""
     line = " ".join(clean(text if most is None else text[: 8 * most]).split())
     return line if most is None else cut(line, most)
 

@@ -6,7 +6,7 @@ from krino.text.clean import sound
 
 
 def fault_message(fault: BaseException) -> str:
-    """Returns the message of a fault as text that can be written down."""
+    """Returns the message of a fault as text that can be written; a note instead if its `__str__` raises."""
     try:
         return sound(str(fault))
     except KeyboardInterrupt:
@@ -16,5 +16,5 @@ def fault_message(fault: BaseException) -> str:
 
 
 def describe_exception(fault: BaseException) -> str:
-    """Its class and its message."""
+    """Returns the class and the message of an exception: `ValueError: ...`."""
     return f"{sound(type(fault).__name__)}: {fault_message(fault)}"

@@ -53,15 +53,15 @@ def same_text(first: str, second: str) -> bool:
 
 
 def locate(quote: str, text: str) -> tuple[int, int] | None:
-    """Returns where a quotation occurs in a text, ignoring white space, case and quote characters; whole words if
-    possible."""
+    """Returns where a quotation occurs in a text (start, end), ignoring white space, case and quote characters; whole
+    words if possible. None if it does not."""
     wanted = quote.strip().strip(_EDGE_QUOTES).rstrip("….").strip()
     if not wanted:
         return None
     start = find_whole(wanted, text)
     if start >= 0:
         return start, start + len(wanted)
-    if not _may_stand(wanted, text):
+    if not _may_contain(wanted, text):
         return None
     folded, origin = _fold(text)
     needle = _fold(wanted)[0].strip()
@@ -71,8 +71,8 @@ def locate(quote: str, text: str) -> tuple[int, int] | None:
     return origin[start], origin[start + len(needle) - 1] + 1
 
 
-def _may_stand(wanted: str, text: str) -> bool:
-    """A quick look without places: most quotations that are not there to the letter are not there at all."""
+def _may_contain(wanted: str, text: str) -> bool:
+    """May the quotation be in the text? A quick test: most that are not there to the letter are not there at all."""
     return _flat(wanted) in _flat(text)
 
 
@@ -116,7 +116,8 @@ _WORD_GAP = re.compile(r"[ \t]{2,}")
 
 
 def plain_letters(text: str) -> str:
-    """The text in plain letters, of the same length, so that every offset holds."""
+    """The text with styled letters, and Greek or Russian ones in Latin words, as plain letters; of the same length, so
+    that every offset holds."""
     if text.isascii():
         return text
     plain = text.translate(_plain_forms())
@@ -131,10 +132,10 @@ def plain_letters(text: str) -> str:
 def readable(text: str) -> str:
     """The text without invisible characters, and with s p a c e d words joined; its length may change."""
     seen = text if text.isascii() else text.translate(INVISIBLE)
-    return _SPACED.sub(_join, seen)
+    return _SPACED.sub(_join_letters, seen)
 
 
-def _join(found: re.Match[str]) -> str:
+def _join_letters(found: re.Match[str]) -> str:
     """Joins spaced letters to words, where that is what they are."""
     words = _WORD_GAP.split(found.group())
     if sum(map(str.isalpha, found.group())) < sum(map(str.isdecimal, found.group())):  # a row of numbers
@@ -146,6 +147,7 @@ def _join(found: re.Match[str]) -> str:
 
 @cache
 def _plain_forms() -> dict[int, str]:
+    """The plain letters of styled ones (bold, full-width, circled), as a table for `str.translate`."""
     codes = (code for first, last in _STYLED_RANGES for code in range(first, last + 1))
     named = ((code, unicodedata.decomposition(chr(code)).split()) for code in codes)
     return {code: chr(int(parts[1], 16)) for code, parts in named if len(parts) == 2 and parts[0] in _STYLED}

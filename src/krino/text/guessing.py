@@ -28,7 +28,8 @@ def find_near(name: str, names: Iterable[str]) -> str | None:
 
 
 def did_you_mean_file(path: Path, fits: Callable[[Path], bool]) -> str:
-    """Returns the same for a path whose last part may be misspelt, by the other files of its folder."""
+    """Returns " (did you mean X?)" for a path whose last part may be misspelt, by the other files of its folder that
+    fit; else an empty text."""
     try:
         return did_you_mean(path.name, (other.name for other in path.parent.iterdir() if fits(other)))
     except (OSError, ValueError):  # no folder, or one that cannot be read

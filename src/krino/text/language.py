@@ -34,14 +34,18 @@ _SURE_WORDS = 4
 
 
 def language_name(code: str) -> str:
+    """The name of a language by its code; "the language `xx`" if it is not known."""
     named: str = table("languages")["names"].get(code, f"the language `{code}`")
     return named
 
 
 @lru_cache(maxsize=2_048)
 def guess_language(text: str) -> str | None:
-    """Returns the language code, or None if the text is too short to tell. A short text is assumed to be in one of
-    `READ_LANGUAGES`."""
+    """Returns the language code; None if the text is too short to tell, `und` for another script without a known
+    language.
+
+    A short text is assumed to be in one of `READ_LANGUAGES`.
+    """
     sample = text[:_SAMPLE]
     words = _WORD.findall(_MEASURE.sub(" ", sample.lower()))
     if not words:
@@ -116,7 +120,7 @@ def _own_words(words: list[str]) -> dict[str, int]:
 
 
 def _by_function_words(words: list[str]) -> str | None:
-    """The language whose own function words are many and nearly alone: most texts need no detector."""
+    """The language whose own function words are many and nearly alone, else None: most texts need no detector."""
     own = sorted(_own_words(words).items(), key=lambda item: -item[1])
     if not own or own[0][1] < _PLAIN_WORDS or own[0][1] < _PLAIN_SHARE * len(set(words)):
         return None
@@ -124,8 +128,8 @@ def _by_function_words(words: list[str]) -> str | None:
 
 
 def _likeliest(sample: str, words: list[str], doubtful: bool) -> str | None:
-    """Returns the read language that the detector thinks possible, or if it has no idea, the one of the function
-    words."""
+    """Returns the read language that the detector thinks possible, or if it has no idea (`doubtful`), the one of the
+    function words; else None."""
     shares = dict(_identifier().rank(sample))
     best = max(READ_LANGUAGES, key=lambda code: shares.get(code, 0.0))
     if shares.get(best, 0.0) >= _POSSIBLE:
@@ -143,6 +147,7 @@ def _is_other_script(words: list[str]) -> bool:
 
 
 def _detect(sample: str) -> tuple[str, float]:
+    """The detector's language code (a close relative's, where the table names one) and its probability."""
     code, share = _identifier().classify(sample)
     return table("languages")["close_to"].get(code, str(code)), float(share)
 

@@ -80,7 +80,7 @@ class _Reader:
         raise ValueError(f"unexpected text at character {found.start() + 1}")
 
     def _items(self, closing: str, depth: int) -> list[Any]:
-        """Elements with commas between them, or with blanks only, as NumPy prints them."""
+        """Reads elements up to the closing sign, with commas between them, or only blanks, as NumPy prints them."""
         items: list[Any] = []
         while not self._takes(closing):
             items.append(self.value(depth + 1))
@@ -108,14 +108,14 @@ class _Reader:
                 values.append(self.value(depth + 1))
             else:
                 self._next()
-                fields[name] = self._peek_word() if name == "dtype" else self.value(depth + 1)
+                fields[name] = self._next_word() if name == "dtype" else self.value(depth + 1)
             if not self._takes(",") and self._peek("sign") != ")":
                 raise ValueError(f"no comma at character {self.at + 1}")
         if len(values) > 1 or (values and (set(fields) - {"dtype"} or not isinstance(values[0], list))):
             raise ValueError("an object printed with arguments that have no names")
         return values[0] if values else fields
 
-    def _peek_word(self) -> str:
+    def _next_word(self) -> str:
         found = self._next()
         return found.group().strip()
 
@@ -128,11 +128,12 @@ class _Reader:
         return found
 
     def _peek(self, kind: str) -> str | None:
+        """The next token if it is of this kind, else None; does not move on."""
         found = _TOKEN.match(self._text, self.at)
         return found[kind] if found is not None and found.lastgroup == kind else None
 
     def _takes(self, sign: str) -> bool:
-        """Moves past a sign if it is the next token."""
+        """Moves past a sign if it is the next token, and returns whether it was."""
         if self._peek("sign") != sign:
             return False
         self._next()

@@ -16,6 +16,7 @@ _NO_ASCII_SIGNS = bytes.maketrans(signs := "".join(filter(str.isascii, _SIGNS)).
 
 @cache
 def stop_words(language: str | None) -> frozenset[str]:
+    """The function words of a language; those of English if it is unknown."""
     stops = table("words")["stop"]
     return frozenset(stops.get(language or "en", stops["en"]).split())
 
@@ -45,6 +46,7 @@ def stem(word: str) -> str:
 
 
 def _trim(root: str) -> str:
+    """A root without the second of two equal consonants at its end (`stopp`), and without a final `e`."""
     if len(root) > 3 and root[-1] == root[-2] and root[-1] not in "aeiousl":
         root = root[:-1]
     return root[:-1] if root.endswith("e") and len(root) > 3 else root
@@ -59,5 +61,6 @@ def plain_words(text: str) -> list[str]:
 
 @lru_cache(maxsize=8)
 def word_set(text: str) -> frozenset[str]:
-    """The same without repeats. Several look at one text in a row."""
+    """The words of a text in lower case, without repeats. The last few are remembered: several look at one text in a
+    row."""
     return frozenset(plain_words(text))

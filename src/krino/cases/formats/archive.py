@@ -32,7 +32,7 @@ def rows(stream: io.BufferedReader, shown: str) -> Iterator[Row]:
     with _open(stream, shown) as archive:
         members = [member for member in archive.infolist() if _is_sample(member.filename)]
         for number, member in enumerate(members, 1):
-            yield _row(archive, stream, member, number, f"{shown}: {member.filename}")
+            yield _read_sample(archive, stream, member, number, f"{shown}: {member.filename}")
 
 
 def check_archive(stream: io.BufferedReader, shown: str) -> None:
@@ -47,14 +47,17 @@ def _is_sample(name: str) -> bool:
 
 
 def _open(stream: io.BufferedReader, shown: str) -> zipfile.ZipFile:
+    """Opens the zip archive; raises `UsageProblem` if it is damaged."""
     try:
         return zipfile.ZipFile(stream)
     except _FAULTS as error:
         raise UsageProblem(f"{shown}: this is no readable Inspect log (.eval): {error}; restore the file") from None
 
 
-def _row(archive: zipfile.ZipFile, stream: io.BufferedReader, member: zipfile.ZipInfo, number: int, where: str) -> Row:
-    """The sample in one member, or what is wrong with it."""
+def _read_sample(
+    archive: zipfile.ZipFile, stream: io.BufferedReader, member: zipfile.ZipInfo, number: int, where: str
+) -> Row:
+    """Reads the sample in one member as a row, or makes a bad row that says what is wrong with it."""
     try:
         text = _unpack(archive, stream, member)
     except _FAULTS as error:
@@ -89,7 +92,7 @@ def _unpack(archive: zipfile.ZipFile, stream: io.BufferedReader, member: zipfile
 
 
 def _import_arrow() -> Any:
-    """Imports pyarrow, or says how to install it."""
+    """Imports pyarrow; raises `UsageProblem` with how to install it if it is missing."""
     try:
         import pyarrow
     except ImportError:

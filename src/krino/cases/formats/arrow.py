@@ -41,7 +41,7 @@ def check_table(path: Path, shown: str) -> None:
 
 @contextmanager
 def _open_batches(path: Path, shown: str) -> Iterator[Iterator[Any]]:
-    """The batches of a file, or says why it cannot be read."""
+    """Opens a file and gives its batches one by one; raises `UsageProblem` if it cannot be read."""
     arrow = import_arrow()
     try:
         with path.open("rb") as file:

@@ -13,7 +13,7 @@ from krino.errors import UsageProblem
 
 
 def import_arrow() -> Any:
-    """Imports pyarrow, or says how to install it."""
+    """Imports pyarrow; raises `UsageProblem` with how to install it if it is missing."""
     try:
         import pyarrow
         import pyarrow.ipc
@@ -26,7 +26,7 @@ def import_arrow() -> Any:
 
 
 def read_records(batch: Any) -> Iterator[tuple[dict[str, Any] | None, str | None]]:
-    """Yields each row of a batch, or the problem with it."""
+    """Yields each row of a batch as (record, None), or as (None, problem) if one of its values cannot be read."""
     try:
         records = batch.to_pylist()
     except (ValueError, OverflowError):
@@ -44,7 +44,7 @@ def read_records(batch: Any) -> Iterator[tuple[dict[str, Any] | None, str | None
 
 
 def _convert_record(record: dict[str, Any]) -> tuple[dict[str, Any] | None, str | None]:
-    """Converts all values of a row to JSON types; returns the problem if one cannot be converted."""
+    """Converts all values of a row in place; returns (record, None), or (None, problem) if one has no JSON type."""
     for name, value in record.items():
         if value.__class__ is not str:
             try:
@@ -55,7 +55,7 @@ def _convert_record(record: dict[str, Any]) -> tuple[dict[str, Any] | None, str 
 
 
 def convert_value(value: Any) -> Any:
-    """Converts a value to a JSON type."""
+    """Converts a value to a JSON type: NaN becomes None, bytes and unknown types become text; refuses infinity."""
     if value is None or isinstance(value, str | bool | int):
         return value
     if isinstance(value, float):
@@ -76,7 +76,7 @@ def convert_value(value: Any) -> Any:
 
 
 def _convert_map(pairs: Sequence[tuple[Any, Any]]) -> dict[str, Any]:
-    """Converts a Parquet map to an object, and refuses a repeated key."""
+    """Converts a Parquet map to an object; raises `DuplicateKey` if two keys are equal as text."""
     found: dict[str, Any] = {}
     for key, item in pairs:
         if str(key) in found:

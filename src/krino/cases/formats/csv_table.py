@@ -63,8 +63,11 @@ def rows(
 def cell_readings(
     names: Sequence[str], texts: Collection[str], lists: Collection[str], *, as_text: bool
 ) -> list[Callable[[str], Any]]:
-    """How the cells of each column are converted."""
-    return [_text if as_text or name in texts else _list if name in lists else _parse_cell for name in names]
+    """Returns for each column the function that converts its cells: to text, to a list, or by what they look like."""
+    return [
+        _text_or_none if as_text or name in texts else _parse_list_cell if name in lists else _parse_cell
+        for name in names
+    ]
 
 
 def check_header(stream: io.BufferedReader, shown: str, delimiter: str | None = None) -> None:
@@ -80,11 +83,11 @@ class _Lines:
     """The lines of a text, each bounded in length. `ended`: the last one was read."""
 
     def __init__(self, text: io.TextIOWrapper) -> None:
-        self._text = text
+        self._text_or_none = text
         self.ended = False
 
     def __iter__(self) -> Iterator[str]:
-        while line := self._text.readline(MAX_CASE_BYTES):
+        while line := self._text_or_none.readline(MAX_CASE_BYTES):
             if len(line) == MAX_CASE_BYTES and line[-1] not in "\r\n":
                 raise _TooLong(f"a line longer than {MAX_CASE_BYTES // (1024 * 1024)} MiB")
             yield line
@@ -92,7 +95,7 @@ class _Lines:
 
 
 def _open_reader(lines: _Lines, shown: str, delimiter: str | None) -> Any:
-    """Returns a CSV reader with the delimiter that was given or that the first line suggests."""
+    """Returns a CSV reader with the delimiter that was given or that the first line suggests; refuses an empty file."""
     source = iter(lines)
     try:
         first = next(source, "")
@@ -109,7 +112,7 @@ def _sniff(header: str) -> str:
 
 
 def _read_header(table: Any, shown: str) -> list[str]:
-    """Reads the column names, or says what is wrong with the header."""
+    """Reads the column names. Raises `UsageProblem` for a header that is missing, repeats a name or leaves one out."""
     try:
         names = [name.strip() for name in next((row for row in table if row), [])]
         "".join(names).encode()
@@ -137,7 +140,7 @@ def _read_header(table: Any, shown: str) -> list[str]:
 def _read_records(
     table: Any, names: list[str], readings: list[Callable[[str], Any]], lines: _Lines, shown: str
 ) -> Iterator[Row]:
-    """Yields one row a case; a row that cannot be read becomes a problem of its own."""
+    """Yields one row for each record that is not blank; one that cannot be read is a bad row."""
     width = len(names)
     start = table.line_num + 1
     try:
@@ -152,14 +155,16 @@ def _read_records(
             if problem is None and len(cells) == width:
                 yield _build_record(cells, names, readings, shown, number)
             else:
-                yield bad_row(number, f"{shown}:{number}: {problem}", _raw(cells))
+                yield bad_row(number, f"{shown}:{number}: {problem}", _join_raw(cells))
     except (csv.Error, _TooLong, *READ_ERRORS) as error:
         yield bad_row(start, rest_unreadable(f"{shown}:{start}", error))
 
 
 def _rows(table: Any, lines: _Lines) -> Iterator[list[str] | str]:
-    """The cells of each row, or what is wrong with its quotes. A stray quote may swallow the rows that follow, and
-    they would be missing without notice."""
+    """Yields the cells of each row, or a string that says what is wrong with its quotes.
+
+    A stray quote may swallow the rows that follow, and they would be missing without notice.
+    """
     while True:
         try:
             yield next(table)
@@ -177,19 +182,19 @@ def _rows(table: Any, lines: _Lines) -> Iterator[list[str] | str]:
 def _build_record(
     cells: list[str], names: list[str], readings: list[Callable[[str], Any]], shown: str, number: int
 ) -> Row:
-    """Converts the cells of a row into a record."""
+    """Converts the cells of a row into a record; a bad row if an object in a cell has a key twice."""
     record: dict[str, Any] = {}
     for name, read, cell in zip(names, readings, cells, strict=True):
         try:
             record[name] = read(cell)
         except DuplicateKey as problem:
             where = f"{shown}:{number}: column `{name[:_SHOWN_NAME]}`"
-            return bad_row(number, f"{where}: {problem}", _raw(cells))
+            return bad_row(number, f"{where}: {problem}", _join_raw(cells))
     return number, record, None, None
 
 
 def _row_problem(cells: list[str], names: list[str]) -> str | None:
-    """Returns what is wrong with a row, or None."""
+    """Returns what is wrong with a row (another number of cells than names, no UTF-8), or None."""
     if len(cells) != len(names):
         columns = ", ".join(name[:_SHOWN_NAME] for name in names[:_SHOWN_COLUMNS])
         many = f"the row has {len(cells)} fields, the header names {len(names)} ({columns})"
@@ -201,12 +206,12 @@ def _row_problem(cells: list[str], names: list[str]) -> str | None:
     return None
 
 
-def _text(cell: str) -> str | None:
+def _text_or_none(cell: str) -> str | None:
     return cell or None
 
 
 def _parse_cell(cell: str) -> Any:
-    """Converts a cell: empty becomes None, a list or object is parsed, all else stays text."""
+    """Converts a cell: empty becomes None, a list or object (JSON or Python) is parsed, all else stays text."""
     if not cell:
         return None
     if cell[0] in "[{":
@@ -227,14 +232,15 @@ def _as_python(cell: str) -> Any:
         return cell  # a judge that wants a list refuses it
 
 
-def _list(cell: str) -> Any:
-    """The cell as a list if it is texts joined with bars, as some tools write them: each bar follows a sentence end."""
+def _parse_list_cell(cell: str) -> Any:
+    """Converts a cell like `_parse_cell`, and splits texts that are joined with bars, as some tools write lists: then
+    each bar follows a sentence end."""
     value = _parse_cell(cell)
     if not isinstance(value, str) or "|" not in value or value.count("|") != len(_BAR.findall(value)):
         return value
     return [part.strip() for part in _BAR.split(value)]
 
 
-def _raw(cells: list[str]) -> str:
+def _join_raw(cells: list[str]) -> str:
     text = " | ".join(cell[:RAW_LIMIT] for cell in cells[:_SHOWN_COLUMNS])
     return text[:RAW_LIMIT].encode("utf-8", "backslashreplace").decode()

@@ -24,8 +24,8 @@ def rows(
     *,
     as_text: bool = False,
 ) -> Iterator[Row]:
-    """One row for each row under the header, numbered as Excel numbers them. The rest as for CSV."""
-    table = _rows_of_sheet(_open_sheet(stream, shown))
+    """One row for each row under the header that is not blank, numbered as in Excel. Parameters as for CSV."""
+    table = _rows_of_sheet(_open_first_sheet(stream, shown))
     _, names = _read_header(table, shown)
     readings = cell_readings(names, texts, lists, as_text=as_text)
     for number, cells in table:
@@ -36,7 +36,7 @@ def rows(
 
 def check_header(stream: io.BufferedReader, shown: str) -> None:
     """Raises `UsageProblem` unless the sheet begins with a usable header."""
-    _read_header(_rows_of_sheet(_open_sheet(stream, shown)), shown)
+    _read_header(_rows_of_sheet(_open_first_sheet(stream, shown)), shown)
 
 
 def sheets_not_read(stream: io.BufferedReader, shown: str) -> list[str]:
@@ -44,7 +44,8 @@ def sheets_not_read(stream: io.BufferedReader, shown: str) -> list[str]:
     return [str(name) for name in _open_book(stream, shown).sheetnames[1:]]
 
 
-def _open_sheet(stream: io.BufferedReader, shown: str) -> Any:
+def _open_first_sheet(stream: io.BufferedReader, shown: str) -> Any:
+    """Opens an Excel file and returns its first sheet; refuses a file without one."""
     book = _open_book(stream, shown)
     if not book.worksheets:
         raise UsageProblem(f"{shown}: the file holds no sheet with cells; give one with a table of cases")
@@ -52,7 +53,7 @@ def _open_sheet(stream: io.BufferedReader, shown: str) -> Any:
 
 
 def _open_book(stream: io.BufferedReader, shown: str) -> Any:
-    """Opens an Excel file for reading row by row, or says why it cannot be read."""
+    """Opens an Excel file for reading row by row; raises `UsageProblem` if it cannot be read."""
     try:
         import openpyxl
     except ImportError:
@@ -71,7 +72,8 @@ def _rows_of_sheet(sheet: Any) -> Iterator[tuple[int, Sequence[Any]]]:
 
 
 def _read_header(table: Iterator[tuple[int, Sequence[Any]]], shown: str) -> tuple[int, list[str]]:
-    """The names in the first row with cells; "" for a column without a name."""
+    """Reads the first row with cells: its number, and the column names ("" for a column without one). Refuses a header
+    that is missing, holds numbers or repeats a name."""
     number, cells = next(((at, cells) for at, cells in table if any(cell is not None for cell in cells)), (0, ()))
     if not cells:
         raise UsageProblem(f"{shown}: the first sheet is empty; its first row must name the columns")
@@ -89,7 +91,7 @@ def _read_header(table: Iterator[tuple[int, Sequence[Any]]], shown: str) -> tupl
 def _build_record(
     cells: Sequence[Any], names: list[str], readings: list[Callable[[str], Any]], shown: str, number: int
 ) -> Row:
-    """Converts the cells of a row into a record."""
+    """Converts the cells of a row into a record; a bad row if a cell has no column name or cannot be converted."""
     record: dict[str, Any] = {}
     for at, cell in enumerate(cells):
         name = names[at] if at < len(names) else ""

@@ -35,27 +35,29 @@ class _BadJson(Exception):
 
 
 def rows(stream: io.BufferedReader, shown: str, judge: AnyJudge | None = None) -> Iterator[Row]:
-    """The elements of a list; or one case, if the file holds one object or a list that the judge reads as one case."""
+    """Yields the elements of a list; the objects of a file with one a line; or one case, if the file holds one object
+    or a list that the judge reads as one case."""
     try:
         start, passed = skip_mark_and_blanks(stream)
         check_start(start, shown)
         if start == b"{":
-            yield from _objects(stream, shown, passed + 1, judge)
+            yield from _read_objects(stream, shown, passed + 1, judge)
             return
     except READ_ERRORS as error:
         yield bad_row(1, rest_unreadable(shown, error))
         return
-    yield from _elements(stream, shown, judge)
+    yield from _read_elements(stream, shown, judge)
 
 
 def rows_at(stream: io.BufferedReader, shown: str, paths: Sequence[Path]) -> Iterator[Row]:
-    """The elements of the lists at these paths of a document, numbered throughout."""
+    """Yields the elements of the lists at these paths of a document, numbered throughout."""
     skip_mark_and_blanks(stream)
-    yield from _elements(stream, shown, None, paths)
+    yield from _read_elements(stream, shown, None, paths)
 
 
 def first_elements(stream: io.BufferedReader, paths: Sequence[Path]) -> Iterator[tuple[Path, Any]]:
-    """The first element of each list at these paths, as far as they are near the start of the document."""
+    """Yields the path and the first element of each list at these paths, as far as they are near the start of the
+    document."""
     first, _ = skip_mark_and_blanks(stream)
     if first != b"{":
         return
@@ -79,20 +81,20 @@ def check_start(first: bytes, shown: str) -> None:
 # --- one object ------------------------------------------------------------------------------------
 
 
-def _objects(stream: io.BufferedReader, shown: str, number: int, judge: AnyJudge | None) -> Iterator[Row]:
-    """One object over the whole file; or one a line, as some log writers put into `.json` files."""
+def _read_objects(stream: io.BufferedReader, shown: str, number: int, judge: AnyJudge | None) -> Iterator[Row]:
+    """Yields the one object of the file; or one object a line, as some log writers put into `.json` files."""
     head = stream.readline(MAX_CASE_BYTES + 1)
-    record = _object(head)
+    record = _parse_object(head)
     if record is not None:
         following, blank = skip_mark_and_blanks(stream)
         if following == b"{":
-            yield _checked(number, head, record, f"{shown}:{number}")
+            yield _row_of_object(number, head, record, f"{shown}:{number}")
             yield from jsonl.rows(stream, shown, number + 1 + blank, judge)
             return
-    yield from _single(head + stream.read(MAX_CASE_BYTES + 1 - len(head)), shown, judge)
+    yield from _read_single(head + stream.read(MAX_CASE_BYTES + 1 - len(head)), shown, judge)
 
 
-def _object(line: bytes) -> dict[str, Any] | None:
+def _parse_object(line: bytes) -> dict[str, Any] | None:
     """Returns the object that a line of JSON holds, or None."""
     try:
         found = orjson.loads(line)
@@ -101,8 +103,9 @@ def _object(line: bytes) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def _single(data: bytes, shown: str, judge: object) -> Iterator[Row]:
-    """Yields the only case of a file, or says why it is not one case."""
+def _read_single(data: bytes, shown: str, judge: object) -> Iterator[Row]:
+    """Yields the only case of a file, or a bad row. Raises `UsageProblem` if it is too large, or an object around a
+    list of cases."""
     if len(data) > MAX_CASE_BYTES:
         raise UsageProblem(
             f"{shown}: one object of more than {MAX_CASE_BYTES // _MEBIBYTE} MiB; "
@@ -120,11 +123,11 @@ def _single(data: bytes, shown: str, judge: object) -> Iterator[Row]:
             f"{shown}: one object whose only field `{key}` is a list; "
             f"give the list itself as the file (jq '.[\"{key}\"]' takes it out)"
         )
-    yield _checked(1, data, record, shown)
+    yield _row_of_object(1, data, record, shown)
 
 
-def _checked(number: int, text: bytes, record: dict[str, Any], where: str) -> Row:
-    """Returns an object as a row, or as a problem if a key occurs twice in it."""
+def _row_of_object(number: int, text: bytes, record: dict[str, Any], where: str) -> Row:
+    """Returns an object as a row, or as a bad row if a key occurs twice in it."""
     try:
         check_keys(text, record)
     except DuplicateKey as problem:
@@ -139,16 +142,19 @@ def _wraps_a_list(record: dict[str, Any]) -> bool:
 # --- a list ----------------------------------------------------------------------------------------
 
 
-def _elements(
+def _read_elements(
     stream: io.BufferedReader, shown: str, judge: AnyJudge | None, paths: Sequence[Path] = _WHOLE_FILE
 ) -> Iterator[Row]:
-    """Yields the elements of a list one by one, without reading the whole file into memory."""
+    """Yields the elements of a list one by one, without reading the whole file into memory.
+
+    A list that the judge reads as one case is one row. Broken JSON is a bad row, and ends the reading.
+    """
     feed = _Feed(stream)
     number = 0
     whole: dict[str, Any] | None = None
     ambiguous: str | None = None
     try:
-        for value, problem in _build(feed, paths):
+        for value, problem in _find_elements(feed, paths):
             number += 1
             if number == 1:
                 whole = whole_list([value], judge)
@@ -181,14 +187,15 @@ def _elements(
         yield bad_row(number + 1, broken, near)
 
 
-def _build(feed: _Feed, paths: Sequence[Path]) -> Iterator[tuple[Any, DuplicateKey | None]]:
-    """The elements of the lists at these paths, each with its duplicate key, if any."""
+def _find_elements(feed: _Feed, paths: Sequence[Path]) -> Iterator[tuple[Any, DuplicateKey | None]]:
+    """Yields the elements of the lists at these paths, each with its duplicate key, if any."""
     for _, elements in _find_lists(feed, paths):
         yield from elements
 
 
 def _find_lists(feed: _Feed, paths: Sequence[Path]) -> Iterator[tuple[Path, Iterator[tuple[Any, DuplicateKey | None]]]]:
-    """Each list at one of these paths, with its elements; those that the caller leaves are passed over."""
+    """Yields each list at one of these paths as (path, elements); elements that the caller does not consume are
+    skipped."""
     events = ijson.basic_parse(feed, use_float=True)
     keys: list[str] = []  # of the objects around the list
     for event, value in events:
@@ -296,11 +303,11 @@ class _Feed:
         return self._chunk if self._fault is None else self._chunk[: self._fault]
 
     def mark_element(self) -> None:
-        """The next bytes belong to another element."""
+        """Notes that the next bytes belong to another element: the size limit counts from here."""
         self._element_start = self._before
 
     def diagnose(self, error: Exception) -> tuple[str, str, str | None]:
-        """What is wrong, where, and the text around it (if yajl reports it)."""
+        """Returns what is wrong, where, and the text around it (if yajl reports it)."""
         given = error.args[0] if error.args and not isinstance(error, UnicodeError) else str(error)
         text = given.decode("utf-8", "replace") if isinstance(given, bytes) else str(given)
         reason, _, around = text.partition("\n")
@@ -331,7 +338,7 @@ class _Feed:
 
 
 def _lone_surrogate(chunk: bytes) -> int | None:
-    """The offset of half a surrogate pair, which yajl would silently replace by a question mark."""
+    """The offset of half a surrogate pair, which yajl would silently replace by a question mark; None without one."""
     if not _SURROGATE.search(chunk):
         return None
     return next((match.start() for match in _ESCAPE.finditer(chunk) if match.group(1)), None)

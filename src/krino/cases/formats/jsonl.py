@@ -17,7 +17,8 @@ _ADVICE = "fix the line or remove it"
 
 
 def rows(stream: io.BufferedReader, shown: str, first_line: int = 1, judge: AnyJudge | None = None) -> Iterator[Row]:
-    """One row for each line that is not blank. `first_line`: number of the stream's first line."""
+    """Yields one row for each line that is not blank; a bad row for one that is no object, and reads on. `first_line`:
+    number of the stream's first line."""
     number = first_line - 1
     next_line = partial(stream.readline, MAX_CASE_BYTES + 1)
     try:

@@ -50,7 +50,7 @@ def row_count(path: Path, shown: str) -> int:
 
 
 def _open(path: Path, shown: str) -> Any:
-    """Opens a Parquet file, or says why it cannot be read."""
+    """Opens a Parquet file; raises `UsageProblem` if it cannot be read."""
     arrow = import_arrow()
     try:
         # A page buffer makes iter_batches read pages as they are needed, not whole column chunks.

@@ -83,7 +83,10 @@ class Cutter:
         self._folder = folder
 
     def write(self, cases: Iterable[tuple[CaseItem, str]], whole: Whole) -> list[Path]:
-        """Writes the files for cases with their content hashes. The count and hash in `whole` are added at the end."""
+        """Writes the shards of cases given with their content hashes, and returns their paths.
+
+        The count and the hash in `whole` are filled in at the end. Raises if the folder has shards of another cut.
+        """
         self._folder.mkdir(parents=True, exist_ok=True)
         self._refuse_others(whole)
         for left in self._folder.glob(f".*{SUFFIX}.*"):  # of a process that was killed
@@ -101,7 +104,7 @@ class Cutter:
         return self._paths
 
     def _finish(self, path: Path, head: ShardHead) -> None:
-        """Writes a shard: its head line, then the cases that were collected."""
+        """Writes a shard: its head line, then the cases from its draft, which is removed."""
         draft = _draft(path)
         with replacing(path, mode=ANYBODY) as shard, draft.open("rb") as body:
             shard.write(orjson.dumps(head.model_dump()) + b"\n")
@@ -125,7 +128,7 @@ def _draft(path: Path) -> Path:
 
 
 def _line_of(item: CaseItem) -> bytes:
-    """Returns a case as a line of a shard."""
+    """Returns a case as a line of a shard; raises `UsageProblem` if it is nested too deep to be written."""
     source = item.source and Source(storable_text(item.source.file), item.source.line)
     line: dict[str, Any] = {"place": item.index, "id": storable_text(item.id), "source": source and asdict(source)}
     rest = {"record": item.record} if item.record is not None else {"problem": item.problem, "raw": item.raw}
@@ -140,11 +143,13 @@ def _line_of(item: CaseItem) -> bytes:
 
 
 def is_shard(path: str | Path) -> bool:
+    """Has the path the suffix of a shard?"""
     return Path(path).suffix == SUFFIX
 
 
 def heads_of(paths: Sequence[str], files: OpenFiles | None = None) -> list[ShardHead]:
-    """The heads of inputs that are shards of one whole; empty if none is a shard. Other mixtures are refused."""
+    """Reads the heads of inputs that are shards of one whole; an empty list if none is a shard. Other mixtures are
+    refused."""
     shards = [path for path in paths if is_shard(path)]
     if not shards:
         return []
@@ -157,16 +162,17 @@ def heads_of(paths: Sequence[str], files: OpenFiles | None = None) -> list[Shard
 
 
 def read_head(path: Path, files: OpenFiles | None = None) -> ShardHead:
+    """Reads the first line of a shard."""
     with _open(path, files) as lines:
-        return _head(lines, path)
+        return _parse_head(lines, path)
 
 
 def read_shards(paths: Sequence[Path], files: OpenFiles | None = None) -> Iterator[CaseItem]:
-    """The cases of all shards. An invalid line is an error: skipping it would lose a case of the whole."""
+    """Yields the cases of all shards. An invalid line raises: skipping it would lose a case of the whole."""
     index = 0
     for path in paths:
         with _open(path, files) as lines:
-            _head(lines, path)
+            _parse_head(lines, path)
             for number, text in enumerate(iter(lambda lines=lines: lines.readline(LONGEST), b""), 2):  # type: ignore[misc]
                 line = _parse_line(_Line, text, f"{path}:{number}")
                 yield CaseItem(index, line.id, line.record, line.source, line.problem, line.raw, line.place)
@@ -174,19 +180,19 @@ def read_shards(paths: Sequence[Path], files: OpenFiles | None = None) -> Iterat
 
 
 def _open(path: Path, files: OpenFiles | None) -> BinaryIO:
-    """Opens a shard for reading."""
+    """Opens a shard for reading; raises `UsageProblem` if that fails."""
     try:
         return io.BufferedReader((files or OpenFiles()).open(path))
     except OSError as error:
         raise UsageProblem(f"{path}: the shard cannot be read: {error.strerror}") from None
 
 
-def _head(lines: BinaryIO, path: Path) -> ShardHead:
+def _parse_head(lines: BinaryIO, path: Path) -> ShardHead:
     return _parse_line(ShardHead, lines.readline(LONGEST), f"{path}:1")
 
 
 def _parse_line(model: type[ModelT], text: bytes, where: str) -> ModelT:
-    """Parses a line of a shard, or says where it is wrong."""
+    """Parses a line of a shard; raises `UsageProblem` that says where it is wrong."""
     try:
         if not text.endswith(b"\n"):
             raise UsageProblem(f"{where}: the shard ends in the middle of a line; {ADVICE}")

@@ -48,19 +48,29 @@ def make_case(inputs: Any, output: Any, expected: Any = None, **more: Any) -> di
     under the tool's own names; those that are None are left out.
     """
     given = {name: value for name, value in more.items() if value is not None}
-    return {**given, **_named(inputs, "input"), **_reference(expected), **_named(output, "answer")}
+    return {
+        **given,
+        **_fields_or_named(inputs, "input"),
+        **_reference_fields(expected),
+        **_fields_or_named(output, "answer"),
+    }
 
 
-def _named(value: Any, name: str) -> dict[str, Any]:
+def _fields_or_named(value: Any, name: str) -> dict[str, Any]:
+    """The fields of a mapping; any other value as one field of this name, null as none."""
     if isinstance(value, Mapping):
         return dict(value)
     return {} if value is None else {name: value}
 
 
-def _reference(expected: Any) -> dict[str, Any]:
-    """What was expected is a reference, whatever it is called there: its `answer` must not be taken for the output."""
+def _reference_fields(expected: Any) -> dict[str, Any]:
+    """The fields of what was expected. Its `answer` or `output` becomes `reference`, so that it is not taken for the
+    output.
+
+    Anything but a mapping is the `reference` itself.
+    """
     if not isinstance(expected, Mapping):
-        return _named(expected, "reference")
+        return _fields_or_named(expected, "reference")
     named = {name: value for name, value in expected.items() if name not in _EXPECTED_NAMES}
     found = next((expected[name] for name in _EXPECTED_NAMES if expected.get(name) is not None), None)
     return named if found is None or "reference" in named else {**named, "reference": found}
@@ -94,6 +104,7 @@ def as_chat(messages: Sequence[Any]) -> list[Any]:
 
 
 def _chat_message(message: Mapping[str, Any]) -> dict[str, Any]:
+    """A message with `role` instead of `type`, and with its tool calls in OpenAI's form."""
     kind = message.get("type")
     role = message.get("role") or _ROLES.get(str(kind), kind)
     found = {**{name: value for name, value in message.items() if name != "type"}, "role": role}
@@ -103,6 +114,7 @@ def _chat_message(message: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _chat_call(call: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool call in OpenAI's form: its name and arguments under `function`."""
     if isinstance(call.get("function"), Mapping):
         return dict(call)
     name, given = call.get("function", call.get("name")), call.get("arguments", call.get("args"))

@@ -39,6 +39,7 @@ def _is_test_case(row: ToolRow) -> bool:
 
 
 def _read(rows: Sequence[ToolRow]) -> Iterator[ToolCase]:
+    """Yields one case for each golden or test case."""
     for row in rows:
         found = {name: value for name, own in _NAMES.items() if (value := _value(row, name, own)) is not None}
         metadata = decode(first_of(row, "additional_metadata", "additionalMetadata", "metadata"))
@@ -47,6 +48,8 @@ def _read(rows: Sequence[ToolRow]) -> Iterator[ToolCase]:
 
 
 def _value(row: ToolRow, name: str, own: tuple[str, ...]) -> Any:
+    """The value under the first of these names; passages in one text are split at `|`, and JSON in other than text
+    fields is parsed."""
     value = first_of(row, *own)
     if name in _PASSAGES and isinstance(value, str):
         return value.split(_JOIN)
@@ -54,7 +57,7 @@ def _value(row: ToolRow, name: str, own: tuple[str, ...]) -> Any:
 
 
 def _as_tree(trace: Any) -> dict[str, Any] | None:
-    """The spans of a traced test case, which are listed by their kind, each below its parent."""
+    """The spans of a traced test case, which are listed by kind, each below its parent; None if there are none."""
     lists = [spans for name, spans in trace.items() if name.endswith(_SPANS)] if isinstance(trace, Mapping) else []
     found = [span for spans in lists if isinstance(spans, list) for span in spans if isinstance(span, Mapping)]
     found.sort(key=lambda span: str(span.get("startTime") or ""))

@@ -19,7 +19,8 @@ def _is_sample(row: ToolRow) -> bool:
     return row.keys() >= _SAMPLE
 
 
-def _read(rows: Sequence[ToolRow]) -> Iterator[ToolCase]:
+def _read_samples(rows: Sequence[ToolRow]) -> Iterator[ToolCase]:
+    """Yields one case for each sample; its epoch is part of the id unless it is the first."""
     for row in rows:
         attached = row.get("attachments")
         kept = {name: row.get(name) for name in ("input", "messages", "output", "metadata", "target")}
@@ -65,7 +66,8 @@ def _text(content: Any) -> str:
 
 
 def _with_attachments(value: Any, attached: Mapping[str, Any], depth: int = 0) -> Any:
-    """Long texts are kept once in a sample, and named by their hash where they belong."""
+    """The value with references to attachments replaced by their texts: a sample keeps long texts once, under their
+    hash."""
     if not attached or depth > _DEEPEST:
         return value
     if isinstance(value, str) and value.startswith(_ATTACHED):
@@ -77,4 +79,4 @@ def _with_attachments(value: Any, attached: Mapping[str, Any], depth: int = 0) -
     return value
 
 
-SAMPLES = Tool("Inspect sample", _is_sample, _read, paths=(("samples",), ()))
+SAMPLES = Tool("Inspect sample", _is_sample, _read_samples, paths=(("samples",), ()))

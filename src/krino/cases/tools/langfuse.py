@@ -45,19 +45,20 @@ def _trace_of(row: ToolRow) -> str:
 
 
 def _read_observations(rows: Sequence[ToolRow]) -> Iterator[ToolCase]:
-    found = sorted((_observation(row) for row in rows), key=lambda one: str(one.get("startTime") or ""))
+    """Yields one case: these are all observations of one trace, in any order."""
+    found = sorted((_decode_observation(row) for row in rows), key=lambda one: str(one.get("startTime") or ""))
     held = {one.get("id") for one in found}
     root = next((one for one in found if not one.get("parentObservationId")), None)
     top = root or next((one for one in found if one.get("parentObservationId") not in held), found[0])
-    yield _case(_trace_of(top), top, found)
+    yield _make_trace_case(_trace_of(top), top, found)
 
 
-def _observation(row: ToolRow) -> dict[str, Any]:
+def _decode_observation(row: ToolRow) -> dict[str, Any]:
     """An observation under the names of the API, with the values of its JSON texts."""
     return {_SNAKE.get(name, name): decode(value) if name in _JSON else value for name, value in row.items()}
 
 
-def _case(own_id: Any, top: Mapping[str, Any], found: list[dict[str, Any]]) -> ToolCase:
+def _make_trace_case(own_id: Any, top: Mapping[str, Any], found: list[dict[str, Any]]) -> ToolCase:
     """The case of one trace: input and output of `top`, which is its first observation or the trace itself."""
     output = top.get("output")
     failed = next((one for one in (top, *found) if one.get("level") == "ERROR"), None)
@@ -86,8 +87,9 @@ def _is_trace(row: ToolRow) -> bool:
 
 
 def _read_traces(rows: Sequence[ToolRow]) -> Iterator[ToolCase]:
+    """Yields one case for each trace. Without input and output of its own, it has those of its first observation."""
     for row in rows:
-        found = [_observation(one) for one in row["observations"]]
+        found = [_decode_observation(one) for one in row["observations"]]
         given = {
             "input": decode(row.get("input")),
             "output": decode(row.get("output")),
@@ -96,7 +98,7 @@ def _read_traces(rows: Sequence[ToolRow]) -> Iterator[ToolCase]:
         if given["input"] is None and given["output"] is None:
             yield from _read_observations(found)
         else:
-            yield _case(row["id"], given, found)
+            yield _make_trace_case(row["id"], given, found)
 
 
 TRACES = Tool("Langfuse trace", _is_trace, _read_traces)

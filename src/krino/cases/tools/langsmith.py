@@ -19,6 +19,7 @@ def _is_example(row: ToolRow) -> bool:
 
 
 def _read_examples(rows: Sequence[ToolRow]) -> Iterator[ToolCase]:
+    """Yields one case for each example, its outputs as the reference."""
     for row in rows:
         made = make_case(decode(row["inputs"]), None, decode(row["outputs"]))
         yield complete_case(made, row["id"], metadata=decode(row.get("metadata")))
@@ -36,7 +37,8 @@ def _trace_of(row: ToolRow) -> str:
 
 
 def _read_runs(rows: Sequence[ToolRow]) -> Iterator[ToolCase]:
-    runs = [_decoded(row) for row in rows]
+    """Yields one case: these are all runs of one trace. Without the run that began it, the case is a problem."""
+    runs = [_decode_run(row) for row in rows]
     root = next((run for run in runs if not run.get("parent_run_id")), None)
     top = root or runs[0]
     made = make_case(top.get("inputs"), top.get("outputs")) if root is not None else {}
@@ -56,14 +58,14 @@ def _read_runs(rows: Sequence[ToolRow]) -> Iterator[ToolCase]:
     )
 
 
-def _decoded(row: ToolRow) -> dict[str, Any]:
+def _decode_run(row: ToolRow) -> dict[str, Any]:
     """A run whose fields are JSON texts in a table."""
     return {name: decode(value) if name in ("inputs", "outputs", "extra") else value for name, value in row.items()}
 
 
 def _documents(run: Mapping[str, Any]) -> list[Any]:
-    """The passages that a retriever and what is below it gave back."""
-    found = [document for child in run.get("child_runs") or () for document in _documents(_decoded(child))]
+    """The passages that a retriever and what is below it returned."""
+    found = [document for child in run.get("child_runs") or () for document in _documents(_decode_run(child))]
     outputs = run.get("outputs")
     if run.get("run_type") == "retriever" and isinstance(outputs, Mapping):
         documents = outputs.get("documents", outputs.get("output"))

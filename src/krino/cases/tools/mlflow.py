@@ -36,6 +36,7 @@ def _is_trace(row: ToolRow) -> bool:
 
 
 def _read_traces(rows: Sequence[ToolRow]) -> Iterator[ToolCase]:
+    """Yields one case for each trace, with the input and output of its root span."""
     for row in rows:
         info, spans = row["info"], [span for span in row["data"]["spans"] if isinstance(span, Mapping)]
         root = next((span for span in spans if not first_of(span, "parent_span_id", "parent_id")), None)
@@ -49,7 +50,7 @@ def _read_traces(rows: Sequence[ToolRow]) -> Iterator[ToolCase]:
             metadata=own,
             documents=[document for span in spans for document in _documents(span)],
             trace={"spans": spans},
-            problem=reason_of(_status(root)) if failed else None,
+            problem=reason_of(_status_message(root)) if failed else None,
         )
 
 
@@ -58,7 +59,7 @@ def _attribute(span: Mapping[str, Any] | None, name: str) -> Any:
     return decode(attributes.get(name)) if isinstance(attributes, Mapping) else None
 
 
-def _status(span: Mapping[str, Any] | None) -> Any:
+def _status_message(span: Mapping[str, Any] | None) -> Any:
     status = span.get("status") if span is not None else None
     return status.get("message") if isinstance(status, Mapping) else span and span.get("status_message")
 
@@ -101,6 +102,7 @@ def _is_table(row: ToolRow) -> bool:
 
 
 def _read_tables(rows: Sequence[ToolRow]) -> Iterator[ToolCase]:
+    """Yields one case for each row of each table; a row of another width is a problem."""
     for table in rows:
         names = table["columns"]
         for number, cells in enumerate(table["data"], 1):

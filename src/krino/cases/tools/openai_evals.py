@@ -18,6 +18,7 @@ def _is_output_item(row: ToolRow) -> bool:
 
 
 def _read_output_items(rows: Sequence[ToolRow]) -> Iterator[ToolCase]:
+    """Yields one case for each output item; a problem if its sample failed without an output."""
     for row in rows:
         sample = row.get("sample")
         sample = sample if isinstance(sample, Mapping) else {}
@@ -34,7 +35,7 @@ def _read_output_items(rows: Sequence[ToolRow]) -> Iterator[ToolCase]:
 
 
 def _reply(messages: Any) -> str | None:
-    """The last text of the assistant; a run may ask for tools before it."""
+    """The last text of the assistant, who may have asked for tools before; None if there is none."""
     found = messages if isinstance(messages, list) else []
     texts = [one.get("content") for one in found if isinstance(one, Mapping) and one.get("role") in (None, "assistant")]
     texts = [text for text in texts if isinstance(text, str) and text]

@@ -28,8 +28,9 @@ def _trace_of(row: ToolRow) -> str:
     return str(row["context.trace_id"])
 
 
-def _read(rows: Sequence[ToolRow]) -> Iterator[ToolCase]:
-    spans = sorted((_span(row) for row in rows), key=lambda span: str(span.get("start_time") or ""))
+def _read_spans(rows: Sequence[ToolRow]) -> Iterator[ToolCase]:
+    """Yields one case: these are all spans of one trace. Without the span that began it, the case is a problem."""
+    spans = sorted((_decode_span(row) for row in rows), key=lambda span: str(span.get("start_time") or ""))
     root = next((span for span in spans if not span.get("parent_id")), None)
     problem = None
     if root is None:
@@ -38,7 +39,7 @@ def _read(rows: Sequence[ToolRow]) -> Iterator[ToolCase]:
         problem = reason_of(root.get("status_message"))
     top = root or spans[0]
     yield complete_case(
-        make_case(_side(top, "input"), _side(top, "output")) if root else {},
+        make_case(_input_or_output(top, "input"), _input_or_output(top, "output")) if root else {},
         _trace_of(top),
         metadata=decode(top.get(_METADATA)),
         documents=[_passage(found) for span in spans for found in span.get(_DOCUMENTS) or ()],
@@ -47,14 +48,14 @@ def _read(rows: Sequence[ToolRow]) -> Iterator[ToolCase]:
     )
 
 
-def _span(row: ToolRow) -> dict[str, Any]:
-    """A span without its empty columns; a list is a text in a CSV."""
+def _decode_span(row: ToolRow) -> dict[str, Any]:
+    """A span without its empty columns, its JSON texts parsed (a list is a text in a CSV) but for input and output."""
     given = {name: value for name, value in row.items() if value not in (None, "")}
     texts = (_INPUT, _OUTPUT)
     return {name: value if name in texts else decode(value) for name, value in given.items()}
 
 
-def _side(span: Mapping[str, Any], side: str) -> Any:
+def _input_or_output(span: Mapping[str, Any], side: str) -> Any:
     """Input or output of a span: a text, or an object where the span says that it is JSON."""
     value = span.get(f"{_ATTRIBUTE}{side}.value")
     return decode(value) if span.get(f"{_ATTRIBUTE}{side}.mime_type") == _JSON_TYPE else value
@@ -66,4 +67,4 @@ def _passage(document: Any) -> Any:
     return {_PASSAGE.get(str(name), str(name)): value for name, value in document.items() if value is not None}
 
 
-SPANS = Tool("Phoenix span", _is_span, _read, _trace_of)
+SPANS = Tool("Phoenix span", _is_span, _read_spans, _trace_of)

@@ -20,7 +20,9 @@ def _is_result(row: ToolRow) -> bool:
     return row.keys() >= _RESULT and isinstance(row["vars"], Mapping)
 
 
-def _read(rows: Sequence[ToolRow]) -> Iterator[ToolCase]:
+def _read_results(rows: Sequence[ToolRow]) -> Iterator[ToolCase]:
+    """Yields one case for each result, with a stable id; a failed assertion is no problem, a test that could not run
+    is."""
     for row in rows:
         response, prompt, provider = (_mapping(row, name) for name in ("response", "prompt", "provider"))
         output = response.get("output")
@@ -48,4 +50,4 @@ def _metadata(row: ToolRow, provider: Mapping[str, object]) -> dict[str, object]
     return own | {name: value for name, value in about.items() if value}
 
 
-RESULTS = Tool("promptfoo result", _is_result, _read, paths=(TOP, ("results", "results")))
+RESULTS = Tool("promptfoo result", _is_result, _read_results, paths=(TOP, ("results", "results")))

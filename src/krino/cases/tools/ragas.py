@@ -19,25 +19,26 @@ _RENAMED = frozenset({_ASKED, "response", "reference"})
 
 
 def _is_sample(row: ToolRow) -> bool:
-    return _ASKED in row and (not _BESIDE.isdisjoint(row) or _talk(row) is not None)
+    return _ASKED in row and (not _BESIDE.isdisjoint(row) or _messages(row) is not None)
 
 
-def _talk(row: ToolRow) -> list[Any] | None:
-    """The messages of a sample of several turns."""
+def _messages(row: ToolRow) -> list[Any] | None:
+    """The messages of a sample of several turns; None for one of a single turn."""
     said = decode(row[_ASKED])
     is_talk = isinstance(said, list) and bool(said)
     return as_chat(said) if is_talk and all(isinstance(one, Mapping) and "content" in one for one in said) else None
 
 
-def _read(rows: Sequence[ToolRow]) -> Iterator[ToolCase]:
+def _read_samples(rows: Sequence[ToolRow]) -> Iterator[ToolCase]:
+    """Yields one case for each sample; one of several turns has messages and a trace instead of an input."""
     for row in rows:
         given = {
             name: decode(value) if name in _LISTS else value for name, value in row.items() if name not in _RENAMED
         }
-        talk = _talk(row)
+        talk = _messages(row)
         made = make_case(given, row.get("response"), row.get("reference"))
         asked = {"input": row[_ASKED]} if talk is None else {"messages": talk}
         yield complete_case(asked | made, row.get("id"), trace=talk)
 
 
-SAMPLES = Tool("Ragas sample", _is_sample, _read)
+SAMPLES = Tool("Ragas sample", _is_sample, _read_samples)

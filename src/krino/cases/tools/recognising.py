@@ -39,13 +39,13 @@ _MOST_BROKEN = 20
 
 
 def tool_of_rows(rows: Iterable[Row]) -> Tool | None:
-    """The tool whose rows these are, by the first that can be read."""
+    """The tool whose rows these are, by the first that can be read; None if no tool writes such rows."""
     first = next((record for _, record, _, _ in islice(rows, _MOST_BROKEN) if record is not None), None)
     return tool_of(first, ())
 
 
 def tool_of(row: Any, path: Path) -> Tool | None:
-    """The tool that writes such a row at this path of a document."""
+    """The tool that writes such a row at this path of a document; None if none does."""
     if not isinstance(row, dict):
         return None
     return next((tool for tool in TOOLS if path in tool.paths and tool.recognise(row)), None)

@@ -18,7 +18,7 @@ def read_tool_rows(tool: Tool, rows: Callable[[], Iterator[Row]], shown: str, *,
     A case whose run gave no output is a problem with the tool's reason, unless the judge reads traces (`keeps_traces`)
     and there is one.
     """
-    for row, found in _groups(tool, rows, shown):
+    for row, found in _group_rows(tool, rows, shown):
         if not found:
             yield row
             continue
@@ -34,13 +34,14 @@ def read_tool_rows(tool: Tool, rows: Callable[[], Iterator[Row]], shown: str, *,
 
 
 def _row_of(case: ToolCase, tool: Tool, number: int, where: str, *, keeps_traces: bool) -> Row:
+    """The row of a case; with its record and a problem, if its run gave no output and there is no trace to judge."""
     if case.problem is None or (keeps_traces and case.record.get(_TRACE)):
         return number, case.record, None, None
     return number, case.record, f"{where}: this {tool.name} has no output: {case.problem}", None
 
 
-def _groups(tool: Tool, rows: Callable[[], Iterator[Row]], shown: str) -> Iterator[tuple[Row, Sequence[ToolRow]]]:
-    """The rows that are read together, with the first of them; a row that cannot be read comes alone, with none.
+def _group_rows(tool: Tool, rows: Callable[[], Iterator[Row]], shown: str) -> Iterator[tuple[Row, Sequence[ToolRow]]]:
+    """Yields the rows that are read together, as (first row, records); a bad row comes alone, without records.
 
     Of traces, a first pass counts the rows, so that only those of unfinished traces are in memory.
     """

@@ -73,12 +73,12 @@ def agree(
     groups, clusters = _find_clusters(cluster, given, verdicts) if cluster is not None else (None, None)
     sampling = Sampling(draws, seed, groups)
     results = [add_headline(compare_field(data, given, sampling, worst)) for data in compared]
-    counts = _counts(compared, verdicts)
+    counts = _count_cases(compared, verdicts)
     calibrated = list(calibrate_confidences(verdicts, compared, confidence or {}, sampling))
     return Agreement(
         headline=summarise_headlines(results, counts),
         counts=counts,
-        absent_ids=_first_absent(given, verdicts),
+        absent_ids=_first_absent_ids(given, verdicts),
         raters=tuple(dict.fromkeys(rater for data in compared for rater in data.raters)),
         fields=_add_reasons(results, read, about.rules, verdicts),
         calibration=tuple(item for item in calibrated if isinstance(item, CalibrationResult)),
@@ -92,7 +92,7 @@ def agree(
 def _open_judgements(
     judgements: str | os.PathLike[str] | Iterable[Judgement | Mapping[str, Any]],
 ) -> tuple[_ReadJudgements, JudgeCard]:
-    """A function that reads the judgements, any number of times, and what is known about their judge."""
+    """Returns a function that reads the judgements, any number of times, and what is known about their judge."""
     if isinstance(judgements, str | os.PathLike):
         run = load_stored_run(judgements)
         return run.judged().records, run.manifest.about
@@ -121,7 +121,10 @@ def _require_overlap(labels: Labels, verdicts: Verdicts) -> None:
 def _select_fields(
     labels: Labels, verdicts: Verdicts, wanted: Collection[str] | None, cluster: str | None, schema: Schema
 ) -> tuple[list[FieldData], list[Skipped]]:
-    """The labelled fields in the order of the verdict, and the columns that cannot be compared."""
+    """Returns the labelled fields in the order of the verdict, and the columns that cannot be compared.
+
+    Raises `UsageProblem` for a wanted field that is not there, and if nothing can be compared.
+    """
     if not verdicts.names:  # without a verdict, columns cannot be matched with fields
         return [], []
     for name in wanted or ():
@@ -154,13 +157,14 @@ def _select_fields(
     return compared, skipped
 
 
-def _counts(compared: list[FieldData], verdicts: Verdicts) -> AgreementCounts:
+def _count_cases(compared: list[FieldData], verdicts: Verdicts) -> AgreementCounts:
+    """Counts the cases that have a label in a compared field by what became of them."""
     status = np.frombuffer(bytes(verdicts.status), np.uint8)
     labelled = np.any([data.labelled for data in compared], axis=0) if compared else np.ones(len(status), np.bool_)
     return AgreementCounts(**count_outcomes(status, labelled), unlabelled=verdicts.unlabelled)
 
 
-def _first_absent(labels: Labels, verdicts: Verdicts) -> tuple[str, ...]:
+def _first_absent_ids(labels: Labels, verdicts: Verdicts) -> tuple[str, ...]:
     missing = (own_id for own_id, case in labels.ids.items() if verdicts.status[case] == ABSENT)
     return tuple(islice(missing, _SHOWN_IDS))
 
@@ -169,7 +173,8 @@ def _first_absent(labels: Labels, verdicts: Verdicts) -> tuple[str, ...]:
 
 
 def _find_clusters(column: str, labels: Labels, verdicts: Verdicts) -> tuple[list[Hashable], Clusters]:
-    """The cluster of each labelled case; a case without one forms its own."""
+    """Returns the cluster of each labelled case, from labels or metadata, and a summary; a case without one forms its
+    own."""
     in_labels = column in labels.columns
     known: dict[int, Any] = _clusters_in_labels(column, labels) if in_labels else dict(verdicts.clusters)
     if not known:
@@ -206,7 +211,7 @@ def _clusters_in_labels(column: str, labels: Labels) -> dict[int, str]:
 def _add_reasons(
     fields: Sequence[FieldAgreement], read: _ReadJudgements, rules: Mapping[str, str], verdicts: Verdicts
 ) -> tuple[FieldAgreement, ...]:
-    """Adds the judge's reasons to the worst cases. Only their judgements are read again."""
+    """Returns the fields with the judge's reasons at their worst cases. Only the judgements of these are read again."""
     wanted: dict[str, list[str]] = {}
     for field in fields:
         for case in field.worst:

@@ -22,7 +22,8 @@ from krino.text.guessing import did_you_mean
 def calibrate_confidences(
     verdicts: Verdicts, fields: Sequence[FieldData], chosen: Mapping[str, str], sampling: Sampling
 ) -> Iterator[CalibrationResult | Skipped]:
-    """One result for each confidence: fields with such a name, and those in `chosen` (confidence to its field)."""
+    """Yields one result for each confidence: fields with such a name, and those in `chosen` (confidence to its
+    field)."""
     classes = {data.name: data for data in fields if data.coding.kind != "number"}
     for name, of in chosen.items():
         if name not in verdicts.names:
@@ -46,13 +47,15 @@ def calibrate_confidences(
 
 
 def _guess_field(name: str, classes: Mapping[str, FieldData]) -> str | None:
-    """`match_confidence` is about `match`; a plain `confidence` is about the first compared field."""
+    """The field that a confidence is about: `match` for `match_confidence`, else the first compared field; None
+    without any."""
     stem = name.rpartition("_")[0]
     return stem if stem in classes else next(iter(classes), None)
 
 
 def _calibrate(name: str, verdicts: Verdicts, data: FieldData, sampling: Sampling) -> CalibrationResult | Skipped:
-    """Compares a confidence with how often the judge agrees with the majority, or says why that is impossible."""
+    """Compares a confidence with how often the judge agrees with the majority; returns `Skipped` with the reason if
+    that is impossible."""
     column = verdicts.fields[name]
     numbers = np.array(column.values, np.intp)
     known = np.array([*map(_to_float, column.pool.values), math.nan])

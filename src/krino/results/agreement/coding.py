@@ -61,9 +61,10 @@ class Coding:
 def encode_field(
     name: str, judge: Pool, labels: LabelColumn, scale: Scale | None = None, closed: Set[str] | None = None
 ) -> Coding:
-    """Encode a field. Raises `NotComparable` for free text and objects, `UsageProblem` for impossible labels.
+    """Encodes the values of judge and people with common codes, as the kind of the field demands.
 
-    `scale` has the ends of a numeric field, `closed` all words of a field, if the judge declares them.
+    Raises `NotComparable` for free text and objects, `UsageProblem` for impossible labels. `scale` has the ends of a
+    numeric field, `closed` all words of a field, if the judge declares them.
     """
     if judge.has_free_text or labels.pool.has_free_text:
         raise NotComparable("it is free text")
@@ -83,7 +84,8 @@ def encode_field(
 
 
 def _encode_numbers(name: str, judged: Sequence[Any], labels: LabelColumn, scale: Scale | None) -> Coding:
-    """Encodes the values of judge and people as numbers, or as steps of a scale if there are few different ones."""
+    """Encodes the values of judge and people as numbers, or as steps of a scale if there are few different ones.
+    Refuses words, and a few labels outside the scale."""
     ours = [None if value is None else _round_float(value) for value in judged]
     words = [value for value in labels.pool.values if isinstance(value, str) and not _NUMBER.fullmatch(value.strip())]
     theirs = [
@@ -106,7 +108,7 @@ def _encode_numbers(name: str, judged: Sequence[Any], labels: LabelColumn, scale
 
 
 def _read_number(name: str, value: Any, place: str, words: Sequence[str]) -> float:
-    """Reads a label as a number, or says which words need a meaning."""
+    """Reads a label as a number; raises `UsageProblem` for a word."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _round_float(value)
     text = value.strip() if isinstance(value, str) else ""
@@ -145,7 +147,7 @@ def _round_float(value: float) -> float:
 
 
 def _note_other_scale(ours: Sequence[float | None], theirs: Sequence[float | None]) -> tuple[str, ...]:
-    """Returns a note if judge and people seem to use different scales."""
+    """Returns a note if judge and people seem to use different scales, else an empty tuple."""
     judge, people = ({value for value in side if value is not None} for side in (ours, theirs))
     if not judge or not people or _lies_in_unit(judge) == _lies_in_unit(people):
         return ()
@@ -175,7 +177,10 @@ def round_values(coding: Coding, steps: int) -> tuple[Coding, Codes]:
 def _encode_classes(
     name: str, judged: Sequence[Any], labels: LabelColumn, read: Callable[[str, Any, str], str]
 ) -> Coding:
-    """Encodes the values of judge and people as classes, ordered only for the roll-up."""
+    """Encodes the values of judge and people as classes, ordered only for the roll-up.
+
+    Null is a class of its own; a null label is one only if the judge gave null somewhere, and no label otherwise.
+    """
     ours = [NULL if value is None else read(name, value, "the run") for value in judged]
     theirs = [
         (NULL if None in judged else None) if value is None else read(name, value, place)
@@ -201,7 +206,7 @@ def _read_class(name: str, value: Any, place: str) -> str:
 
 
 def _read_boolean(name: str, value: Any, place: str) -> str:
-    """Reads a label as true or false."""
+    """Reads a value as `true` or `false`, also from yes, no, 1 and 0; raises `UsageProblem` for anything else."""
     text = _read_class(name, value, place).casefold()
     if text not in _TRUE | _FALSE:
         raise UsageProblem(
@@ -225,7 +230,10 @@ class _WordReader:
         self._known = {word.casefold(): word for word in (*given, *(closed or ()))}
 
     def read(self, name: str, value: Any, place: str) -> str:
-        """A single word is a list of one. Lists of other things are compared unchanged."""
+        """Reads a value as its set of words, sorted and joined by ` + `; a single word is a list of one.
+
+        Lists of other things become JSON text. Raises `UsageProblem` for text that cannot be split, or unknown words.
+        """
         items = value if isinstance(value, list | tuple) else [value]
         if not all(map(_is_word, items)):
             return _read_class(name, value, place)
@@ -236,7 +244,7 @@ class _WordReader:
         return BETWEEN.join(sorted(words)) or EMPTY
 
     def _words(self, text: str) -> list[str]:
-        """Splits a label into words that the judge uses."""
+        """Splits a label into words, as the judge writes them. If it uses none of them, the text stays whole."""
         whole = text.strip()
         if whole.casefold() in self._known:
             return [self._known[whole.casefold()]]
@@ -248,7 +256,7 @@ class _WordReader:
             return known
         parts = [part for part in map(str.strip, _BETWEEN_WORDS.split(whole)) if part]
         if self._closed is None and not any(part.casefold() in self._known for part in parts):
-            return [whole]  # words that the judge never given: where one ends cannot be known
+            return [whole]  # words that the judge never gave: where one ends cannot be known
         return [self._known.get(part.casefold(), part) for part in parts]
 
     def _only_known(self, parts: Sequence[str]) -> list[str]:
@@ -257,7 +265,7 @@ class _WordReader:
         return [self._known[part] for part in bare] if all(part in self._known for part in bare) else []
 
     def _refuse_unread(self, name: str, words: Set[str], value: Any, place: str) -> None:
-        """Refuse several known words in one, and a known word that signs make an unknown one."""
+        """Raises `UsageProblem` for several known words in one, and a known word that signs make an unknown one."""
         for word in words:
             if word.casefold() in self._known:
                 continue
@@ -284,7 +292,8 @@ def _is_word(item: Any) -> bool:
 
 
 def _match_capitals(ours: Sequence[str], theirs: Sequence[str | None]) -> tuple[list[str | None], tuple[str, ...]]:
-    """Labels with other capitals than the judge's class are matched with it, if only one class fits."""
+    """Returns the labels, those with other capitals than the judge's class as that class if only one fits; and a note
+    of which."""
     known = set(ours)
     by_fold: dict[str, set[str]] = {}
     for own in known:

@@ -56,7 +56,8 @@ class Sampling:
     """The cluster of each labelled case."""
 
     def resampler(self, cases: NDArray[np.intp], patterns: int) -> Resampler:
-        """A resampler of some labelled cases. With many patterns each draw is slow, so that there are fewer draws."""
+        """Makes a resampler of some labelled cases. With many patterns each draw is slow, so that there are fewer
+        draws."""
         groups = None if self.groups is None else [self.groups[case] for case in cases]
         draws = min(self.draws, max(_LEAST_DRAWS, _MOST_WORK // max(patterns, 1)))
         return Resampler.create(len(cases), groups, draws, self.seed)
@@ -79,11 +80,13 @@ class FieldData:
 
     @property
     def labelled(self) -> Mask:
+        """Which cases have a label in this field."""
         given: Mask = (self.people != MISSING).any(axis=1)
         return given
 
     @property
     def compared(self) -> Mask:
+        """Which cases have a label and a value of the judge in this field."""
         both: Mask = self.labelled & (self.status == CODES["ok"]) & (self.judge != MISSING)
         return both
 
@@ -91,7 +94,8 @@ class FieldData:
 def collect_field(
     name: str, labels: Labels, verdicts: Verdicts, scale: Scale | None = None, closed: Set[str] | None = None
 ) -> FieldData:
-    """Encode a field. Raises `NotComparable` or `UsageProblem` if its values cannot be compared."""
+    """Encodes a field of judge and people for all labelled cases. Raises `NotComparable` or `UsageProblem` if that is
+    impossible."""
     size = len(labels.ids)
     column = labels.columns[name]
     verdict = verdicts.fields.get(name) or VerdictColumn(array("q", [-1]) * size)
@@ -160,7 +164,7 @@ def compare_field(data: FieldData, labels: Labels, sampling: Sampling, worst: in
         words=compare_words(data.judge[compared], data.people[compared], data.coding, sampling.groups is not None),
         confusion=_count_confusion(patterns, data.coding),
         disagreeing=int(patterns.counts[patterns.differs()].sum()),
-        worst=_worst(data, patterns, compared, labels, worst),
+        worst=_find_worst(data, patterns, compared, labels, worst),
         notes=_list_notes(data, patterns),
     )
 
@@ -188,7 +192,7 @@ def _count_cases(data: FieldData, patterns: Patterns | None) -> FieldCounts:
 
 
 def count_outcomes(status: NDArray[np.uint8], labelled: Mask) -> dict[str, int]:
-    """The counts of `LabelledCounts`."""
+    """Counts the labelled cases by their status, under the names of the fields of `LabelledCounts`."""
     codes = {"judged": CODES["ok"], "failed": CODES["failed"], "error": CODES["error"], "absent": ABSENT}
     found = np.bincount(status[labelled], minlength=max(codes.values()) + 1)
     return {"labelled": int(labelled.sum()), **{name: int(found[code]) for name, code in codes.items()}}
@@ -214,7 +218,7 @@ def _score_classes(
 
 
 def _class_figure(name: str, found: Figure, n: int, units: int) -> Figure:
-    """The figure of a class with `n` cases."""
+    """The figure of a class with `n` cases: shares get Wilson's interval, others none if the cases are too few."""
     if name in SHARES:
         return with_wilson_interval(found, n, units)
     if found.interval is not None and n < FEWEST:
@@ -231,8 +235,11 @@ def _count_confusion(patterns: Patterns, coding: Coding) -> Confusion | None:
     return Confusion(values=coding.values, counts=counts)
 
 
-def _worst(data: FieldData, patterns: Patterns, compared: Codes, labels: Labels, most: int) -> tuple[Disagreement, ...]:
-    """Largest distance first; ties by the number of raters, then in the order of the labels."""
+def _find_worst(
+    data: FieldData, patterns: Patterns, compared: Codes, labels: Labels, most: int
+) -> tuple[Disagreement, ...]:
+    """Returns at most `most` cases on which they differ. Largest distance first; ties by the number of raters, then in
+    the order of the labels."""
     distance = patterns.distance(data.coding.positions)[patterns.pattern]
     voices = (patterns.people != MISSING).sum(axis=1)[patterns.pattern]
     order = np.lexsort((-voices, -distance))[:most]
@@ -250,7 +257,7 @@ def _worst(data: FieldData, patterns: Patterns, compared: Codes, labels: Labels,
 def _labels_of_cases(
     wanted: set[int], column: LabelColumn, coding: Coding, raters: list[str]
 ) -> dict[int, dict[str, str]]:
-    """Returns for each wanted case what each rater said."""
+    """Returns for each wanted case what its first raters said."""
     found: dict[int, dict[str, str]] = {case: {} for case in wanted}
     table = column.table()
     for case, rater, number in table[np.isin(table[:, 0], list(wanted))].tolist():

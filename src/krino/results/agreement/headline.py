@@ -33,6 +33,7 @@ _ORDER: tuple[RelativeAgreement, ...] = ("less", "about as much", "more", "too f
 
 
 def add_headline(field: FieldAgreement) -> FieldAgreement:
+    """Returns the field with its standing and its sentence."""
     standing, sentence = _compare_with_people(field)
     return field.model_copy(update={"standing": standing, "headline": sentence})
 
@@ -82,7 +83,7 @@ def _compare_with_people(field: FieldAgreement) -> tuple[RelativeAgreement, str]
 
 
 def _select_measure(field: FieldAgreement) -> str | None:
-    """The first measure for this kind of field with a value on both sides."""
+    """The first measure for this kind of field with a value on both sides; None if there is none."""
     for name in (*_BY_PAIRS[field.kind], *_BY_ALPHA):
         ours, theirs = field.figures.get(name), field.people.get(name)
         if ours is not None and theirs is not None and None not in (ours.value, theirs.value):
@@ -91,8 +92,8 @@ def _select_measure(field: FieldAgreement) -> str | None:
 
 
 def _describe_comparison(name: str, ours: Figure, theirs: Figure, gap: Figure) -> tuple[RelativeAgreement, str]:
-    """Says whether the judge agrees with people less than, about as much as, or more than they agree with each
-    other."""
+    """Returns whether the judge agrees with people less than, about as much as, or more than they agree with each other
+    (or that cases are too few), and a sentence about it."""
     judge, people = _two_decimals(ours), _two_decimals(theirs)
     measure = f"({_MEASURES[name]}; {format_count(gap.n)})"
     by_alpha = name in _BY_ALPHA  # with many raters, pairs are not compared
@@ -112,7 +113,7 @@ def _describe_comparison(name: str, ours: Figure, theirs: Figure, gap: Figure) -
 
 
 def _describe_single_rater(field: FieldAgreement) -> str:
-    """The judge compared with one label for each case, or with raters who all gave the same labels."""
+    """A sentence that compares the judge with one label for each case, or with raters who all gave the same labels."""
     figures, n = field.figures, field.counts.compared
     few = f" ({n:,} {'is' if n == 1 else 'are'} few: {FEW} are needed to rely on it)" if n < FEW else ""
     if _has_value(figures.get("agreement")):

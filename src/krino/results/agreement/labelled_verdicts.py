@@ -23,6 +23,7 @@ _SHOWN_IDS = 3
 
 
 def names_confidence(field_name: str) -> bool:
+    """Does the name of a field say that it is a confidence (`match_confidence`, `certainty`)?"""
     return _CONFIDENCE.fullmatch(field_name) is not None
 
 
@@ -61,7 +62,8 @@ class Verdicts:
         self.places = array("q", [-1]) * len(self.labels.ids)
 
     def add(self, judgement: Mapping[str, Any]) -> None:
-        """Adds a judgement; only labelled cases and wanted fields are kept."""
+        """Adds a judgement; only labelled cases and wanted fields are kept. Raises `UsageProblem` if two labelled cases
+        with different content have one id."""
         self.cases += 1
         if len(self.first_ids) < _SHOWN_IDS:
             self.first_ids.append(str(judgement["id"]))
@@ -99,7 +101,7 @@ class Verdicts:
 
 
 def read_verdicts(judgements: Iterable[Mapping[str, Any] | Judgement], verdicts: Verdicts) -> Verdicts:
-    """Adds all judgements to `verdicts`."""
+    """Adds all judgements to `verdicts`, and returns it."""
     for judgement in judgements:
         verdicts.add(judgement.model_dump() if isinstance(judgement, Judgement) else judgement)
     return verdicts

@@ -42,7 +42,11 @@ class Pool:
     _numbers: dict[Any, int] = field(default_factory=dict)
 
     def number(self, value: Any) -> int:
-        """The number of a value, the same for equal values. 1, 1.0 and "1" are different values here."""
+        """The number of a value, the same for equal values; a new value is added. 1, 1.0 and "1" are different values
+        here.
+
+        All texts that are too long to be labels count as one value, `FREE_TEXT`.
+        """
         is_text = isinstance(value, str)
         key = value if is_text else orjson.dumps(value, option=_OPTIONS, default=str)
         known = self._numbers.get(key)
@@ -136,13 +140,13 @@ class Labels:
     def _rater_of(self, row: Mapping[str, Any], place: str) -> int:
         """Returns the number of the rater whom a row names, or of `people` if rows name none."""
         if RATER not in row:
-            return self._rater(PEOPLE)
+            return self._number_rater(PEOPLE)
         name = "" if row[RATER] is None else _clean_rater_name(row[RATER])
         if not name:
             raise UsageProblem(f"{place}: the column `{RATER}` is empty; say who gave these labels")
-        return self._rater(name)
+        return self._number_rater(name)
 
-    def _rater(self, name: str) -> int:
+    def _number_rater(self, name: str) -> int:
         return self.raters.setdefault(name, len(self.raters))
 
     def _find_destination(self, name: str, place: str) -> _Destination:
@@ -160,7 +164,7 @@ class Labels:
                 )
             found = (
                 self.columns.setdefault(field_name, LabelColumn()),
-                self._rater(_clean_rater_name(rater)) if by_column else None,
+                self._number_rater(_clean_rater_name(rater)) if by_column else None,
             )
         self._destinations[name] = found
         return found
@@ -179,7 +183,7 @@ def read_labels(
 ) -> Labels:
     """Reads labels from a file in any format of cases. A row that cannot be read is an error."""
     table = all(origin.format in ("csv", "excel") for origin in find_origins([path], format))
-    return _collect(_read_rows(path, format, mapping, is_table=table), os.fspath(path))
+    return _collect_labels(_read_rows(path, format, mapping, is_table=table), os.fspath(path))
 
 
 def labels_from_rows(rows: Iterable[Mapping[str, Any]], mapping: Mapping[str, str] | None = None) -> Labels:
@@ -192,7 +196,7 @@ def labels_from_rows(rows: Iterable[Mapping[str, Any]], mapping: Mapping[str, st
         )
     numbered = ((row, f"row {number} of the labels") for number, row in enumerate(rows if given is None else given, 1))
     plain = ((_drop_missing(row, place), place) for row, place in numbered)
-    return _collect(_map_rows(plain, mapping), "the labels")
+    return _collect_labels(_map_rows(plain, mapping), "the labels")
 
 
 def _drop_missing(row: Any, place: str) -> Mapping[str, Any]:
@@ -205,7 +209,10 @@ def _drop_missing(row: Any, place: str) -> Mapping[str, Any]:
 def _map_rows(
     rows: Iterator[tuple[Mapping[str, Any], str]], mapping: Mapping[str, str] | None
 ) -> Iterator[tuple[Mapping[str, Any], str]]:
-    """Renames columns. A row may lack a label, as a cell of a table may be empty; not all rows may."""
+    """Yields the rows with their columns renamed. Raises `UsageProblem` for a source that no row has.
+
+    A row may lack a label, as a cell of a table may be empty.
+    """
     fields = field_map(mapping)
     if fields is None:
         yield from rows
@@ -225,8 +232,8 @@ def _map_rows(
         raise UsageProblem(f"mapping `{target}={source}`: no row of the labels has `{source}`")
 
 
-def _collect(rows: Iterable[tuple[Mapping[str, Any], str]], name: str) -> Labels:
-    """Adds all rows to a new set of labels, and refuses an empty one."""
+def _collect_labels(rows: Iterable[tuple[Mapping[str, Any], str]], name: str) -> Labels:
+    """Adds all rows to a new set of labels, and returns it; refuses an empty one."""
     labels = Labels()
     for row, place in rows:
         labels.add(row, place)
@@ -250,7 +257,7 @@ def _read_rows(
 
 
 def _clean_table_row(record: Mapping[str, Any]) -> Mapping[str, Any]:
-    """A row of a table. An empty cell is no label, and the word "null" is the value.
+    """A row of a table without empty cells, which are no labels; the word "null" is the value.
 
     Exports mark text that a spreadsheet would run as a formula (`-1`, `@anna`); the marks are removed here, so that
     ids, raters and codes are unchanged.
@@ -273,7 +280,8 @@ def _remove_mark(value: Any) -> Any:
 
 
 def parse_values(texts: Iterable[str]) -> dict[str, Any]:
-    """Parses `good=1,bad=0`, or for one field `faithfulness:good=1,bad=0`, into the form that `agree` takes."""
+    """Parses `good=1,bad=0`, or for one field `faithfulness:good=1,bad=0`, into the form that `agree` takes. Refuses
+    a repeated word."""
     values: dict[str, Any] = {}
     for text in texts:
         field, colon, pairs = text.partition(":")

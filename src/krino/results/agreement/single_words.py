@@ -15,10 +15,11 @@ _NONE = {"precision": "the judge never gives it", "recall": "people never give i
 
 
 def compare_words(judge: Codes, people: Codes, coding: Coding, clustered: bool) -> tuple[ClassAgreement, ...]:
-    """One row a word; `people` has one row a case and one column a rater, of whom more than half decide.
+    """Computes precision, recall and F1 of each word of a field of lists.
 
-    A case in which raters are evenly split over a word is left out for that word. Intervals are Wilson's, that of F1 by
-    way of the share of cases in which both give the word, of those in which either does.
+    `people` has one row a case and one column a rater, of whom more than half decide. A case in which raters are evenly
+    split over a word is left out for that word. Intervals are Wilson's, that of F1 by way of the share of cases in
+    which both give the word, of those in which either does.
     """
     words = coding.words
     has = np.array([[word in value.split(BETWEEN) for word in words] for value in coding.values], np.bool_)
@@ -30,11 +31,12 @@ def compare_words(judge: Codes, people: Codes, coding: Coding, clustered: bool) 
         decided = votes[:, place] * 2 != raters
         theirs, ours = (votes[:, place] * 2 > raters)[decided], has[judge, place][decided]
         both = int((theirs & ours).sum())
-        found.append(_scores(word, both, int(theirs.sum()), int(ours.sum()), clustered))
+        found.append(_score_word(word, both, int(theirs.sum()), int(ours.sum()), clustered))
     return tuple(found)
 
 
-def _scores(word: str, both: int, people: int, judge: int, clustered: bool) -> ClassAgreement:
+def _score_word(word: str, both: int, people: int, judge: int, clustered: bool) -> ClassAgreement:
+    """Computes precision, recall and F1 of one word from how many cases both, people and the judge have with it."""
     either = people + judge - both
     precision, recall = _figure("precision", both, judge, clustered), _figure("recall", both, people, clustered)
     shared = _figure("f1", both, either, clustered)
@@ -50,6 +52,8 @@ def _f1(shared: float) -> float:
 
 
 def _figure(name: str, part: int, whole: int, clustered: bool) -> Figure:
+    """A share with Wilson's interval; without a value if the whole is zero, and without an interval for clustered
+    cases."""
     if not whole:
         return Figure(value=None, n=0, why=_NONE[name])
     if clustered:

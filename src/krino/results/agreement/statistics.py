@@ -38,7 +38,7 @@ class Patterns:
 
     @classmethod
     def of(cls, judge: Codes, people: Codes, positions: Floats | None) -> Patterns:
-        """Arguments have one row for each case, with a value of the judge and at least one label."""
+        """Groups equal cases. Arguments have a row for each case, with a value of the judge and at least one label."""
         first, pattern, counts = group_patterns([judge, *people.T])
         folded = people[first]
         return cls(
@@ -55,7 +55,8 @@ class Patterns:
         return int(self.people.shape[1])
 
     def distance(self, positions: Floats | None) -> Floats:
-        """The distance of people from the judge, for each pattern."""
+        """The distance of people from the judge, for each pattern: from their mean position; for classes the share of
+        raters who differ."""
         if positions is not None:
             apart: Floats = np.abs(positions[self.judge] - self.mean)
             return apart
@@ -128,7 +129,7 @@ class FigureGroup:
 def field_statistics(patterns: Patterns, coding: Coding, *, named: bool) -> list[FigureGroup]:
     """Returns the groups of figures for one field. `named`: the columns of the patterns are raters, so that pairs of
     raters can be compared."""
-    groups = [*_alpha_parts(patterns, coding)]
+    groups = [*_alpha_groups(patterns, coding)]
     if coding.kind != "number":
         groups.append(_against_majority(patterns, coding))
         if len(coding.values) <= MOST_CLASSES:
@@ -136,7 +137,7 @@ def field_statistics(patterns: Patterns, coding: Coding, *, named: bool) -> list
     if coding.kind in ("scale", "number"):
         groups.append(_against_mean(patterns, coding))
     if named and 1 < patterns.raters <= MOST_PAIRED:
-        groups += _pair_parts(patterns, coding)
+        groups += _pair_groups(patterns, coding)
     return groups
 
 
@@ -199,8 +200,8 @@ def _against_mean(patterns: Patterns, coding: Coding) -> FigureGroup:
     return FigureGroup(JUDGE, int(patterns.counts.sum()), figures)
 
 
-def _alpha_parts(patterns: Patterns, coding: Coding) -> Iterator[FigureGroup]:
-    """Yields Krippendorff's alpha of people alone and with the judge as one more rater."""
+def _alpha_groups(patterns: Patterns, coding: Coding) -> Iterator[FigureGroup]:
+    """Yields Krippendorff's alpha with the judge as one more rater, and of people alone if there are several."""
     levels: tuple[Level, ...] = ("nominal",)
     if coding.positions is not None:
         levels = ("ordinal",) if coding.kind == "order" else ("ordinal", "interval")
@@ -214,14 +215,15 @@ def _alpha_parts(patterns: Patterns, coding: Coding) -> Iterator[FigureGroup]:
 def _alpha_figures(
     ratings: Ratings, levels: tuple[Level, ...], positions: Floats | None
 ) -> Callable[[Floats], Figures]:
+    """Returns a function that computes alpha at each level with given weights."""
     return lambda weights: {f"alpha_{level}": ratings.alpha(level, positions, weights) for level in levels}
 
 
 # --- pairs -----------------------------------------------------------------------------------------
 
 
-def _pair_parts(patterns: Patterns, coding: Coding) -> Iterator[FigureGroup]:
-    """Means over pairs of the judge with each rater, and over pairs of raters, so that both can be compared."""
+def _pair_groups(patterns: Patterns, coding: Coding) -> Iterator[FigureGroup]:
+    """Yields means over pairs of the judge with each rater, and over pairs of raters, so that both can be compared."""
     columns = [patterns.people[:, rater] for rater in range(patterns.raters)]
     sides = {JUDGE: [(patterns.judge, column) for column in columns], PEOPLE: list(combinations(columns, 2))}
     for side, pairs in sides.items():
@@ -245,7 +247,7 @@ def _pair_statistics(coding: Coding) -> Iterator[tuple[str, Pairwise]]:
 
 
 def _means_over(pairs: list[tuple[Codes, Codes]], statistics: dict[str, Pairwise]) -> Callable[[Floats], Figures]:
-    """Means over pairs; a pair for which a figure is undefined is left out."""
+    """Returns a function that computes means over pairs; a pair for which a figure is undefined is left out."""
 
     def figures(weights: Floats) -> Figures:
         """Returns each statistic as a mean over all pairs of raters."""
@@ -287,10 +289,11 @@ def estimate_figures(
     units: int,
     drawn_groups: Sequence[FigureGroup] | None = None,
 ) -> dict[str, dict[str, Figure]]:
-    """Figures by side and name; under `GAP`, judge minus people for each figure that both have, in the same draws.
+    """Computes the figures with their intervals, by side and name.
 
-    `counts`: cases of each pattern; `draws`: the same in resampled data. `drawn_groups`: the figures of the patterns
-    that the draws are about, if those are other patterns.
+    Under `GAP` is judge minus people for each figure that both have, in the same draws. `counts`: cases of each
+    pattern; `draws`: the same in resampled data. `drawn_groups`: the figures of the patterns that the draws are about,
+    if those are other patterns.
     """
     points = [group.figures(counts) for group in groups]
     drawn: list[list[Figures]] = [[] for _ in groups]
@@ -314,7 +317,7 @@ def estimate_figures(
 
 
 def _gap_figure(name: str, ours: Figure, theirs: Figure, apart: Floats, units: int) -> Figure:
-    """Returns the difference between the judge's figure and that of people."""
+    """Returns the judge's figure minus that of people, with its interval; without a value if one of them has none."""
     n = min(ours.n, theirs.n)
     if ours.value is None or theirs.value is None:
         return Figure(value=None, n=n, why=ours.why or theirs.why)
@@ -322,7 +325,8 @@ def _gap_figure(name: str, ours: Figure, theirs: Figure, apart: Floats, units: i
 
 
 def with_wilson_interval(found: Figure, n: int, units: int) -> Figure:
-    """A share of `n` cases; with few cases, or without variation in the draws, it gets Wilson's interval."""
+    """A share of `n` cases; with few cases, or without variation in the draws, it gets Wilson's interval. A single
+    cluster gets none."""
     size = min(n, units)
     alone = units < 2 <= n  # a single cluster
     if found.value is None or alone or (found.interval is not None and size >= FEW):

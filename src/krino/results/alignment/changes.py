@@ -103,7 +103,7 @@ def written_criterion(confusion: Confusion, sentence: str) -> Criterion:
 
 
 def choose_examples(scores: Scores, cases: Sequence[int]) -> list[int]:
-    """Cases that show every label: of each the confused ones first, label by label in turn."""
+    """Chooses a few cases that show every label: of each the confused ones first, label by label in turn."""
     by_label: dict[str, list[int]] = {}
     for case in cases:
         by_label.setdefault(scores.people[case], []).append(case)

@@ -33,7 +33,11 @@ class Parts:
 
 
 def split_cases(groups: Mapping[int, str], at_random: Set[int], seed: int) -> Parts:
-    """`groups`: the source of each case, by its number; `at_random`: those that belong to a random sample."""
+    """Splits labelled cases by source, at random, into parts to learn from, to choose by and to test on.
+
+    `groups`: the source of each case, by its number; `at_random`: those that belong to a random sample, of which alone
+    the last two parts consist. Raises `UsageProblem` for too few cases or sources.
+    """
     members: dict[str, list[int]] = {}
     for case, group in groups.items():
         members.setdefault(group, []).append(case)
@@ -66,7 +70,8 @@ def split_cases(groups: Mapping[int, str], at_random: Set[int], seed: int) -> Pa
 
 
 def find_source(records: Sequence[Mapping[str, object]], named: str | None) -> str | None:
-    """The field of the cases that says where they come from: the named one, or one with a usual name."""
+    """The field of the cases that says where they come from: the named one, or one with a usual name; None if there
+    is none."""
     if named is not None:
         if not any(named in record for record in records):
             raise UsageProblem(f"--cluster {named}: no case has this field")

@@ -43,13 +43,16 @@ class Scores:
     """Whether one value can be confused with another: labels, and numbers that are steps of a scale."""
 
     def mean(self, cases: Sequence[int]) -> float:
+        """The mean agreement of some cases."""
         return float(self.of(cases).mean())
 
     def of(self, cases: Sequence[int]) -> Floats:
+        """The agreement of each of some cases."""
         return np.array([self.agreement[case] for case in cases])
 
     def confusions(self, cases: Sequence[int]) -> list[Confusion]:
-        """The most frequent first."""
+        """The pairs of different labels that people and judge gave these cases, the most frequent first; none for plain
+        numbers."""
         if not self.has_few_values:
             return []
         wrong: dict[tuple[str, str], list[int]] = {}
@@ -62,7 +65,8 @@ class Scores:
 
 
 def score(values: Values, given: LabelColumn, field: str, schema: Schema | None, only: Collection[int]) -> Scores:
-    """Compares the verdicts with the labels of some cases. Where raters differ, a case agrees with a share of them."""
+    """Compares the verdicts with the labels of some cases; raises `UsageProblem` if they cannot be compared. Where
+    raters differ, a case agrees with a share of them."""
     pool = Pool()
     codes = {case: pool.number(value) for case, value in values.items()}
     scale, closed = declared_scale(schema, field), closed_labels(schema, field)

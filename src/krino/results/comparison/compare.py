@@ -142,7 +142,7 @@ def _count_status_flips(a: Table, b: Table, pairs: Pairs, shown: int) -> Iterato
 
 
 def _compare_spending(a: Table, b: Table, pairs: Pairs) -> Iterator[Spending]:
-    """Yields what both runs spent on the matched cases."""
+    """Yields what both runs spent on the matched cases, of each kind that either spent."""
     for place, name in enumerate(SPENDING):
         here, there = (
             _total(run.spending[places, place], whole=name not in ("cost", "seconds"))

@@ -53,6 +53,7 @@ class FieldComparison:
     """How many ids to list for each change."""
 
     def ids(self, which: NDArray[np.bool_] | Places) -> tuple[str, ...]:
+        """The first ids of some of the common cases, as many as are shown."""
         places = np.flatnonzero(which) if which.dtype == np.bool_ else which
         return tuple(self.a.ids.at(self.in_a[places[: self.shown]]))
 
@@ -111,7 +112,7 @@ class FieldComparison:
         )
 
     def _number_direction(self, interval: Interval | None, change: NDArray[np.float64], known: Places) -> Direction:
-        """Returns whether a number rose, fell or stayed the same.
+        """Returns whether a number rose, fell or stayed the same, or that cases are too few to tell.
 
         With few cases the sign test must agree, because the bootstrap interval is then too narrow.
         """
@@ -140,10 +141,10 @@ class FieldComparison:
             n=len(self.in_a),
             changed=int((before != after).sum()),
             labels=tuple(self._label_changes(a, b)),
-            flips=tuple(self._flips(before, after, words | {NULL: _NULL, ABSENT: _NULL})),
+            flips=tuple(self._count_flips(before, after, words | {NULL: _NULL, ABSENT: _NULL})),
         )
 
-    def _flips(self, before: Codes, after: Codes, words: Mapping[int, str]) -> Iterator[Flip]:
+    def _count_flips(self, before: Codes, after: Codes, words: Mapping[int, str]) -> Iterator[Flip]:
         """Yields how often one label became another, most frequent first."""
         moves, counts = np.unique(np.stack([before, after])[:, before != after], axis=1, return_counts=True)
         for place in np.argsort(-counts, kind="stable")[:_MOST_FLIPS]:
@@ -152,7 +153,7 @@ class FieldComparison:
             yield Flip(before=words[old], after=words[new], count=int(counts[place]), ids=self.ids(which))
 
     def _label_changes(self, a: Column, b: Column) -> Iterator[LabelChange]:
-        """Compares the share of each label, with corrected p values."""
+        """Yields how the share of each label changed, with p values adjusted for their number (None for clusters)."""
         labels, n = self._tested_labels(a, b), len(self.in_a)
         before = np.array([a.having(label)[self.in_a] for label in labels]).reshape(len(labels), n)
         after = np.array([b.having(label)[self.in_b] for label in labels]).reshape(len(labels), n)
@@ -176,7 +177,7 @@ class FieldComparison:
             )
 
     def _tested_labels(self, a: Column, b: Column) -> list[str]:
-        """The labels to test: one for a yes/no field, "pass" for a roll-up, otherwise all."""
+        """The labels to test: one for a field of two labels (yes/no), "pass" for a roll-up, otherwise all."""
         labels = sorted({*a.labels(), *b.labels()})
         either_or = all(_has_one_label(column, cases) for column, cases in ((a, self.in_a), (b, self.in_b)))
         if (len(labels) <= 2 and either_or) or a.name == ROLL_UP:
@@ -202,6 +203,7 @@ class FieldComparison:
 
 
 def _common_kind(a: ColumnKind, b: ColumnKind) -> ColumnKind:
+    """The kind of a field in two runs: an empty column is of the other's kind, two different kinds are `other`."""
     if a == b or b == "empty":
         return a
     return b if a == "empty" else "other"
@@ -214,7 +216,8 @@ def _has_one_label(column: Column, cases: Places) -> bool:
 
 
 def _label_direction(p: float | None, interval: Interval | None, lost: int, gained: int) -> Direction:
-    """Decided by the test of the flips; if cases are clustered, by the interval."""
+    """Whether the share of a label rose or fell. Decided by the test of the flips; if cases are clustered, by the
+    interval."""
     same = interval is not None and not (lost or gained)
     if interval is None or p is None or same:
         return direction_of(interval, same=same)

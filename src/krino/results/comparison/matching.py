@@ -74,7 +74,7 @@ def _add_content(keys: Keys, digests: NDArray[np.uint64], repeated: Keys) -> Key
 
 
 def _find_common(a: Keys, b: Keys) -> tuple[Places, Places]:
-    """The places of the common keys in both, in the order of the first."""
+    """The places of the common keys in both, in the order of the first. Keys must not be repeated."""
     if a is b:
         everywhere = np.arange(len(a), dtype=np.intp)
         return everywhere, everywhere
@@ -86,6 +86,7 @@ def _find_common(a: Keys, b: Keys) -> tuple[Places, Places]:
 
 
 def _find_rest(places: Places, size: int) -> Places:
+    """The places below `size` that are not among these."""
     missing = np.ones(size, np.bool_)
     missing[places] = False
     return np.flatnonzero(missing)

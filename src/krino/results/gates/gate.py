@@ -57,7 +57,7 @@ def _describe_state(manifest: Manifest) -> str:
 
 
 def _check_same_cases(base: Table, pairs: Pairs) -> CheckedRule:
-    """Cases missing from this run break the gate: one of them may be the case that got worse."""
+    """Checks that every case of the other run is in this one: a missing one may be the case that got worse."""
     if missing := len(pairs.only_a):
         message = f"{missing:,} cases of {base.folder} are not in this run: {_list_ids(base, pairs.only_a)}"
     else:
@@ -69,9 +69,10 @@ def _check_same_cases(base: Table, pairs: Pairs) -> CheckedRule:
 
 
 def _check_matching(base: Table, run: Table, pairs: Pairs) -> CheckedRule:
-    """Cases may differ in content if they share an id of their own, as a new system's answers do.
+    """Checks that matched cases are known to be the same.
 
-    Cases that only share a line number may be unrelated.
+    They may differ in content if they share an id of their own, as a new system's answers do. Cases that only share a
+    line number may be unrelated.
     """
     other = pairs.other_content
     in_base, in_run = pairs.a[other], pairs.b[other]
@@ -92,7 +93,10 @@ def _check_matching(base: Table, run: Table, pairs: Pairs) -> CheckedRule:
 
 
 def _check_same_judge(base: Table, run: Table) -> CheckedRule:
-    """Two judges that use the same field name do not measure the same thing."""
+    """Checks that the judges of both runs have the same name; other settings may differ, and are listed.
+
+    Two judges that use the same field name do not measure the same thing.
+    """
     there, here = (clean_line(str(one.manifest.plan.judge.get("name")), 60) for one in (base, run))
     if here != there:
         return _make_check("same judge", False, f"{base.folder} was judged by {there}, this run by {here}", len(run))
@@ -181,7 +185,8 @@ def check_run(folder: Path, gate: Gate) -> GateResult:
 
 
 def _check_is_measured(run: Table) -> CheckedRule:
-    """A judge without a measured agreement says how it judges, and not how well."""
+    """Checks that the run names the agreement with people that was measured for this judge and labeller, not for an
+    earlier one."""
     manifest = run.manifest
     if (agreement := manifest.judged_by().agreement) is not None:
         return _make_check("measured", True, f"agreement with people: {agreement}", len(run))
@@ -197,7 +202,8 @@ def _check_is_measured(run: Table) -> CheckedRule:
 
 
 def _check_is_complete(run: Table) -> Iterator[CheckedRule]:
-    """A run that is unfinished, lost judgements, or judged no case proves nothing."""
+    """Yields checks that the run is finished, has a judgement of every case, and has a verdict. Otherwise it proves
+    nothing."""
     manifest, cases = run.manifest, len(run)
     yield _make_check("finished", manifest.state == "finished", f"the run is {_describe_state(manifest)}", cases)
     if not cases:
@@ -235,14 +241,15 @@ class _RuleChecks:
             yield from self._check_slices(columns, pairs)
 
     def _check_failed_in_base(self, base: Table) -> Iterator[CheckedRule]:
-        """A case without a verdict in the base run cannot be seen to get worse, so its failed cases are limited too."""
+        """Checks the limits on failed cases in the base run too: without a verdict there, a case cannot be seen to get
+        worse."""
         for rule in (rule for rule in self.gate.rules if rule.target.field is None and not rule.warns):
             holds, message = decide_rule(rule, measure(base, rule, _all_cases(base)), point=True, nulls_allowed=False)
             violations = find_unjudged(base, _all_cases(base))
             yield _make_check(f"other run: {rule}", holds, f"{base.folder}: {message}", len(base), violations)
 
     def _check_slices(self, columns: tuple[str, ...], pairs: Pairs | None) -> Iterator[CheckedRule]:
-        """Checks every rule in each slice that is large enough."""
+        """Checks every rule in each slice that is large enough; breaks the gate if none is. Small ones are listed."""
         name = slice_name(columns)
         slicing = self.run.slices[name]
         sizes = slicing.sizes()
@@ -254,9 +261,9 @@ class _RuleChecks:
             for rule in self.gate.rules:
                 yield self._check_rule(rule, slicing.codes == code, f"{name}={slicing.names[code]}", pairs)
         small = [(slicing.names[code], size) for code, size in sizes[len(large) :]]
-        yield from map(CheckedRule, self._small_slices(name, small))
+        yield from map(CheckedRule, self._list_small_slices(name, small))
 
-    def _small_slices(self, name: str, sizes: Sequence[tuple[str, int]]) -> Iterator[Check]:
+    def _list_small_slices(self, name: str, sizes: Sequence[tuple[str, int]]) -> Iterator[Check]:
         """Yields an entry for slices that are too small to be gated."""
         for value, size in sizes[:_MOST_SMALL]:
             message = f"{format_count(size)}, fewer than {self.gate.few:,}: not gated"
@@ -267,10 +274,15 @@ class _RuleChecks:
             yield Check(rule=f"by {name}", slice=f"{name}=…", outcome="too few", message=message, cases=cases)
 
     def _check_rule(self, rule: Rule, cases: Mask, where: str | None, pairs: Pairs | None) -> CheckedRule:
+        """Checks a rule over some cases: of the run, or a slice (`where`). Returns the outcome, and the cases that
+        break it.
+
+        With labels of people, the estimated true value is checked instead of the mean or share of the verdicts.
+        """
         both, found = self._measure(self.run, rule, cases, pairs)
         truth = None
         if self.gate.labels is not None and not rule.compares_runs and not rule.is_exact:
-            truth = self._true_rate(rule, self.gate.labels)
+            truth = self._estimate_true_rate(rule, self.gate.labels)
             found = replace(found, value=truth.best.value, interval=truth.best.interval)
         allowed = self.gate.allows_nulls(rule.target.field)
         holds, message = decide_rule(rule, found, point=self.gate.point, nulls_allowed=allowed)
@@ -298,6 +310,8 @@ class _RuleChecks:
         return CheckedRule(check, violations)
 
     def _measure(self, run: Table, rule: Rule, cases: Mask, pairs: Pairs | None) -> tuple[PairedField | None, Measure]:
+        """Measures a rule; for one that compares runs, also returns the field in both runs (None if they have no such
+        field)."""
         if not rule.compares_runs:
             return None, measure(run, rule, cases)
         both = None
@@ -306,7 +320,8 @@ class _RuleChecks:
         return both, measure_change(both, rule)
 
     def _count_kept(self, rule: Rule, cases: Mask, pairs: Pairs | None) -> tuple[int, int] | None:
-        """How many askings of a run with repeats would keep the rule."""
+        """How many askings of a run with repeats would keep the rule, of how many; None without repeats, or for
+        failed cases."""
         if rule.target.field is None:
             return None
         allowed = self.gate.allows_nulls(rule.target.field)
@@ -317,13 +332,13 @@ class _RuleChecks:
 
         return self.repeats.count_kept(holds)
 
-    def _true_rate(self, rule: Rule, labels: Labels) -> TrueRate:
+    def _estimate_true_rate(self, rule: Rule, labels: Labels) -> TrueRate:
         schema = self.run.manifest.about.fields_schema
         return true_rate(load_stored_run(self.run.folder).records(), labels, str(rule.target), schema=schema)
 
 
 def _describe_noise(kept: tuple[int, int] | None) -> Iterator[str]:
-    """Whether a broken rule is within the noise of repeats."""
+    """Yields a note if some repeats alone would keep a broken rule; `kept`: how many, of how many."""
     if kept is not None and kept[0]:
         yield f"within the noise of repeats: {kept[0]:,} of {kept[1]:,} repeats alone would keep it"
 

@@ -32,7 +32,7 @@ class Measure:
 
 
 def measure(run: Table, rule: Rule, cases: Mask) -> Measure:
-    """Measures a rule over the cases of one run."""
+    """Measures a rule over these cases of one run; without a value if the run has no such field."""
     target, judged = rule.target, cases & run.ok
     total, ok = int(cases.sum()), int(judged.sum())
     if target.field is None:
@@ -59,7 +59,7 @@ def measure(run: Table, rule: Rule, cases: Mask) -> Measure:
 
 
 def _counted(rule: Rule, part: int, whole: int, nulls: int, judged: int) -> Measure:
-    """Cases that a rule names: their number where it limits that, or else their share."""
+    """Makes the measure of the cases that a rule names: their number if it limits that, or else their share."""
     if not rule.limit.is_share:
         return Measure(float(part) if whole else None, whole, None, nulls, judged)
     return Measure(part / whole if whole else None, whole, wilson_interval(part, whole), nulls, judged)
@@ -82,6 +82,7 @@ class PairedField:
     """Which cases the run has judged."""
 
     def change(self) -> Floats:
+        """By how much the number of each case rose; nan if it has none in one of the runs."""
         return self.new.numbers[self.in_run] - self.old.numbers[self.in_base]
 
     def having(self, label: str) -> tuple[Mask, Mask]:
@@ -125,12 +126,14 @@ def measure_change(both: PairedField | None, rule: Rule) -> Measure:
 
 
 def has_value(column: Column) -> Mask:
+    """Which cases have a value of the field: a number, or a label; null is none."""
     known: Mask = ~np.isnan(column.numbers) if column.kind == "number" else column.codes >= 0
     return known
 
 
 def _field_moments(column: Column, valued: Mask) -> Moments:
-    """Moments with the extremes of the whole field: a slice must not decide whether the field is a score."""
+    """The moments of these cases, with the extremes of the whole field: a slice must not decide whether it is a
+    score."""
     values = column.numbers[valued]
     if not values.size:
         return Moments()
@@ -139,7 +142,7 @@ def _field_moments(column: Column, valued: Mask) -> Moments:
 
 
 def _change_interval(change: Floats) -> tuple[float, float] | None:
-    """None for few cases: their bootstrap is as rough as the normal approximation."""
+    """The bootstrap interval of a mean change; None for few cases, where it is as rough as the normal approximation."""
     if change.size < FEW:
         return None
     return bootstrap_mean_intervals(change[:, np.newaxis], Resampler.create(change.size))[0]

@@ -29,7 +29,10 @@ class Repeats:
 
     @cached_property
     def tables(self) -> list[Table]:
-        return [read_table(self.folder, fields=self.fields, by=self.by, change=_taking(seat)) for seat in self.seats]
+        """The table of the run for each asking."""
+        return [
+            read_table(self.folder, fields=self.fields, by=self.by, change=_change_to_seat(seat)) for seat in self.seats
+        ]
 
     def count_kept(self, holds: Callable[[Table], bool]) -> tuple[int, int] | None:
         """How many askings alone keep a rule, of how many; None if there are no repeats."""
@@ -47,10 +50,11 @@ def find_seats(manifest: Manifest) -> list[Seat]:
     return [(str(member), n) for n in range(1, repeat + 1) for member in labeller.get("members", ())][:_MOST_SEATS]
 
 
-def _taking(seat: Seat) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
-    """Replaces the verdict by the one that this asking alone gave; a case that was not asked about keeps its own.
+def _change_to_seat(seat: Seat) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
+    """Returns a function that gives a judgement the verdict of this asking alone; a case that was not asked about keeps
+    its own.
 
-    Where it gave no valid answer every field is null, so that the case does not count in favour of a rule.
+    If it gave no valid answer every field is null, so that the case does not count in favour of a rule.
     """
 
     def change(record: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -40,6 +40,7 @@ class Beyond:
         return self.number - numbers if self.side == "below" else numbers - self.number
 
     def includes(self, numbers: Floats) -> NDArray[np.bool_]:
+        """Which numbers are beyond it; nan is not."""
         return np.nan_to_num(self.excess(numbers), nan=-1.0) > TOLERANCE
 
     def __str__(self) -> str:
@@ -135,6 +136,7 @@ class Rule:
         return -self.limit.amount if self.kind == "may_fall" else self.limit.amount
 
     def allows(self, value: float) -> bool:
+        """Does the rule hold for this value?"""
         return value >= self.threshold - TOLERANCE if self.is_minimum else value <= self.threshold + TOLERANCE
 
     def __str__(self) -> str:
@@ -149,22 +151,22 @@ def parse_flags(kind: LimitKind, pairs: Iterable[str]) -> list[Rule]:
         target, equals, limit = pair.rpartition("=")
         if not (target.strip() and equals and limit.strip()):
             raise UsageProblem(f"{flag} {pair}: write it as FIELD=NUMBER or FIELD:LABEL=SHARE%, as faithfulness=0.8")
-        rules.append(_rule(kind, target.strip(), limit.strip(), f"{flag} {pair}"))
+        rules.append(_make_rule(kind, target.strip(), limit.strip(), f"{flag} {pair}"))
     return rules
 
 
 def parse_table(kind: LimitKind, table: Mapping[str, Any], where: str) -> list[Rule]:
-    """Rules from a table of a settings file: target to limit, where a share is text (`"90%"`)."""
+    """Parses the rules of a table in a settings file: target to limit, where a share is text (`"90%"`)."""
     rules = []
     for target, limit in table.items():
         if isinstance(limit, bool) or not isinstance(limit, str | int | float):
             raise UsageProblem(f'{where}: `{target}` needs a number, or a share as "90%"')
-        rules.append(_rule(kind, target, str(limit), f"{where}: {target} = {limit}"))
+        rules.append(_make_rule(kind, target, str(limit), f"{where}: {target} = {limit}"))
     return rules
 
 
 def parse_warnings(texts: Iterable[str], where: str) -> list[Rule]:
-    """Rules that only warn, each with its kind: `min faithfulness=0.9`."""
+    """Parses rules that only warn, each with its kind: `min faithfulness=0.9`."""
     rules = []
     for text in texts:
         kind, _, pair = text.strip().partition(" ")
@@ -176,7 +178,7 @@ def parse_warnings(texts: Iterable[str], where: str) -> list[Rule]:
 
 
 def merge_rules(*lists: Sequence[Rule]) -> list[Rule]:
-    """All rules; later lists override earlier ones. Two rules of one list about the same thing are refused."""
+    """Returns all rules; later lists override earlier ones. Two rules of one list about the same thing are refused."""
     for rules in lists:
         seen: dict[tuple[LimitKind, Target, bool], Rule] = {}
         for rule in rules:
@@ -186,9 +188,10 @@ def merge_rules(*lists: Sequence[Rule]) -> list[Rule]:
     return list({(rule.kind, rule.target, rule.warns): rule for rules in lists for rule in rules}.values())
 
 
-def _rule(kind: LimitKind, target_text: str, limit_text: str, where: str) -> Rule:
-    """Makes a rule from its parts, and refuses combinations that mean nothing."""
-    target, limit = parse_target(target_text), _limit(limit_text, where)
+def _make_rule(kind: LimitKind, target_text: str, limit_text: str, where: str) -> Rule:
+    """Makes a rule from its parts; raises `UsageProblem` for combinations that mean nothing, and limits that nothing
+    breaks."""
+    target, limit = parse_target(target_text), _parse_limit(limit_text, where)
     if target.field is None:
         if kind != "max":
             raise UsageProblem(f"{where}: failed cases can only be limited from above, with max")
@@ -221,18 +224,18 @@ def _refuse_per_case(kind: LimitKind, target: Target, limit: RuleLimit, where: s
 
 
 def parse_target(text: str) -> Target:
-    """`field`, `field:label`, `pass`, `failed`, `field:below:0.5`, `field:label:to:label`, `pass:to:fail`."""
+    """Parses `field`, `field:label`, `pass`, `failed`, `field:below:0.5`, `field:label:to:label`, `pass:to:fail`."""
     if text == FAILED:
         return Target(None)
-    if (found := _BEYOND.fullmatch(text)) is not None and (number := _number(found[3])) is not None:
+    if (found := _BEYOND.fullmatch(text)) is not None and (number := _parse_number(found[3])) is not None:
         return Target(found[1], beyond=Beyond("below" if found[2] == "below" else "above", number))
     before, changes, after = text.partition(f":{TO}:")
     if changes and before and after:
-        return replace(_labelled(before), to=after)
-    return _labelled(text)
+        return replace(_parse_label_target(before), to=after)
+    return _parse_label_target(text)
 
 
-def _labelled(text: str) -> Target:
+def _parse_label_target(text: str) -> Target:
     """Parses `pass`, `FIELD` or `FIELD:LABEL`."""
     if text in ROLL_UPS:
         return Target(ROLL_UP, text)
@@ -240,7 +243,7 @@ def _labelled(text: str) -> Target:
     return Target(field, label if colon else None)
 
 
-def _number(text: str) -> float | None:
+def _parse_number(text: str) -> float | None:
     """Parses a finite number; returns None for anything else."""
     try:
         number = float(text)
@@ -249,10 +252,10 @@ def _number(text: str) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _limit(text: str, where: str) -> RuleLimit:
-    """Parses a limit: a number or a share."""
+def _parse_limit(text: str, where: str) -> RuleLimit:
+    """Parses a limit: a number, or a share with a percent sign. Raises `UsageProblem` for anything else."""
     is_share = text.endswith("%")
-    amount = _number(text.removesuffix("%"))
+    amount = _parse_number(text.removesuffix("%"))
     if amount is None:
         raise UsageProblem(f"{where}: `{text}` is not a number or a share")
     return RuleLimit(amount / 100 if is_share else amount, is_share)

@@ -32,7 +32,8 @@ class Decision(FrozenModel):
 
 
 def parse_case_rules(texts: Iterable[str], where: str) -> dict[str, list[Rule]]:
-    """Rules by the name of their judge: `rag min faithfulness=0.8`, `rag warn max hallucination_risk=0.3`."""
+    """Parses rules about single cases, by the name of their judge: `rag min faithfulness=0.8`, `rag warn max
+    hallucination_risk=0.3`."""
     rules: dict[str, list[Rule]] = {}
     for text in texts:
         judge, _, rest = text.strip().partition(" ")
@@ -48,6 +49,7 @@ def parse_case_rules(texts: Iterable[str], where: str) -> dict[str, list[Rule]]:
 
 
 def _refuse_rule_of_runs(rule: Rule, where: str) -> None:
+    """Raises `UsageProblem` for rules about a whole run or two runs, and for those that one case cannot break."""
     if rule.target.field is None:
         raise UsageProblem(f"{where}: leave it out; a case that was not judged is always blocked")
     if rule.compares_runs:
@@ -57,7 +59,10 @@ def _refuse_rule_of_runs(rule: Rule, where: str) -> None:
 
 
 def decide_case(judgement: Mapping[str, Any], rules: Sequence[Rule], texts: Mapping[str, str]) -> Decision:
-    """Block a case without a verdict, and one that breaks a rule. `texts`: what the judge's own rules say, by id."""
+    """Decides about a case: blocks one without a verdict, and one that breaks a rule that does not only warn.
+
+    `texts`: what the judge's own rules say, by id.
+    """
     name = str(judgement["id"])
     if judgement["status"] != "ok":
         return Decision(id=name, decision="block", rule=NOT_JUDGED, reason=explain_value(judgement, None))
@@ -72,6 +77,7 @@ def decide_case(judgement: Mapping[str, Any], rules: Sequence[Rule], texts: Mapp
 
 
 def _holds(rule: Rule, fields: Mapping[str, Any]) -> bool:
+    """Does the case keep the rule? One without a value does not."""
     value = _measure(rule.target, fields)
     return value is not None and rule.allows(value)
 
@@ -90,6 +96,7 @@ def _measure(target: Target, fields: Mapping[str, Any]) -> float | None:
 
 
 def _is_beyond(beyond: Beyond, number: float | None) -> float | None:
+    """1 if the number is beyond, 0 if it is not; None for no number."""
     if number is None:
         return None
     excess = beyond.number - number if beyond.side == "below" else number - beyond.number
@@ -97,6 +104,7 @@ def _is_beyond(beyond: Beyond, number: float | None) -> float | None:
 
 
 def _explain(rule: Rule, judgement: Mapping[str, Any], fields: Mapping[str, Any], texts: Mapping[str, str]) -> str:
+    """What the case has in the field of a rule, the limit, and the judge's reason."""
     field = rule.target.field or ""
     value = fields.get(field)
     shown = "has no value" if value is None else f"is {format_value(value)}"

@@ -49,7 +49,7 @@ class Validator:
                 refuse_label(rule, field, rule.target.to, self._known_labels(field))
 
     def explain_doubts(self, rule: Rule) -> Iterator[str]:
-        """Reasons to doubt a rule that cannot be refused for certain."""
+        """Yields reasons to doubt a rule that cannot be refused for certain."""
         field, label = rule.target.field, rule.target.label
         if field is None or field not in self.run.fields or rule.target.beyond is not None:
             return
@@ -87,6 +87,7 @@ class Validator:
         return set(ROLL_UPS) if field == ROLL_UP else closed_labels(self._schema, field)
 
     def _is_unseen(self, field: str, label: str) -> bool:
+        """Does no case of either run have this label? Null never counts as unseen."""
         runs = [run for run in (self.run, self.base) if run is not None and field in run.fields]
         return label != NULL and not any(label in run.fields[field].labels() for run in runs)
 
@@ -97,21 +98,25 @@ class Validator:
 
 
 def refuse_label(rule: Rule, field: str, label: str, known: set[str] | None) -> None:
-    """`known`: all labels that the field can have; None if the judge does not declare them."""
+    """Raises `UsageProblem` for a label that the field cannot have. `known`: all that it can; None if the judge does
+    not declare them."""
     if known is not None and label not in known:
         guess = did_you_mean(label, known)
         raise UsageProblem(f"{rule}: `{field}` has no label `{label}`{guess}; it has {', '.join(sorted(known))}")
 
 
 def refuse_number(rule: Rule, field: str, beyond: Beyond, scale: Scale | None) -> None:
-    """Refuses a number that no case can be beyond."""
+    """Raises `UsageProblem` for a number that no case can be beyond, on the declared scale."""
     if scale is not None and not (beyond.number > scale[0] if beyond.side == "below" else beyond.number < scale[1]):
         least, most = scale
         raise UsageProblem(f"{rule}: `{field}` lies in {least:g} to {most:g}, so no case is {beyond.side} that")
 
 
 def refuse_limit(rule: Rule, field: str, scale: Scale | None) -> None:
-    """Only for a scale that the judge declares: seconds that lie in 0 to 1 in this run may not in the next."""
+    """Raises `UsageProblem` for a limit that nothing can break.
+
+    Only for a scale that the judge declares: seconds that lie in 0 to 1 in this run may not in the next.
+    """
     if scale is not None and _always_holds(rule, scale):
         least, most = scale
         raise UsageProblem(f"{rule}: `{field}` lies in {least:g} to {most:g}, so nothing can break this limit")
@@ -135,7 +140,7 @@ def refuse_for_judge(judge: AnyJudge, rules: Iterable[Rule]) -> None:
         if rule.target.field == ROLL_UP:
             _refuse_roll_up(rule, judge.name, rolls_up=rolls_up, fields=schema.get("properties", {}))
         elif rule.target.field is not None:
-            _refuse(rule, rule.target.field, judge.name, schema)
+            _refuse_by_schema(rule, rule.target.field, judge.name, schema)
 
 
 def _refuse_roll_up(rule: Rule, judge: str, *, rolls_up: bool, fields: Iterable[str]) -> None:
@@ -151,7 +156,7 @@ def _refuse_roll_up(rule: Rule, judge: str, *, rolls_up: bool, fields: Iterable[
             refuse_label(rule, ROLL_UP, rule.target.to, set(ROLL_UPS))
 
 
-def _refuse(rule: Rule, field: str, judge: str, schema: Schema) -> None:
+def _refuse_by_schema(rule: Rule, field: str, judge: str, schema: Schema) -> None:
     """Refuses a rule that the declared schema of the verdict makes meaningless."""
     fields, label = schema.get("properties", {}), rule.target.label
     if field not in fields:

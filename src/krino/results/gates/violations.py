@@ -72,11 +72,12 @@ class CheckedRule:
 
 
 def find_unjudged(run: Table, cases: Mask) -> Violations:
+    """Those of the cases that have no verdict."""
     return Violations(run, "without a verdict", np.flatnonzero(cases & ~run.ok))
 
 
 def find_violations(run: Table, rule: Rule, cases: Mask, *, nulls_allowed: bool) -> Violations:
-    """The cases that break a rule about one run."""
+    """The cases that break a rule about one run, the worst first."""
     target, judged = rule.target, cases & run.ok
     if target.field is None:
         return find_unjudged(run, cases)
@@ -107,7 +108,8 @@ def find_violations(run: Table, rule: Rule, cases: Mask, *, nulls_allowed: bool)
 
 
 def find_changes_for_worse(both: PairedField | None, rule: Rule, *, nulls_allowed: bool) -> Violations | None:
-    """The cases that break a rule about the change between two runs."""
+    """The cases that break a rule about the change between two runs, the worst first; None without the field in
+    both."""
     if both is None:
         return None
     known_before, known_now = both.known_before, both.known_now
