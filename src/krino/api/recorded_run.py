@@ -261,7 +261,7 @@ def make_gate(
     worst: int,
     measured: bool = False,
 ) -> Gate:
-    """Makes a gate; refuses rules about changes without a run to compare with, and the reverse."""
+    """Makes a gate; raises `UsageProblem` for rules about changes without a run to compare with, and the reverse."""
     paired = any(rule.compares_runs for rule in rules)
     if base is None and paired:
         raise UsageProblem(

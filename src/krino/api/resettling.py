@@ -83,7 +83,8 @@ def prepare_resettling(
 
 
 def judge_of_run(run: Run, trust: bool, command: str) -> str:
-    """The judge that a run names, where that is safe: its name comes from a file that anybody may have written."""
+    """Returns the judge that a run names, where loading it is safe or trusted; otherwise raises `UsageProblem`: the
+    name comes from a file that anybody may have written."""
     stored = clean_line(str(run.manifest.plan.judge.get("address") or run.manifest.plan.judge.get("name") or ""))
     if is_ours(stored) or (trust and stored):
         return stored
@@ -95,7 +96,7 @@ def judge_of_run(run: Run, trust: bool, command: str) -> str:
 
 
 def kept_or_refused(run: Run, command: str) -> contextlib.AbstractContextManager[Inputs]:
-    """The inputs that lie in the folder of a run."""
+    """Opens the inputs in the folder of a run; raises `UsageProblem` if they are not kept there."""
     if (inputs := kept_inputs(run.folder, run.manifest.plan.inputs)) is not None:
         return opened_once(inputs)
     names = " ".join(shlex.quote(clean_line(name)) for name in run.manifest.plan.inputs)

@@ -45,7 +45,7 @@ class JudgedBy:
     def of(
         cls, fingerprint: Mapping[str, Any], labeller: Mapping[str, Any] | None = None, agreement: str | None = None
     ) -> Self:
-        """`fingerprint`: `judge.fingerprint()`, or `plan.judge` of a run; `labeller`: `judgement.labeller`."""
+        """Makes it from `judge.fingerprint()` (or `plan.judge` of a run) and `judgement.labeller`."""
         prompt = fingerprint.get("prompt_hash")
         return cls(
             judge=str(fingerprint.get("name")),
@@ -63,13 +63,13 @@ class JudgedBy:
         return cls.of(fingerprint, labeller, str(measured) if belongs else None)
 
     def with_labeller(self, labeller: Mapping[str, Any] | None) -> Self:
-        """The same judge with the labeller of one judgement, or none if its facts left nothing open."""
+        """Returns the same judge with the labeller of one judgement, or with none if no labeller was asked."""
         if not labeller:
             return replace(self, labeller=None, model=None)
         return replace(self, labeller=str(labeller.get("kind") or "unknown"), model=labeller_name(labeller))
 
     def named(self) -> dict[str, str]:
-        """What is known, by name."""
+        """Returns the fields that are known, by name."""
         return {name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
 
 
@@ -83,7 +83,7 @@ def hash_fingerprint(fingerprint: Mapping[str, Any]) -> str | None:
 
 
 def labeller_name(labeller: Mapping[str, Any]) -> str:
-    """The name of the model, the members of a panel, or else the kind of labeller."""
+    """Returns the name of the model, else the members of a panel, else the kind of labeller in words."""
     if model := labeller.get("model"):
         return str(model)
     if members := labeller.get("members"):

@@ -103,7 +103,8 @@ class Judge(
         self.measured = self.stated_measured if prompt is None and measured is None else measured
 
     def _refuse_unknown(self, values: Mapping[str, Any]) -> None:
-        """Refuses misspelt options, whatever the model does with unknown names."""
+        """Raises `UsageProblem` for misspelt options, whatever the model does with unknown names, unless it takes extra
+        ones."""
         fields = self.options_model.model_fields
         known = [name for field, info in fields.items() for name in (field, info.alias, info.validation_alias) if name]
         unknown = [str(name) for name in values if name not in known]
@@ -165,12 +166,13 @@ AnyJudge = Judge[Any, Any, Any]
 
 
 def _is_model(value: Any) -> bool:
-    """Whether this is a model of the author's own: `BaseModel` itself means a parameter that was left out."""
+    """Is this a model of the author's own? `BaseModel` itself means a parameter that was left out."""
     return isinstance(value, type) and issubclass(value, BaseModel) and value is not BaseModel
 
 
 def _stated_models(base: Any) -> list[tuple[str, Any]]:
-    """The models that a base such as `Judge[Case, Facts, Labels]` names."""
+    """Returns what a base such as `Judge[Case, Facts, Labels]` names, each with its attribute (`case_model`); nothing
+    for a base that is no judge."""
     origin = get_origin(base)
     if not (isinstance(origin, type) and issubclass(origin, Judge)):
         return []

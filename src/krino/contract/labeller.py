@@ -59,7 +59,7 @@ class Questions:
 
 
 def _as_json(answer: Any) -> bytes:
-    """Serialise an answer; raises `ValueError` for what JSON cannot hold, such as infinite numbers."""
+    """Serialises an answer; raises `ValueError` for what JSON cannot hold, such as infinite numbers."""
     try:
         written = to_json(answer, fallback=dict, inf_nan_mode="constants")
         endless = (b"NaN" in written or b"Infinity" in written) and not is_finite(answer)
@@ -87,7 +87,7 @@ class Task(Generic[CaseT, FactsT, LabelsT]):
     """How long the judge's own code may take when a labeller calls it."""
 
     def pieces(self) -> list[Task[CaseT, FactsT, LabelsT]]:
-        """The tasks that are asked one by one: this one, or one for each part of its questions."""
+        """Returns the tasks that are asked one by one: this one, or one for each part of its questions."""
         return [replace(self, questions=part, is_part=True) for part in self.questions.parts] or [self]
 
     def accept(self, answer: Any) -> LabelsT:
@@ -98,7 +98,7 @@ class Task(Generic[CaseT, FactsT, LabelsT]):
         return self.accept_json(_as_json(answer))
 
     def accept_json(self, written: bytes) -> LabelsT:
-        """Accepts a reply that is already serialised as `accept` does."""
+        """Returns labels from a reply that is already serialised, or raises `ValueError`, as `accept` does."""
         try:
             labels = self.judge.labels_model.model_validate_json(written, strict=True)
         except ValidationError as error:
