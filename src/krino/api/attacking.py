@@ -218,7 +218,8 @@ def attack(
     mapping: Mapping[str, str] | None = None,
     seed: int = 0,
 ) -> Attacked:
-    """Every text of every case with every manipulation for the guarantees; `most` of them for a labeller.
+    """Tries every text of every case with every manipulation for the guarantees, and `most` of them on a labeller, if
+    one is given; returns what did not hold and what moved.
 
     `most`: None for all. With a labeller this takes cases times texts times `most` calls.
     """

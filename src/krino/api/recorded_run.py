@@ -155,7 +155,8 @@ def is_workbench(labels: object) -> bool:
 
 
 def labels_from(workbench: str | PathLike[str], run: str | PathLike[str], depth: str = "both") -> Rows:
-    """People's labels of the cases of a run from a workbench, one row per case and rater."""
+    """Returns people's labels of the cases of a run from a workbench, one row per case and rater; raises `UsageProblem`
+    if the packages for it are missing."""
     try:
         from krino.people.rows import drop_provenance, load_rows
     except ModuleNotFoundError as missing:

@@ -58,10 +58,12 @@ def prepare_resettling(
     notify: Notify | None = None,
     make_engine: Callable[[], Engine] | None = None,
 ) -> Iterator[Running]:
-    """Prepares a run that uses the labels of another one. `trust`: load whatever judge the other run names.
+    """Prepares a run that uses the labels of another one, and closes what it reads after the block. `trust`: load
+    whatever judge the other run names.
 
     `make_engine`: makes an engine that uses other processes; if the other run was killed or has errors, these are used
-    from the start, so that a case that kills its process becomes an error and does not end the run."""
+    from the start, so that a case that kills its process becomes an error and does not end the run.
+    """
     plan = run.manifest.plan
     command = shlex.join(["krino", "resettle", str(run.folder), *(source if isinstance(source, list) else [])])
     named = judge if judge is not None else judge_of_run(run, trust, command)

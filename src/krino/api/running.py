@@ -233,7 +233,7 @@ class Running:
         self._announce(location)
 
         def cases() -> Iterator[CaseItem]:
-            """Uses the stream that was started first; a second stream gives no messages about the cases."""
+            """Returns the stream that was started first; a second stream gives no messages about the cases."""
             nonlocal begun
             first, begun = begun, None
             if first is None:

@@ -43,7 +43,7 @@ def seconds_of(given: float) -> float:
 
 
 def longest_silence(seconds: float) -> float:
-    """Seconds within which a process with this limit shows a sign of life or is ended."""
+    """Returns the seconds within which a process with this limit shows a sign of life or is ended."""
     return seconds + min(GRACE, seconds) + 1.0
 
 
@@ -252,9 +252,9 @@ _hard_end = _HardEnd()
 
 
 def end_if_stuck(seconds: float, show_life: Callable[[], None] = lambda: None) -> None:
-    """From now on this process ends if a step takes longer than these seconds and a grace, or if `is_alive` is not
-    called for as long; 0 seconds: no limit. `show_life` is called whenever that is put off, for a watcher outside: a
-    stopped process cannot end itself."""
+    """Makes this process end if a step takes longer than these seconds and a grace, or if `is_alive` is not called for
+    as long; 0 seconds: no limit. `show_life` is called whenever that is put off, for a watcher outside: a stopped
+    process cannot end itself."""
     if seconds:
         _hard_end.begin(seconds, show_life)
 

@@ -151,7 +151,8 @@ def source_files(judge: type[AnyJudge]) -> dict[str, Path]:
 
 
 def module_of_file(path: Path) -> str:
-    """The name under which a judge's file is loaded: also that of a script, so that it is the same judge either way."""
+    """Returns the name under which a judge's file is loaded: also that of a script, so that it is the same judge either
+    way."""
     return f"krino_user_{path.stem}"
 
 

@@ -57,7 +57,8 @@ class JudgedBy:
 
     @classmethod
     def of_judge(cls, judge: AnyJudge, labeller: Mapping[str, Any]) -> Self:
-        """A judge with its measured agreement, if that was measured with this labeller (`labeller.describe()`)."""
+        """Makes it from a judge and `labeller.describe()`, with the measured agreement if that was measured with this
+        labeller."""
         fingerprint, measured = judge.fingerprint(), judge.measured
         belongs = measured is not None and measured.belongs_to(fingerprint, labeller)
         return cls.of(fingerprint, labeller, str(measured) if belongs else None)
@@ -74,7 +75,7 @@ class JudgedBy:
 
 
 def hash_fingerprint(fingerprint: Mapping[str, Any]) -> str | None:
-    """A judge's fingerprint as one short hash; None if it does not say what the judge computes with."""
+    """Returns a judge's fingerprint as one short hash; None if it does not say what the judge computes with."""
     if not fingerprint.keys() >= _HASHED_PARTS:
         return None
     parts = {key: value for key, value in fingerprint.items() if key not in _NOT_HASHED}

@@ -162,7 +162,7 @@ def _are(given: Any, kind: type) -> bool:
 
 
 def name_type(value: Any) -> str:
-    """`a dict`, `an int`: what a value is."""
+    """Returns what a value is, as `a dict`, `an int` or `None`."""
     return "None" if value is None else _name_class(type(value).__name__)
 
 

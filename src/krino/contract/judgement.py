@@ -238,7 +238,7 @@ class Judgement(BaseModel, Generic[VerdictT]):
         return cast(VerdictT, self.verdict_as(self._model or BaseModel))
 
     def verdict_as(self, model: type[ModelT]) -> ModelT:
-        """The verdict as an object of this model; raises `NotJudged` where there is none."""
+        """Returns the verdict as an object of this model; raises `NotJudged` where there is none."""
         if self.status != "ok" or self.verdict is None:
             raise NotJudged(f"case `{self.id}` was not judged ({self.status}): {self.reason or self.error}")
         return model.model_validate(self.verdict)

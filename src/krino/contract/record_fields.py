@@ -80,13 +80,13 @@ def _bounded(text: str) -> str:
 
 
 def text_names(judge: AnyJudge) -> frozenset[str]:
-    """The names in a record whose value the judge reads as text."""
+    """Returns the names in a record whose value the judge reads as text."""
     fields = judge.fields.main or _fields(judge.case_model, _is_text)
     return frozenset(name for field in fields for name in names_of(judge, field))
 
 
 def list_names(judge: AnyJudge) -> frozenset[str]:
-    """The names in a record whose value the judge reads as a list."""
+    """Returns the names in a record whose value the judge reads as a list."""
     return frozenset(name for field in _fields(judge.case_model, _is_list) for name in names_of(judge, field))
 
 
@@ -131,7 +131,7 @@ def _is_list_type(kind: Any) -> bool:
 
 
 def _kinds(annotation: Any) -> Iterator[Any]:
-    """The types that an annotation allows beside null."""
+    """Yields the types that an annotation allows beside null."""
     origin = get_origin(annotation)
     if origin is Annotated:
         yield from _kinds(get_args(annotation)[0])

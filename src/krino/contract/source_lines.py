@@ -79,7 +79,7 @@ def _locate_assignment(kind: type, name: str) -> str:
 
 
 def _reread(what: Any) -> Any:
-    """The same object, after dropping cached lines of a file that was edited since it was read."""
+    """Returns the same object, after dropping cached lines of a file that was edited since it was read."""
     linecache.checkcache(inspect.getsourcefile(what) or "")
     return what
 

@@ -282,7 +282,7 @@ class _CaseFile:
 
 
 def use_batch_prices(labeller: Labeller) -> None:
-    """Uses the prices of batch files, for an estimate."""
+    """Makes the models of a labeller count with the prices of batch files, for an estimate."""
     for model in models_of(labeller):
         model.use_price_factor(model.settings["batch_price"])
 

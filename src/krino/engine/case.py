@@ -104,7 +104,7 @@ def input_hash(item: CaseItem, judge: AnyJudge | None) -> str:
 async def judge_item(
     judge: AnyJudge, labeller: Labeller, item: CaseItem, digest: str | None = None, seconds: float = CASE_SECONDS
 ) -> Judgement:
-    """Judges one case and returns its judgement alone; a reason to stop the run is dropped."""
+    """Judges one case and returns its judgement alone, without the reason to stop the run that may come with it."""
     return (await carry(judge, labeller, item, digest, seconds=seconds)).judgement
 
 

@@ -91,5 +91,5 @@ def environment_without(names: Collection[str]) -> Iterator[None]:
 
 
 def keep_to_one_core() -> None:
-    """From now on models are loaded for one thread, unless the user has set another number."""
+    """Makes models load for one thread from now on, unless the user has set another number."""
     os.environ.setdefault("KRINO_THREADS", "1")

@@ -80,7 +80,7 @@ class Engine(Protocol):
         """
 
     def stop(self) -> None:
-        """Begin no more cases and send no more requests; what is under way finishes."""
+        """Begins no more cases and sends no more requests; what is under way finishes."""
 
 
 async def opened(

@@ -33,7 +33,7 @@ AT_ONCE = 1.0
 
 
 def usable_cores() -> int:
-    """The cores that this process may use, which can be fewer than the machine has."""
+    """Returns how many cores this process may use, which can be fewer than the machine has."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

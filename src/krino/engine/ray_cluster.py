@@ -117,7 +117,7 @@ class RayLink:
             self._ray.kill(self._actor)
 
     async def _result(self, promise: Any) -> Any:
-        """Awaits a result of an actor; a fault of Ray means that the worker is lost."""
+        """Awaits and returns a result of an actor; raises `WorkerLost` for a fault of Ray."""
         try:
             return await promise
         except self._ray.exceptions.RayError as error:

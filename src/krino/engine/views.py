@@ -198,7 +198,8 @@ def _to_json(value: Any) -> bytes:
 
 
 def _make_writable(value: Any) -> Any:
-    """Replaces what JSON cannot hold: lone surrogates, keys that are no texts, very large whole numbers."""
+    """Returns a value with what JSON cannot hold replaced: lone surrogates, keys that are no texts, very large whole
+    numbers."""
     if isinstance(value, str):
         return sound(value)
     if isinstance(value, dict):

@@ -97,7 +97,7 @@ class JournalIndex:
         return self._lines.value_at(number) >> 2
 
     def offsets(self) -> NDArray[np.int64]:
-        """All offsets, by number."""
+        """Returns where all lines begin in the journal, by number."""
         return self._lines.values() >> 2
 
     def count(self, numbers: array[int]) -> Counts:

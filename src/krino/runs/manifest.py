@@ -167,7 +167,7 @@ class Manifest(BaseModel):
     )
 
     def judged_by(self) -> JudgedBy:
-        """Who judged in this run; single judgements may have asked no labeller."""
+        """Returns who judged in this run; single judgements may have asked no labeller."""
         measured = self.about.measured
         belongs = measured is not None and measured.belongs_to(self.plan.judge, self.plan.labeller)
         return JudgedBy.of(self.plan.judge, self.plan.labeller, str(measured) if belongs else None)

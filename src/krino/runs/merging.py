@@ -236,7 +236,7 @@ class _Merged:
         )
 
     def _name_missing(self, plan: Plan) -> str:
-        """Names the shards that are in none of the runs."""
+        """Names the shards that are in none of the runs; empty if there are none."""
         if plan.part is None:
             return ""
         absent = sorted({*range(1, plan.part.of + 1)} - {*plan.part.shards})
@@ -245,7 +245,7 @@ class _Merged:
         return f"missing of {plan.part.of:,} shards: {named}{more}" if absent else ""
 
     def _name_unfinished(self, into: Path) -> str:
-        """Names the runs, except the target, that are not finished."""
+        """Names the runs, except the target, that are not finished; empty if all are."""
         others = [source for source in self._sources if source.folder.resolve() != into.resolve()]
         names = [str(source.folder) for source in others if source.manifest.state != "finished"]
         more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""

@@ -50,23 +50,25 @@ class StoredRun:
         return Judgement.model_validate(found)
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """The judgements as plain dicts, for readers of many. Index, id and source are those of the present input."""
+        """Yields the judgements as plain dicts, for readers of many. Index, id and source are those of the present
+        input."""
         return self.judged().records()
 
     def counts(self) -> Counts:
-        """How the cases of the run ended so far."""
+        """Returns how the cases of the run ended so far."""
         return self.manifest.counts if self.manifest.state == "finished" else self.judged().counts
 
     def index(self) -> JournalIndex:
-        """Where in the journal the line of each content is."""
+        """Returns the index that says where in the journal the line of each content is."""
         return open_index(self.folder, self.manifest)
 
     def judged(self, index: JournalIndex | None = None) -> JudgedCases:
-        """The cases with a judgement, for callers that read them more than once. `index`: if the caller has it."""
+        """Returns the cases with a judgement, for callers that read them more than once. `index`: if the caller has
+        it."""
         return JudgedCases(self, self.index() if index is None else index)
 
     def roll(self) -> Iterator[Entry]:
-        """The cases that were read, judged or not."""
+        """Yields the cases that were read, judged or not."""
         return read_roll(self.folder, self.manifest)
 
     @property
