@@ -128,7 +128,8 @@ def _rename_keys(names: Mapping[str, str], schema: Schema) -> dict[str, Any]:
 
 
 def _find_target(schema: Schema) -> str:
-    """Returns the name of the definition that a reference points to."""
+    """Returns the name of the definition that a reference points to; raises `ValueError` if it is outside the
+    schema."""
     reference = schema["$ref"]
     if not reference.startswith(_REFERENCE):
         raise ValueError(f"{reference} points outside the schema")

@@ -106,7 +106,8 @@ def trying(folder: Path) -> Iterator[None]:
 
 
 def make(folder: Path) -> list[Path]:
-    """Makes the folder; returns the folders that were made, innermost first."""
+    """Makes the folder; returns the folders that were made, innermost first. Raises `UsageProblem` if it cannot be
+    made."""
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         make_own_folder(folder)
