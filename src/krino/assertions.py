@@ -47,11 +47,12 @@ class Expected:
                 raise UsageProblem(f"assert_verdict: the bound of `{name}` is {bound!r}; min and max take numbers")
 
     def check_names(self, judge: AnyJudge) -> None:
-        """Against what the judge says of itself, before anything is spent."""
+        """Raises `UsageProblem` for an expectation about a field that the judge does not have, before anything is
+        spent."""
         self._check_names(judge.name, [*judge.verdict_model.model_fields, *judge.figures_model.model_fields])
 
     def _check_names(self, judge: str, known: Collection[str]) -> None:
-        """Refuses an expectation about a field that the judge does not have."""
+        """Raises `UsageProblem` for an expectation about a field that is not among the known ones."""
         if unknown := sorted({*self.min, *self.max, *self.equals} - set(known)):
             raise UsageProblem(
                 f"assert_verdict: judge `{judge}` has no field `{unknown[0]}`{did_you_mean(unknown[0], known)}; "
@@ -59,7 +60,7 @@ class Expected:
             )
 
     def problems(self, judgement: Judgement) -> list[str]:
-        """Why the verdict is not as expected, one line each; empty when it is."""
+        """Returns why the verdict is not as expected, one line each; empty when it is."""
         if judgement.status != "ok" or judgement.verdict is None:
             return [f"the case was not judged ({judgement.status}): {judgement.reason or judgement.error}"]
         verdict = judgement.verdict | judgement.figures
@@ -74,14 +75,15 @@ class Expected:
         return [problem for problem in (*found, self._of_roll_up(judgement)) if problem]
 
     def hold(self, judgement: Judgement, rules: Mapping[str, str]) -> Judgement:
-        """Gives the judgement, or raises `UnexpectedVerdict`."""
+        """Returns the judgement if it is as expected, or raises `UnexpectedVerdict`."""
         __tracebackhide__ = True
         if problems := self.problems(judgement):
-            raise UnexpectedVerdict(judgement, problems, tell_problems(judgement, problems, rules))
+            raise UnexpectedVerdict(judgement, problems, describe_problems(judgement, problems, rules))
         return judgement
 
     def _of_roll_up(self, judgement: Judgement) -> str | None:
-        """Says how the roll-up differs from the expected one, or returns None."""
+        """Says how the roll-up differs from the expected one, or returns None. Raises `UsageProblem` if the judge gives
+        none."""
         if self.roll_up is None:
             return None
         if judgement.roll_up is None:
@@ -122,7 +124,8 @@ def assert_verdict(
 
 
 def _beyond(name: str, value: Any, bound: float, end: Literal["least", "most"]) -> str | None:
-    """What is wrong with a number that must be at least, or at most, the bound."""
+    """Says what is wrong with a number that must be at least, or at most, the bound; None if nothing is. Raises
+    `UsageProblem` if it is no number."""
     if value is None:
         return f"{name} is null: there is no score, expected at {end} {bound}"
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -132,15 +135,16 @@ def _beyond(name: str, value: Any, bound: float, end: Literal["least", "most"]) 
 
 
 def _rules_of(judge: str) -> Mapping[str, str]:
-    """The wording of the rules, of Krino's own judges: a judgement may come from a run folder of anyone's making, so
-    that no other judge is loaded because it is named there."""
+    """Returns the wording of the rules of one of Krino's own judges; empty for any other: a judgement may come from a
+    run folder of anyone's making, so no other judge is loaded because it is named there."""
     from krino.judges.registry import is_ours, load_judge
 
     return load_judge(judge).rules if is_ours(judge) else {}
 
 
-def tell_problems(judgement: Judgement, problems: list[str], rules: Mapping[str, str]) -> str:
-    """What was expected, then the whole judgement: verdict, who decided it, by which rule and on what evidence."""
+def describe_problems(judgement: Judgement, problems: list[str], rules: Mapping[str, str]) -> str:
+    """Writes what was expected, then the whole judgement: verdict, who decided it, by which rule and on what
+    evidence."""
     from krino.render.case import case_blocks
     from krino.render.terminal import screen, show
 

@@ -266,12 +266,12 @@ _SCALARS = frozenset({str, int, float, bool, type(None)})
 
 
 def as_data(blocks: Iterable[Block]) -> list[dict[str, Any]]:
-    """Blocks as JSON values. Defaults are left out, since reports contain many thousands of blocks."""
+    """Returns blocks as JSON values. Defaults are left out, since reports contain many thousands of blocks."""
     return [_to_json(block) for block in blocks]
 
 
 def _to_json(value: Any) -> Any:
-    """Returns a block as plain JSON values; fields with their default are left out."""
+    """Returns a block, or a value in one, as plain JSON values; fields with their default are left out."""
     kind = value.__class__
     if kind in _SCALARS:  # most values
         return value
@@ -291,7 +291,8 @@ def _to_json(value: Any) -> Any:
 
 @cache
 def _defaults(kind: Any) -> tuple[tuple[str, Any], ...] | None:
-    """The fields of a dataclass with their defaults; MISSING, which equals nothing, if one is required."""
+    """Returns the fields of a dataclass with their defaults (MISSING, which equals nothing, if one is required); None
+    for any other class."""
     if not is_dataclass(kind):
         return None
     return tuple(
@@ -301,7 +302,7 @@ def _defaults(kind: Any) -> tuple[tuple[str, Any], ...] | None:
 
 
 def from_data(data: Any) -> list[Block]:
-    """The blocks written by `as_data`. Invalid items are left out, since the data may come from anyone."""
+    """Returns the blocks written by `as_data`. Invalid items are left out, since the data may come from anyone."""
     from pydantic import ValidationError
 
     found: list[Block] = []

@@ -28,29 +28,31 @@ ANYBODY = 0o666  # less the umask
 
 
 def make_own_folder(folder: Path) -> None:
-    """The folder, for its owner only if it is new; those above it are made as usual."""
+    """Makes the folder, for its owner only if it is new; those above it are made as usual."""
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
 
 def open_own(path: str, flags: int) -> int:
-    """An `opener` of `open`: a new file is for its owner only."""
+    """Opens a file, as an `opener` of `open`: a new one is for its owner only."""
     return os.open(path, flags, OWNER_ONLY)
 
 
 def make_own_file(path: Path) -> None:
-    """An empty file for its owner only, unless there is one: for a database, which would make it for everybody."""
+    """Makes an empty file for its owner only, unless there is one: for a database, which would make it for
+    everybody."""
     if not path.exists():
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT, OWNER_ONLY))
 
 
 @contextlib.contextmanager
 def writing(path: Path) -> Iterator[IO[bytes]]:
-    """A file that the user named. What stood there stays until the new file is whole; a link goes on pointing to it.
+    """Opens a file that the user named. What stood there stays until the new file is whole; a link goes on pointing to
+    it. Raises `UsageProblem` if it cannot be written.
 
     A device or a pipe is written to as it is, as any other program would.
     """
     kind = _kind(path)
-    number = _open_file(path)
+    number = _find_open_descriptor(path)
     if kind == stat.S_IFDIR:
         raise UsageProblem(f"{path} is a folder; name a file in it")
     if number is not None or kind not in (None, stat.S_IFREG):
@@ -67,14 +69,15 @@ def writing(path: Path) -> Iterator[IO[bytes]]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """A file that the user named, as UTF-8."""
+    """Writes a text into a file that the user named, as UTF-8."""
     with writing(path) as sink:
         sink.write(text.encode("utf-8", "backslashreplace"))
 
 
 @contextlib.contextmanager
 def replacing(target: Path, *, shown: Path | None = None, mode: int = OWNER_ONLY) -> Iterator[IO[bytes]]:
-    """A draft beside the target, which takes its name (and its rights) once it is whole. `mode`: of a new file.
+    """Opens a draft beside the target, which takes its name (and its rights) once it is whole; after an error the
+    target stays as it was. `mode`: of a new file.
 
     The draft's name cannot be guessed and must be new: a link that lies in wait in the folder is never written through.
     """
@@ -96,7 +99,7 @@ def replacing(target: Path, *, shown: Path | None = None, mode: int = OWNER_ONLY
 
 
 def _rename(draft: Path, target: Path, shown: Path) -> None:
-    """Puts the finished draft in the place of the target."""
+    """Puts the finished draft in the place of the target; copies it into a target that can only be written."""
     try:
         draft.replace(target)
     except OSError as error:
@@ -157,8 +160,9 @@ def _kind(path: Path) -> int | None:
         return None  # opening it reports what is wrong
 
 
-def _open_file(path: Path) -> int | None:
-    """The number of a file that we have open already and that the path stands for (/dev/stdout, /dev/fd/3)."""
+def _find_open_descriptor(path: Path) -> int | None:
+    """Returns the number of a file that is open already and that the path stands for (/dev/stdout, /dev/fd/3); None if
+    it stands for none."""
     for _ in range(_MOST_LINKS):
         if found := _OPEN_FILE.fullmatch(str(path)):
             return int(found[1])

@@ -89,10 +89,10 @@ def align(
     try:
         ready = ready_judge(judge, options, prompt)
         reviser = reviser_for(ready, None if out is None else Path(out))
-        rows = labels if isinstance(labels, str | PathLike) else list(_records(labels, ready, None))
+        rows = labels if isinstance(labels, str | PathLike) else list(_read_records(labels, ready, None))
         given = _read_labels(rows, mapping or {})
         field = _choose_field(ready, given, of)
-        own = _records(rows if cases is None else cases, ready, mapping)
+        own = _read_records(rows if cases is None else cases, ready, mapping)
         records = _drop_labels(own, field) if cases is None else own
         asked = _Asked.of(ready, chosen, translate_values(given, values or {}, [field]), field, records, cluster)
         return _Aligning(asked, reviser, seed).carry_out(write=write)
@@ -102,14 +102,16 @@ def align(
 
 
 def _read_labels(labels: str | PathLike[str] | Rows, mapping: Mapping[str, str]) -> Labels:
+    """Reads the labels from a file or rows; of the mapping only `id` applies to them."""
     ids = {name: source for name, source in mapping.items() if name == "id"}
     return read_labels(labels, mapping=ids) if isinstance(labels, str | PathLike) else labels_from_rows(labels, ids)
 
 
-def _records(
+def _read_records(
     cases: str | PathLike[str] | Sequence[str] | Rows, judge: AnyJudge, mapping: Mapping[str, str] | None
 ) -> Iterator[dict[str, Any]]:
-    """The records of the cases, from files or rows."""
+    """Yields the records of the cases, from files or rows; unreadable ones are left out of files, and raise
+    `UsageProblem` in rows."""
     files: Any = [cases] if isinstance(cases, str | PathLike) else cases
     if isinstance(files, list | tuple) and files and isinstance(files[0], str | PathLike):
         read = read_cases(files, mapping=mapping, judge=judge)
@@ -152,7 +154,8 @@ class _Asked:
         records: Iterable[dict[str, Any]],
         cluster: str | None,
     ) -> _Asked:
-        """Finds the labelled cases among the records."""
+        """Finds the labelled cases among the records, each with the group that it must stay in; raises `UsageProblem`
+        if there are none."""
         given = labels.columns[field]
         labelled = {case for case, _, value in given.table().tolist() if given.pool.values[value] not in (None, "")}
         drawn = _drawn_at_random(labels)
@@ -168,7 +171,7 @@ class _Asked:
             )
         source = find_source(list(found.values()), cluster)
         cases = {
-            case: _Case(record, _group(record, source), drawn is None or case in drawn)
+            case: _Case(record, _find_group(record, source), drawn is None or case in drawn)
             for case, record in found.items()
         }
         missing = len(labelled) - len(found)
@@ -181,7 +184,7 @@ class _Asked:
         return joined_schema(verdict, figures if self.judge.figures_model.model_fields else {})
 
     def score(self, judge: AnyJudge, cases: Sequence[int]) -> Scores:
-        """Judges these cases with a version of the judge, and compares its verdicts with the labels."""
+        """Judges these cases with a version of the judge, and returns how its verdicts compare with the labels."""
         records = [{**self.cases[case].record, "id": str(case)} for case in cases]
         found: dict[int, Any] = {}
         for judgement in judge_many(judge, records, labeller=self.labeller):
@@ -191,7 +194,8 @@ class _Asked:
         return score(found, column, self.field, self.schema, only=cases)
 
     def texts(self, case: int) -> dict[str, str]:
-        """What a labeller is shown of a case, by name; nothing where code alone decides it."""
+        """Returns what a labeller is shown of a case, by name; nothing where code alone decides it or it cannot be
+        judged."""
         judge, record = self.judge, self.cases[case].record
         try:
             read = judge.read(record)
@@ -205,7 +209,8 @@ class _Asked:
 
 
 def _choose_field(judge: AnyJudge, labels: Labels, named: str | None) -> str:
-    """The field of the verdict that the labels are about."""
+    """Returns the field of the verdict that the labels are about: the named one, or the only one that they have.
+    Otherwise raises `UsageProblem`."""
     known = [*judge.verdict_model.model_fields, *judge.figures_model.model_fields, ROLL_UP]
     there = [name for name in known if name in labels.columns]
     if named is None and len(there) == 1:
@@ -221,7 +226,7 @@ def _choose_field(judge: AnyJudge, labels: Labels, named: str | None) -> str:
 
 
 def _drawn_at_random(labels: Labels) -> set[int] | None:
-    """The cases of the random sample of a workbench; None if the labels do not say how they were chosen."""
+    """Returns the cases of the random sample of a workbench; None if the labels do not say how they were chosen."""
     column = labels.columns.get(RANDOM)
     if column is None:
         return None
@@ -230,7 +235,7 @@ def _drawn_at_random(labels: Labels) -> set[int] | None:
 
 
 def _drop_labels(records: Iterable[dict[str, Any]], field: str) -> Iterator[dict[str, Any]]:
-    """The cases without what people said of them, where the labels hold the cases too."""
+    """Yields the records without what people said of the cases, where the labels hold the cases too."""
     for record in records:
         yield {
             name: value
@@ -239,8 +244,8 @@ def _drop_labels(records: Iterable[dict[str, Any]], field: str) -> Iterator[dict
         }
 
 
-def _group(record: Mapping[str, Any], source: str | None) -> str:
-    """What a case must stay together with: its source, or cases with the same content."""
+def _find_group(record: Mapping[str, Any], source: str | None) -> str:
+    """Returns what a case must stay together with: its source, or cases with the same content."""
     if source is not None:
         return str(record.get(source))
     return hash_record({name: value for name, value in record.items() if name != "id"})
@@ -259,6 +264,8 @@ class _Aligning:
     notes: list[str] = field(default_factory=list)
 
     def carry_out(self, *, write: bool) -> Alignment:
+        """Splits the cases, chooses changes, and tests them together on the cases that were held out. They are kept
+        only if their gain is proven."""
         asked = self.asked
         groups = {case: one.group for case, one in asked.cases.items()}
         parts = split_cases(groups, {case for case, one in asked.cases.items() if one.at_random}, self.seed)
@@ -267,13 +274,14 @@ class _Aligning:
         gain, kept, now = None, list[Change](), before
         if chosen:
             after = asked.score(self.reviser.revise(chosen), parts.test)
-            gain = Gain(**self._gain(before, after, parts.test))
+            gain = Gain(**self._measure_gain(before, after, parts.test))
             if gain.is_proven:
                 kept, now = chosen, after
         return self._finish(before, now, parts, tried, gain, kept, write=write)
 
     def _choose(self, before: Scores, parts: Parts) -> tuple[list[TriedChange], list[Change]]:
-        """Tries every proposed change by itself; those whose gain is larger than its error are chosen together."""
+        """Tries every proposed change by itself; returns all that were tried, and those whose gain is larger than its
+        error (of an option only its best value)."""
         tried, chosen = [], list[Change]()
         for change in self._propose(before, parts.learn):
             after = self.asked.score(self.reviser.revise([change]), parts.choose)
@@ -289,6 +297,8 @@ class _Aligning:
         return [one for _, one in tried], chosen
 
     def _propose(self, before: Scores, learn: Sequence[int]) -> list[Change]:
+        """Proposes changes: values of options for the embedded labeller; for a model criteria, which a model writes,
+        and examples."""
         asked = self.asked
         if isinstance(asked.labeller, LocalLabeller):
             return [Setting(name, value) for name, tries in asked.judge.tunable.items() for value in tries]
@@ -299,12 +309,12 @@ class _Aligning:
         lines = [write_example(texts, asked.field, before.people[case]) for case, texts in shown.items() if texts]
         return [*criteria, *([Examples(tuple(lines))] if lines else [])]
 
-    def _clusters(self, cases: Sequence[int]) -> Codes:
+    def _number_groups(self, cases: Sequence[int]) -> Codes:
         return np.unique([self.asked.cases[case].group for case in cases], return_inverse=True)[1]
 
-    def _gain(self, before: Scores, after: Scores, cases: Sequence[int]) -> dict[str, Any]:
+    def _measure_gain(self, before: Scores, after: Scores, cases: Sequence[int]) -> dict[str, Any]:
         gains = after.of(cases) - before.of(cases)
-        interval = clustered_mean_interval(gains, (-1.0, 1.0), self._clusters(cases))
+        interval = clustered_mean_interval(gains, (-1.0, 1.0), self._number_groups(cases))
         return {"value": float(gains.mean()), "interval": interval}
 
     def _finish(
@@ -318,13 +328,13 @@ class _Aligning:
         *,
         write: bool,
     ) -> Alignment:
-        """Puts the result together, and writes the judge with the agreement that it reaches."""
+        """Returns the result; with `write`, also writes the judge with the agreement that it reaches."""
         asked, test = self.asked, parts.test
         if parts.left_out:
             words = f"{format_count(parts.left_out, 'label')} of disputed cases are not measured on"
             self.notes.append(words)
         reached = now.mean(test)
-        low, high = clustered_mean_interval(now.of(test), (0.0, 1.0), self._clusters(test))
+        low, high = clustered_mean_interval(now.of(test), (0.0, 1.0), self._number_groups(test))
         found = Alignment(
             judge=asked.judge.name,
             labeller=labeller_name(asked.labeller.describe()),
@@ -344,11 +354,13 @@ class _Aligning:
             options=options_of(kept),
         )
         if write:
-            self.reviser.write(kept, self._measured(found, kept))
+            self.reviser.write(kept, self._make_measured(found, kept))
             found.file = str(self.reviser.file)
         return found
 
-    def _measured(self, found: Alignment, kept: Sequence[Change]) -> Measured:
+    def _make_measured(self, found: Alignment, kept: Sequence[Change]) -> Measured:
+        """Returns the agreement that was reached, bound by hashes to the judge with the kept changes and to its
+        labeller."""
         about = self.asked.labeller.describe()
         judge = hash_fingerprint(self.reviser.revise(kept).fingerprint())
         assert judge is not None

@@ -78,7 +78,7 @@ class Attacked:
 
 
 def manipulations(judge: AnyJudge) -> list[Manipulation]:
-    """All of them, with the labels and fields of this judge: more than three hundred texts."""
+    """Returns all manipulations, with the labels and fields of this judge: more than three hundred texts."""
     labels, fields = _labels_of(judge) or ["good"], list(judge.verdict_model.model_fields)
     found = []
     for number, order in enumerate(_load_corpus()["orders"]):
@@ -96,7 +96,7 @@ def _load_corpus() -> Mapping[str, Any]:
 
 
 def _labels_of(judge: AnyJudge) -> list[str]:
-    """The words that the labels of a judge may be."""
+    """Returns the words that the labels of a judge may be."""
     words: list[str] = []
 
     def collect(node: Any) -> None:
@@ -132,7 +132,7 @@ Path = tuple[str | int, ...]
 
 
 def texts_in(record: Mapping[str, Any], judge: AnyJudge) -> list[Path]:
-    """The places of the texts that the judge reads, at most twenty."""
+    """Returns the places of the texts that the judge reads, at most twenty."""
     from krino.cases.content import names_read
 
     known = names_read(judge)
@@ -154,7 +154,7 @@ def texts_in(record: Mapping[str, Any], judge: AnyJudge) -> list[Path]:
 
 
 def insert(record: Mapping[str, Any], path: Path, text: str) -> dict[str, Any]:
-    """The record with a text added to one of its texts, below it."""
+    """Returns a copy of the record with a text added to one of its texts, below it."""
     changed: Any = deepcopy(dict(record))
     inner = changed
     for step in path[:-1]:
@@ -167,7 +167,7 @@ def insert(record: Mapping[str, Any], path: Path, text: str) -> dict[str, Any]:
 
 
 def structural_problems(judge: AnyJudge, record: Mapping[str, Any], path: Path, manipulation: str) -> Iterator[str]:
-    """Guarantees that do not hold for a record with the manipulation in one of its texts."""
+    """Yields the guarantees that do not hold for a record with the manipulation in one of its texts."""
     after = _ask_questions(judge, insert(record, path, manipulation))
     if after is None:
         # A text that spoils a name or JSON decides a case whatever it says; so a neutral one is tried in its place.
@@ -192,7 +192,7 @@ def _ask_questions(judge: AnyJudge, record: Mapping[str, Any]) -> Questions | No
 
 
 def _fence_problems(questions: Questions) -> Iterator[str]:
-    """What is wrong with the message that a model would be sent."""
+    """Yields what is wrong with the message that a model would be sent."""
     shown = shown_texts(questions)
     sent = user_text(questions, shown).replace(TAG_SLOT, _TAG)
     fences = [line for line in sent.split("\n") if line.startswith((f"[[{_TAG}", f"[[/{_TAG}"))]
@@ -218,7 +218,8 @@ def attack(
     mapping: Mapping[str, str] | None = None,
     seed: int = 0,
 ) -> Attacked:
-    """Every text of every case with every manipulation for the guarantees; `most` of them for a labeller.
+    """Tries every text of every case with every manipulation for the guarantees, and `most` of them on a labeller, if
+    one is given; returns what did not hold and what moved.
 
     `most`: None for all. With a labeller this takes cases times texts times `most` calls.
     """
@@ -238,13 +239,14 @@ def attack(
 
 
 def _record_of(item: CaseItem) -> Mapping[str, Any]:
+    """Returns the record of a case; raises `UsageProblem` if it cannot be read."""
     if item.record is None:
         raise UsageProblem(str(item.problem))
     return item.record
 
 
 def _sample(corpus: Sequence[Manipulation], most: int, seed: int) -> list[Manipulation]:
-    """One of each family in turn, so that a small sample has them all."""
+    """Returns a random sample that takes one of each family in turn, so that a small sample has them all."""
     families: dict[str, list[Manipulation]] = {}
     for one in Random(seed).sample(corpus, len(corpus)):  # noqa: S311 - a sample, no secret
         families.setdefault(one.family, []).append(one)
@@ -259,7 +261,8 @@ def _attack_model(
     corpus: Sequence[Manipulation],
     found: Attacked,
 ) -> None:
-    """Judges every case as it is, then those that have a verdict with each manipulation, and notes what moved."""
+    """Judges every case as it is, then those that have a verdict with each manipulation, and adds to `found` what
+    moved."""
     bases = list(judge_many(judge, cases, labeller=labeller))
     for number, base in enumerate(bases):
         if base.status != "ok":  # nothing can be moved, so nothing more is paid for it
@@ -281,12 +284,12 @@ def _attack_model(
         if judgement.status != "ok":
             found.refused[family] = found.refused.get(family, 0) + 1
             continue
-        change = _change(base, judgement)
+        change = _find_change(base, judgement)
         if change is not None:
             found.moved.append(Moved(base.id or "", where, family, *change, manipulation.text))
 
 
-def _change(before: Judgement, after: Judgement) -> tuple[str, Any, Any] | None:
+def _find_change(before: Judgement, after: Judgement) -> tuple[str, Any, Any] | None:
     """Returns the first field of the verdict that changed, with both values; free text of a model is ignored."""
     for name, value in (before.verdict or {}).items():
         other = (after.verdict or {}).get(name)

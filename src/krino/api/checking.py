@@ -88,35 +88,39 @@ def check_file(file: str | Path, labeller: str | Labeller | None = None) -> Chec
 
 
 def check_judge(judge: FileJudge, file: str, definition: Definition, labeller: str | Labeller | None = None) -> Checked:
-    """The same of a judge that was loaded."""
+    """Runs the examples of a judge that was loaded, and returns its problems and how the examples ended."""
     tried = [_run_example(judge, example, number, labeller) for number, example in enumerate(definition.examples, 1)]
-    problems = (*definition.warnings, *_without_verdict(judge, definition))
+    problems = (*definition.warnings, *_find_without_verdict(judge, definition))
     return Checked(file, problems, tuple(tried), judge.name)
 
 
-def _without_verdict(judge: FileJudge, definition: Definition) -> Iterator[Problem]:
-    """Values of labels for which the rules give no verdict, tried before anybody is paid for such a label."""
+def _find_without_verdict(judge: FileJudge, definition: Definition) -> Iterator[Problem]:
+    """Yields a problem for each value of a label for which the rules give no verdict, tried before anybody is paid for
+    such a label."""
     found = _open_case(judge, [example.case for example in definition.examples])
     if found is None:
         found = _open_case(judge, [{item.name: _MADE_UP[item.kind] for item in definition.inputs}])
-        problems = list(_values_without_verdict(judge, definition, *found)) if found is not None else []
-        tried = sum(len(_values(label)) for label in definition.labels)
+        problems = list(_try_values(judge, definition, *found)) if found is not None else []
+        tried = sum(len(_list_values(label)) for label in definition.labels)
         yield from problems if len(problems) < tried else ()  # else a rule needs more of a case than a made-up one has
         return
-    yield from _values_without_verdict(judge, definition, *found)
+    yield from _try_values(judge, definition, *found)
 
 
 def values_without_verdict(judge: AnyJudge) -> list[str]:
-    """The same in words, each with its place, to be said before a run is paid for; none of a judge that is no file."""
+    """Returns the values of labels without a verdict in words, each with its place, to be shown before a run is paid
+    for; none for a judge that is no file."""
     if not isinstance(judge, FileJudge):
         return []
-    return [problem.in_line(judge.definition.address) for problem in _without_verdict(judge, judge.definition)]
+    return [problem.in_line(judge.definition.address) for problem in _find_without_verdict(judge, judge.definition)]
 
 
-def _values_without_verdict(judge: FileJudge, definition: Definition, case: Any, facts: Any) -> Iterator[Problem]:
-    usual = {label.name: _value_of(label, facts.values, next(iter(_values(label)))) for label in definition.labels}
+def _try_values(judge: FileJudge, definition: Definition, case: Any, facts: Any) -> Iterator[Problem]:
+    """Yields a problem for each value of a label from which no verdict comes, with the usual values of the other
+    labels."""
+    usual = {label.name: _value_of(label, facts.values, next(iter(_list_values(label)))) for label in definition.labels}
     for label in definition.labels:
-        for value in _values(label):
+        for value in _list_values(label):
             given = {**usual, label.name: _value_of(label, facts.values, value)}
             short = {**given} if not definition.has_one_label else {"label": given[label.name]}
             try:
@@ -128,7 +132,7 @@ def _values_without_verdict(judge: FileJudge, definition: Definition, case: Any,
 
 
 def _open_case(judge: FileJudge, records: Sequence[Mapping[str, Any]]) -> tuple[Any, Any] | None:
-    """The first record that leaves something to ask."""
+    """Returns the first record that leaves something to ask, as case and facts; None if there is none."""
     for record in records:
         try:
             case = judge.read(record)
@@ -140,8 +144,9 @@ def _open_case(judge: FileJudge, records: Sequence[Mapping[str, Any]]) -> tuple[
     return None
 
 
-def _values(label: Label) -> list[Any]:
-    """Every value that a label may have; of a number its ends."""
+def _list_values(label: Label) -> list[Any]:
+    """Returns the values of a label to try: every choice, the ends of a number, a word for a text, and null if it may
+    be null."""
     if label.kind == "text":
         found: list[Any] = ["text"]
     elif label.kind == "number":
@@ -153,7 +158,7 @@ def _values(label: Label) -> list[Any]:
 
 
 def _value_of(label: Label, values: Mapping[str, Any], value: Any) -> Any:
-    """In the short form of examples: of a label for each item the same for all of them."""
+    """Returns a value in the short form of examples: for a label of each item, a list with the same for all of them."""
     if label.each is None:
         return value
     return [{"label": value} for _ in range(count_items(values[label.each]))]
@@ -163,7 +168,8 @@ def _value_of(label: Label, values: Mapping[str, Any], value: Any) -> Any:
 
 
 def _run_example(judge: FileJudge, example: Example, number: int, labeller: str | Labeller | None) -> Tried:
-    """Runs one example with its own labels, or with the named labeller if it has none."""
+    """Runs one example with its own labels, or with the named labeller if it has none. It is skipped if labels are
+    needed and there is neither."""
     given: GivenLabels | None = None
     if example.labels is not None:
         given = GivenLabels(judge.definition, example.labels)
@@ -176,7 +182,7 @@ def _run_example(judge: FileJudge, example: Example, number: int, labeller: str 
 
 
 def _find_differences(example: Example, judgement: Judgement, given: GivenLabels | None) -> Iterator[str]:
-    """Yields how the judgement differs from what the example expects."""
+    """Yields how the judgement differs from what the example expects; nothing if it came out as expected."""
     refused = given.refused if given is not None else judgement.error if judgement.status == "error" else ""
     if example.expected == "refused":
         if not refused:
@@ -244,7 +250,8 @@ class GivenLabels(Labeller):
         return {"kind": "example"}
 
     async def label(self, task: Task[Any, Any, Any]) -> Labelled[Any]:
-        """Answers with the labels of the example."""
+        """Answers with the labels of the example; if the judge refuses them, keeps the reason in `refused` and raises
+        `LabelFailed`."""
         self._state.was_asked = True
         if self._labels is None:
             raise LabelFailed("the example states no labels")
@@ -256,7 +263,8 @@ class GivenLabels(Labeller):
 
 
 def complete(definition: Definition, labels: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Labels as a model gives them, from the short form of an example: `label: polite`, `kept: [kept, broken]`."""
+    """Returns labels as a model gives them, from the short form of an example: `label: polite`, `kept: [kept,
+    broken]`."""
     if definition.has_one_label:
         (label,) = definition.labels
         if label.kind == "text":
@@ -267,7 +275,8 @@ def complete(definition: Definition, labels: Mapping[str, Any], values: Mapping[
 
 
 def _complete(label: Label, given: Any, values: Mapping[str, Any]) -> Any:
-    """Completes a label of an example with the parts that it leaves out."""
+    """Completes a label of an example: one answer, or for a label of each item a list of them. A text stays as it
+    is."""
     if label.kind == "text":
         return given
     if label.each is None:
@@ -280,7 +289,7 @@ def _complete(label: Label, given: Any, values: Mapping[str, Any]) -> Any:
 
 
 def _complete_one(label: Label, given: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Completes one answer with a reason and a quote, if it has none."""
+    """Completes one answer with a made-up reason, and with a quote from the case if it needs one."""
     value = given.get("label")
     stated = {"reason": given.get("reason", _REASON), "label": value}
     stated |= {"other_order": given["other_order"]} if "other_order" in given else {}
@@ -291,7 +300,7 @@ def _complete_one(label: Label, given: Mapping[str, Any], values: Mapping[str, A
 
 
 def _first_words(label: Label, values: Mapping[str, Any]) -> str:
-    """For an example that quotes nothing: the first words of what may be quoted."""
+    """Returns the first words of what may be quoted, for an example that quotes nothing; empty if there is no text."""
     from krino.judges.file.answers import texts_of
 
     for name in label.quote_from:

@@ -23,7 +23,7 @@ _NUMBERED = re.compile(r"^\W*(\d{1,2})\W+(\S.*)$", re.MULTILINE)
 def write_criteria(
     aligned: AnyJudge, field: str, confusions: Sequence[Confusion], labeller: Labeller, show: Callable[[int], str]
 ) -> tuple[list[Criterion], str | None]:
-    """One criterion for each pair, and why a model wrote none of them, if so.
+    """Returns one criterion for each pair, and why a model wrote none of them, if so.
 
     `show`: a case as text. Where no model answers, or not for a pair, the criterion says which label to prefer.
     """
@@ -48,7 +48,7 @@ def _writer() -> type[AnyJudge]:
 
 
 def _describe(confusion: Confusion, field: str, show: Callable[[int], str]) -> str:
-    """A pair with some of its cases."""
+    """Describes a pair with some of its cases."""
     cases = "\n\n".join(cut(show(case), _LONGEST_CASE) for case in confusion.cases[:_SHOWN])
     return (
         f"`{field}`: people say {quoted(confusion.people)}, the judge says {quoted(confusion.judge)} "

@@ -37,7 +37,8 @@ def export_run(
     every_column: bool = False,
     inputs: Sequence[str] | None = None,
 ) -> Path:
-    """Writes a run to a file; an existing file is replaced only once the new one is complete."""
+    """Writes a run to a file; an existing file is replaced only once the new one is complete. Raises `UsageProblem` for
+    a file that the run itself keeps."""
     chosen = format_of(file, to)
     real = Path(os.path.realpath(file))
     if real.parent == run.folder.resolve() and _RUN_FILES.fullmatch(real.name):
@@ -48,6 +49,7 @@ def export_run(
 
 
 def format_of(file: Path, to: ExportFormat | None) -> ExportFormat:
+    """Returns the named format, or that of the file's ending; raises `UsageProblem` if there is neither."""
     if (chosen := to or ENDINGS.get(file.suffix.lower())) is None:
         raise UsageProblem(f"{file}: name the format with --to, or a file that ends in one of {', '.join(ENDINGS)}")
     return chosen
@@ -88,7 +90,7 @@ def write_run(
 
 
 def events_of_run(run: StoredRun, inputs: Sequence[str] | None = None) -> Iterator[bytes]:
-    """The run as OTLP/JSON lines.
+    """Yields the run as OTLP/JSON lines.
 
     They name the traces and spans of the cases if the input is kept in the run's folder, or is given as `inputs`.
     """
@@ -99,7 +101,7 @@ def events_of_run(run: StoredRun, inputs: Sequence[str] | None = None) -> Iterat
 
 
 def _attach_cases(run: StoredRun, inputs: Sequence[str] | None) -> Iterable[Mapping[str, Any]]:
-    """Returns the judgements, with their cases if the input can be read."""
+    """Returns the judgements, each with its case if the input is kept in the run's folder or given."""
     plan = run.manifest.plan
     if not inputs:
         kept = kept_inputs(run.folder, plan.inputs)

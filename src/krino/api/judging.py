@@ -235,12 +235,13 @@ def judge_many(
 
 
 def _warn(message: str) -> None:
-    """Warns of a misspelt field, whose case would otherwise get a score like any other."""
+    """Issues a Python warning; a case with a misspelt field would otherwise get a score like any other."""
     warnings.warn_explicit(message, UserWarning, "krino", 1)  # the caller's line is not known here
 
 
 def ready_judge(judge: AnyKindOfJudge, options: Mapping[str, Any] | None, prompt: str | None) -> AnyJudge:
-    """The judge for a name, a class or a judge, with these options and prompt."""
+    """Returns the judge for a name, a class or a judge, with these options and prompt; raises `UsageProblem` for one
+    that is faulty. A judge is returned as it is if neither is given."""
     if isinstance(judge, type) and issubclass(judge, Judge):
         return make_judge(judge, options, prompt, find_namesake)
     if isinstance(judge, Judge):
@@ -254,7 +255,7 @@ def ready_judge(judge: AnyKindOfJudge, options: Mapping[str, Any] | None, prompt
 
 
 def rows_of_cases(cases: Any) -> Iterable[Any]:
-    """The cases of an iterable or a table; raises `UsageProblem` for anything else."""
+    """Returns the cases of an iterable or a table; raises `UsageProblem` for anything else."""
     rows = rows_of_frame(cases)
     if rows is None and (isinstance(cases, str | bytes | Mapping | BaseModel) or not isinstance(cases, Iterable)):
         raise UsageProblem(
@@ -265,13 +266,14 @@ def rows_of_cases(cases: Any) -> Iterable[Any]:
 
 
 def items_of(rows: Iterable[Any], judge: AnyJudge, mapping: Mapping[str, str] | None) -> Iterator[CaseItem]:
-    """The rows as cases, with their fields mapped."""
+    """Yields the rows as cases, with their fields mapped."""
     items = (make_item(index, row) for index, row in enumerate(rows))
     return apply_mapping(items, judge, mapping, many=True)
 
 
 def make_item(index: int, case: Any) -> CaseItem:
-    """Wraps a case for the engine; its name is its id, or else its number."""
+    """Wraps a case for the engine; its name is its id, or else its number. What is no record becomes a case with a
+    problem."""
     try:
         record = plain_record(case, f"case {index + 1}")
     except UsageProblem as problem:
@@ -283,7 +285,8 @@ def make_item(index: int, case: Any) -> CaseItem:
 def apply_mapping(
     items: Iterator[CaseItem], judge: AnyJudge, mapping: Mapping[str, str] | None, *, many: bool = False
 ) -> Iterator[CaseItem]:
-    """Maps the fields of the items. `many`: optional fields may be missing in some of them."""
+    """Yields the items with their fields mapped; one without a mapped field becomes a case with a problem. `many`:
+    optional fields may be missing in some of them, and a warning follows for those that none has."""
     fields = field_map(mapping)
     if fields is None:
         yield from items

@@ -67,7 +67,8 @@ class Mapped:
 
 
 def map_files(files: Sequence[str], judge: str | None = None, *, format: Format = "auto") -> Mapped:  # noqa: A002
-    """Proposes a mapping for a judge, or for the one of Krino's judges that fits best."""
+    """Proposes a mapping for a judge, or for the one of Krino's judges that fits best; raises `UsageProblem` if none
+    fits or several fit equally."""
     if judge is not None:
         return _propose_for(load_judge(judge), judge, files, format)
     tried = [_propose_for(load_judge(name), name, files, format) for name in OURS]
@@ -81,12 +82,14 @@ def map_files(files: Sequence[str], judge: str | None = None, *, format: Format 
 
 
 def _score_fit(found: Mapped) -> tuple[int, int]:
-    """Ranks judges: first by how many of their fields the records have, because some judges read any record."""
+    """Returns a rank of judges: first by how many of their fields the records have, because some judges read any
+    record."""
     return (found.fields, found.readable) if found.readable else (0, 0)
 
 
 def _propose_for(judge: AnyJudge, address: str, files: Sequence[str], format: Format) -> Mapped:  # noqa: A002
-    """Proposes a mapping from the first cases, and reads them with it; none where fewer could be read than without."""
+    """Proposes a mapping from the first cases, and reads them with it; none if fewer could be read than without. Raises
+    `UsageProblem` if no case can be read."""
     raw = list(_read_first(files, format, {}, judge))
     records = [item.record for item in raw if item.record is not None]
     if not records:
@@ -130,7 +133,8 @@ def _try_cases(judge: AnyJudge, items: Sequence[CaseItem], found: Mapped) -> Non
 
 
 def _try_case(judge: AnyJudge, item: CaseItem, found: Mapped) -> None:
-    """Reads and studies a case, and counts it as readable or by the reason why not."""
+    """Reads and studies a case, and counts it as readable or by the reason why not. The first readable one is kept to
+    be shown."""
     if item.record is None:
         _count_reason(found.reasons, item.problem or "no record")
         return
@@ -146,13 +150,14 @@ def _try_case(judge: AnyJudge, item: CaseItem, found: Mapped) -> None:
 
 
 def _count_reason(reasons: dict[str, int], reason: str) -> None:
+    """Counts a reason; further ones are dropped once there are enough different ones."""
     shortened = clean_line(reason, 300)
     if shortened in reasons or len(reasons) < _MOST_REASONS:
         reasons[shortened] = reasons.get(shortened, 0) + 1
 
 
 def _format_fields(case: BaseModel) -> Iterator[tuple[str, str]]:
-    """The fields of a case that have a value; of lists, the length and the first item."""
+    """Yields the fields of a case that have a value; of lists, the length and the first item."""
     for name, info in type(case).model_fields.items():
         value = getattr(case, name)
         if info.json_schema_extra or value in (None, "", (), [], {}, False):

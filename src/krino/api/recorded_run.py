@@ -155,7 +155,8 @@ def is_workbench(labels: object) -> bool:
 
 
 def labels_from(workbench: str | PathLike[str], run: str | PathLike[str], depth: str = "both") -> Rows:
-    """People's labels of the cases of a run from a workbench, one row per case and rater."""
+    """Returns people's labels of the cases of a run from a workbench, one row per case and rater; raises `UsageProblem`
+    if the packages for it are missing."""
     try:
         from krino.people.rows import drop_provenance, load_rows
     except ModuleNotFoundError as missing:
@@ -261,7 +262,7 @@ def make_gate(
     worst: int,
     measured: bool = False,
 ) -> Gate:
-    """Makes a gate; refuses rules about changes without a run to compare with, and the reverse."""
+    """Makes a gate; raises `UsageProblem` for rules about changes without a run to compare with, and the reverse."""
     paired = any(rule.compares_runs for rule in rules)
     if base is None and paired:
         raise UsageProblem(

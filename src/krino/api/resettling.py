@@ -58,10 +58,12 @@ def prepare_resettling(
     notify: Notify | None = None,
     make_engine: Callable[[], Engine] | None = None,
 ) -> Iterator[Running]:
-    """Prepares a run that uses the labels of another one. `trust`: load whatever judge the other run names.
+    """Prepares a run that uses the labels of another one, and closes what it reads after the block. `trust`: load
+    whatever judge the other run names.
 
     `make_engine`: makes an engine that uses other processes; if the other run was killed or has errors, these are used
-    from the start, so that a case that kills its process becomes an error and does not end the run."""
+    from the start, so that a case that kills its process becomes an error and does not end the run.
+    """
     plan = run.manifest.plan
     command = shlex.join(["krino", "resettle", str(run.folder), *(source if isinstance(source, list) else [])])
     named = judge if judge is not None else judge_of_run(run, trust, command)
@@ -83,7 +85,8 @@ def prepare_resettling(
 
 
 def judge_of_run(run: Run, trust: bool, command: str) -> str:
-    """The judge that a run names, where that is safe: its name comes from a file that anybody may have written."""
+    """Returns the judge that a run names, where loading it is safe or trusted; otherwise raises `UsageProblem`: the
+    name comes from a file that anybody may have written."""
     stored = clean_line(str(run.manifest.plan.judge.get("address") or run.manifest.plan.judge.get("name") or ""))
     if is_ours(stored) or (trust and stored):
         return stored
@@ -95,7 +98,7 @@ def judge_of_run(run: Run, trust: bool, command: str) -> str:
 
 
 def kept_or_refused(run: Run, command: str) -> contextlib.AbstractContextManager[Inputs]:
-    """The inputs that lie in the folder of a run."""
+    """Opens the inputs in the folder of a run; raises `UsageProblem` if they are not kept there."""
     if (inputs := kept_inputs(run.folder, run.manifest.plan.inputs)) is not None:
         return opened_once(inputs)
     names = " ".join(shlex.quote(clean_line(name)) for name in run.manifest.plan.inputs)

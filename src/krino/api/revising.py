@@ -26,13 +26,14 @@ class Reviser(ABC):
 
     @abstractmethod
     def text(self, changes: Sequence[Change]) -> str:
-        """The text of the file with these changes."""
+        """Returns the text of the file with these changes."""
 
     @abstractmethod
     def revise(self, changes: Sequence[Change]) -> AnyJudge:
-        """The judge with these changes; exactly what reading the written file gives."""
+        """Returns the judge with these changes; exactly what reading the written file gives."""
 
     def write(self, changes: Sequence[Change], measured: Measured) -> None:
+        """Writes the file with these changes and the agreement that was measured."""
         write_text(self.file, with_measured(self.text(changes), measured))
 
 
@@ -65,7 +66,11 @@ def options_of(changes: Sequence[Change]) -> dict[str, float]:
 
 
 def reviser_for(judge: AnyJudge, out: Path | None) -> Reviser:
-    """`out`: another file than the judge's own. A file that `krino align` did not write is not overwritten."""
+    """Returns what revises this judge: its own Markdown file, or its prompt if it has none or another prompt is used.
+
+    `out`: another file than the judge's own. Raises `UsageProblem` for a file that exists and that `krino align` did
+    not write.
+    """
     own = _own_file(judge)
     if own is not None and judge.prompt == judge.default_prompt:
         if out is not None and out.exists() and out.resolve() != own.resolve():
@@ -78,7 +83,7 @@ def reviser_for(judge: AnyJudge, out: Path | None) -> Reviser:
 
 
 def _own_file(judge: AnyJudge) -> Path | None:
-    """The Markdown file of a judge of the user's own; a ready judge belongs to the package."""
+    """Returns the Markdown file of a judge of the user's own, or None; a ready judge belongs to the package."""
     if not isinstance(judge, FileJudge):
         return None
     path = Path(judge.definition.address.partition("\n")[0])

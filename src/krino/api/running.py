@@ -55,8 +55,8 @@ from krino.writing import is_full, write_failed
 
 Notify = Callable[[str], None]
 Conduct = Callable[[Session, CaseSource], Awaitable[Manifest]]
-ForecastKind = Literal["cannot_be_judged", "decided_by_rules", "asked", "known_from_cache"]
 """Runs a session; that of a command also shows progress and handles signals."""
+ForecastKind = Literal["cannot_be_judged", "decided_by_rules", "asked", "known_from_cache"]
 
 
 def run(
@@ -204,7 +204,7 @@ class Running:
         found = Estimate()
 
         async def receive(cases: Sequence[tuple[Returned, Finished | None]]) -> None:
-            """Adds the forecast of each case; a case that ends its process cannot be judged."""
+            """Adds the forecast of each case; a case on which its worker died cannot be judged."""
             for case, judgement in cases:
                 if isinstance(judgement, Judgement) and judgement.error == DIED:
                     found.add("cannot_be_judged", Forecast())
@@ -218,21 +218,22 @@ class Running:
         return found
 
     def _add_forecast(self, item: CaseItem, found: Estimate) -> None:
-        """Adds the forecast of one case."""
+        """Adds the forecast of one case; raises `UsageProblem` if it must be asked and no labeller was named."""
         kind, forecast = _forecast_case(self.judge, self.labeller, item, self.settings.case_seconds)
         if kind == "asked" and lacks_labeller(self.judge, self.labeller):
             self.judge.label_locally([])  # raises the error that says so
         found.add(kind, forecast)
 
     async def carry_out(self, conduct: Conduct = Session.run) -> Run:
-        """Judges the cases without a verdict. Wrong arguments are refused before a folder is made."""
+        """Judges the cases that have no verdict yet, and returns the run. Wrong arguments are refused before a folder
+        is made."""
         plan = self.plan()
         location = find_location(plan, named=self.settings.into, base=self.settings.base, fresh=self.settings.fresh)
         begun: Iterator[CaseItem] | None = self._begin(location.folder)
         self._announce(location)
 
         def cases() -> Iterator[CaseItem]:
-            """Uses the stream that was started first; a second stream gives no messages about the cases."""
+            """Returns the stream that was started first; a second stream gives no messages about the cases."""
             nonlocal begun
             first, begun = begun, None
             if first is None:
@@ -256,7 +257,8 @@ class Running:
         return Run(location.folder, manifest)
 
     def finish(self, run: Run) -> Summary:
-        """Sums up the run; of a finished one, also writes the report and the table, from one pass."""
+        """Sums up the run; for a finished one, also writes the report and the table, from one pass. Raises
+        `UsageProblem` if a finished run has no cases."""
         index, self._index = self._index, None
         if run.manifest.state != "finished" or (run.manifest.plan.part is not None and not run.manifest.cases):
             return collect(run.judged(index).records(), schema=run.manifest.about.fields_schema).summary
@@ -271,7 +273,7 @@ class Running:
             raise write_failed(run.folder / REPORT, error) from None
 
     def _write_results(self, run: Run, index: JournalIndex | None) -> Summary:
-        """Writes summary, report and tables; a large run is summed up in a second process meanwhile."""
+        """Writes report and table and returns the summary; a large run is summed up in a second process meanwhile."""
         with ExitStack() as stack:
             large = self.cores > 1 and (run.manifest.cases or 0) >= LARGE_RUN
             beside = SummaryProcess.start(run.folder) if large else None
@@ -292,13 +294,14 @@ class Running:
         return result.summary
 
     def cases(self) -> Iterator[CaseItem]:
-        """The cases from the first on, as often as this is called."""
+        """Reads the cases from the first on, as often as this is called."""
         how = self.settings
         reading: Any = {"format": how.format, "mapping": how.mapping, "split": how.split}
         return read_cases(self.inputs.paths, **reading, judge=self.judge, files=self.inputs.files)
 
     def _begin(self, folder: Path) -> Iterator[CaseItem]:
         """Starts reading the cases and tries the first ones, so that a broken judge is refused before a folder is made.
+        Returns all cases from the first on; raises `UsageProblem` if there are none.
 
         If the last command was killed, perhaps by a case, none is tried in this process.
         """
@@ -319,7 +322,8 @@ class Running:
         return goes_to_workers(self.make_engine(), self.judge, self.settings.case_seconds)
 
     def _rehearse(self, items: _Lookahead) -> None:
-        """Tries the judge on the first cases, in a process of its own if workers will run it."""
+        """Tries the judge on the first cases, in a process of its own if workers will run it. For a judge of the user's
+        own file, first reports values of labels without a verdict."""
         seconds = self.settings.case_seconds
         if hasattr(self.judge, "definition") and not is_ours(self.judge.name) and self.notify is not None:
             from krino.api.checking import values_without_verdict  # only judges from files need it
@@ -333,13 +337,13 @@ class Running:
         refuse_without_labeller(self.judge, self.labeller, items.start(), seconds)
 
     def _watch_fields(self, items: Iterator[CaseItem]) -> Iterator[CaseItem]:
-        """The cases; messages about suspicious fields are given on the way."""
+        """Yields the cases; messages about suspicious fields are given on the way."""
         if self.notify is None:
             return items
         return note_odd_fields(items, self.judge, self.notify, self.settings.mapping)
 
     def _announce(self, location: RunLocation) -> None:
-        """Says where the run is written, and why an earlier one cannot be continued."""
+        """Reports where the run is written, why an earlier one cannot be continued, and how the inputs are read."""
         if self.notify is None:
             return
         if location.because and location.instead_of is not None:
@@ -369,7 +373,7 @@ class _Lookahead:
             yield item
 
     def rest(self) -> Iterator[CaseItem]:
-        """Yields all cases, once."""
+        """Yields all cases, once, without keeping them."""
         while self._read:
             yield self._read.popleft()
         yield from self._items
@@ -416,7 +420,7 @@ class Estimate:
 def _forecast_case(
     judge: AnyJudge, labeller: Labeller, item: CaseItem, seconds: float
 ) -> tuple[ForecastKind, Forecast]:
-    """Forecasts how a case would be judged, with calls and tokens."""
+    """Forecasts whether and how a case would be judged, with its calls and tokens. It asks no model."""
     if item.record is None:
         return "cannot_be_judged", Forecast()
     try:

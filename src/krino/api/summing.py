@@ -61,7 +61,7 @@ class SummaryProcess:
         self._child.join()
 
     def result(self) -> Collected | None:
-        """Waits for the result; None if the process died."""
+        """Waits for the result; None if the process failed or died."""
         try:
             found: Collected = self._child.pipe.recv()
         except (EOFError, OSError):
@@ -70,7 +70,7 @@ class SummaryProcess:
 
 
 def _sum_up_and_send(pipe: Connection[Collected, Any], folder: Path) -> None:
-    """Sums up a run and sends the result to the other process."""
+    """Sums up a run and sends the result to the other process; on any error it sends nothing."""
     signal.signal(signal.SIGTERM, lambda *_: sys.exit())
     gc.disable()  # judgements are trees, and this process ends soon
     with suppress(Exception):

@@ -55,7 +55,7 @@ def labels_for(
     format: Format = "auto",  # noqa: A002
     mapping: Mapping[str, str] | None = None,
 ) -> Labels:
-    """The labels with their provenance, and with `values` translated in the field that `of` is about."""
+    """Returns the labels with their provenance, and with `values` translated in the field that `of` is about."""
     given = read_all_labels(run, labels, format=format, mapping=mapping)
     field = parse_target(of).field
     return translate_values(given, values or {}, [field] if field else [])
@@ -68,7 +68,8 @@ def read_all_labels(
     format: Format = "auto",  # noqa: A002
     mapping: Mapping[str, str] | None = None,
 ) -> Labels:
-    """Labels from rows, a file or a workbench, with the columns `label_*` that say how a case came to be labelled.
+    """Reads labels from rows, a file or a workbench, with the columns `label_*` that say how a case came to be
+    labelled.
 
     `run` is needed for a workbench, `format` for a file, `mapping` for a file or rows.
     """
@@ -82,13 +83,16 @@ def read_all_labels(
 
 
 def _rows_of_workbench(workbench: str, run: StoredRun) -> list[dict[str, Any]]:
-    """Returns the labels of a run from the database of a workbench."""
+    """Returns the labels of a run from the database of a workbench; raises `UsageProblem` if the packages for it are
+    missing."""
     try:
         from krino.people.rows import load_rows
     except ModuleNotFoundError as missing:
         raise UsageProblem(f"labels of a workbench need {missing.name}: pip install 'krino[web]'") from None
 
     def answers(target: str) -> dict[str, bool]:
+        """Returns whether the judge gave the answer of a target, by the hash of each judged case; cases without an
+        answer are left out."""
         wanted = parse_target(target)
         judged = (record for record in run.records() if record["status"] == "ok")
         said = {record["input_hash"]: wanted.answer_in(fields_of(record)) for record in judged}

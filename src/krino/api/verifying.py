@@ -103,27 +103,30 @@ class _Check:
         self._seen = bytearray()
 
     async def carry_out(self) -> Verification:
-        """Checks every verdict of the run, and returns what does not follow."""
+        """Checks every verdict of the run, and returns what was found: what follows, what does not, and problems of the
+        folder."""
         self._found.judge_changes = judge_changes(self._run.manifest, self._judge)
         for problem in card_problems(self._run.manifest, self._judge, changed=bool(self._found.judge_changes)):
-            self._problem(problem)
+            self._add_problem(problem)
         self._index_journal()
         self._compare_kept_index()
         self._seen = bytearray(len(self._index))
         shares = self._count_cases()
         await self._check_cases(shares)
-        self._name_absent()
+        self._count_absent()
         self._number_lines()
         return self._found
 
-    def _problem(self, text: str) -> None:
+    def _add_problem(self, text: str) -> None:
+        """Adds a problem, up to a limit."""
         if len(self._found.problems) < _MOST_PROBLEMS:
             self._found.problems.append(text)
 
     # --- what the folder says ----------------------------------------------------------------------
 
     def _index_journal(self) -> None:
-        """Lines that are no judgements of the run are problems; then their cases are missing from the journal."""
+        """Indexes the journal. Lines that are no judgements of the run become problems; then their cases are missing
+        from the journal."""
         path = self._run.journal
         check = LineCheck(self._run.folder, self._run.manifest)
         with self._as_problem():
@@ -131,22 +134,24 @@ class _Check:
                 try:
                     check(line.data)
                 except ValueError as problem:
-                    self._problem(f"{path}:{line.number}: not a judgement of this run: {problem}")
+                    self._add_problem(f"{path}:{line.number}: not a judgement of this run: {problem}")
                     continue
                 data = line.data
                 self._index.note(data["input_hash"], data["status"], Usage.of(data["usage"]), line.offset, line.size)
 
     def _compare_kept_index(self) -> None:
-        """Every other reader finds lines by the index that is kept beside the journal."""
+        """Reports a problem if the index that is kept beside the journal, by which every other reader finds lines,
+        differs."""
         kept = JournalIndex.load(self._run.journal)
         if kept is not None and not kept.has_same_lines(self._index):
-            self._problem(
+            self._add_problem(
                 f"{self._run.folder}: judgements.index leads to other lines than those of the journal that count; "
                 "delete it: it is made again"
             )
 
     def _count_cases(self) -> array[int]:
-        """Returns for each content of the journal how many cases of the roll have it."""
+        """Counts how the cases on the roll ended, and reports counts that differ from the manifest. Returns for each
+        content of the journal how many cases of the roll have it."""
         shares = array("I", bytes(4 * len(self._index)))
         ended = dict.fromkeys(("ok", "failed", "error"), 0)
         with self._as_problem():
@@ -160,21 +165,22 @@ class _Check:
         self._found.verdicts, self._found.errors = ended["ok"] + ended["failed"], ended["error"]
         stated = self._run.manifest.counts.model_dump()
         if self._run.manifest.state == "finished" and (ended != stated or self._found.not_judged):
-            self._problem(
+            self._add_problem(
                 f"{self._run.folder}: the journal has {_counted(ended)}, and run.json says {_counted(stated)}"
             )
         return shares
 
     @contextlib.contextmanager
     def _as_problem(self) -> Iterator[None]:
-        """A file that cannot be read to its end is a problem of the run, not the end of the command."""
+        """Turns a `UsageProblem` into a problem of the run: a file that cannot be read to its end does not end the
+        command."""
         try:
             yield
         except UsageProblem as problem:
-            self._problem(str(problem))
+            self._add_problem(str(problem))
 
     def _find(self, digest: str) -> _IndexedLine | None:
-        """The line of the journal that counts for a content."""
+        """Returns the line of the journal that counts for a content; None if it was not judged."""
         number, status = self._index.number(digest), self._index.status(digest)
         if number is None or status is None:
             return None
@@ -182,17 +188,18 @@ class _Check:
 
     # --- the cases ---------------------------------------------------------------------------------
 
-    def _cases(self) -> Iterator[CaseItem]:
+    def _read_cases(self) -> Iterator[CaseItem]:
         plan = self._run.manifest.plan
         reading: Any = {"format": plan.format, "mapping": plan.mapping, "split": plan.split}
         return read_cases(self._inputs.paths, **reading, judge=self._judge, files=self._inputs.files)
 
     async def _check_cases(self, shares: array[int]) -> None:
-        """Judges each case again from its recorded labels and compares the verdict."""
+        """Judges each content again from its recorded labels, compares the verdict and counts the result; errors are
+        passed over."""
         if not self._found.verdicts:
             return
         with inside(self._run.journal).open("rb") as journal:
-            for item in self._cases():
+            for item in self._read_cases():
                 digest = input_hash(item, self._judge)
                 line = self._find(digest)
                 if line is None or line.status == "error" or self._seen[line.number] or not shares[line.number]:
@@ -203,7 +210,7 @@ class _Check:
                 self._count(shares[line.number], fault)
 
     def _count(self, cases: int, fault: NamedCase | None) -> None:
-        """Cases with the same content share one judgement, and are counted one by one."""
+        """Counts a result for each of the cases with the same content, which share one judgement."""
         for _ in range(cases):
             if fault is None:
                 self._found.follow += 1
@@ -225,8 +232,8 @@ class _Check:
         fault: Fault = "other judge" if changed else "edited"
         return NamedCase(id=clean_line(item.id), line=offset, fault=fault, differences=found, why=clean_line(why))
 
-    def _name_absent(self) -> None:
-        """Cases with a verdict whose content no case of the input has."""
+    def _count_absent(self) -> None:
+        """Counts cases with a verdict whose content no case of the input has."""
         with self._as_problem():
             for entry in self._run.roll():
                 line = self._find(entry.input_hash)
@@ -236,7 +243,7 @@ class _Check:
                     )
 
     def _number_lines(self) -> None:
-        """Replace the offsets of the named lines by their numbers, in one reading."""
+        """Replaces the offsets of the named lines by their numbers, in one reading."""
         wanted = {case.line for case in self._found.cases}
         if not wanted:
             return
@@ -255,7 +262,7 @@ def _counted(counts: Mapping[str, int]) -> str:
 
 
 def judge_changes(manifest: Manifest, judge: AnyJudge) -> list[str]:
-    """Returns what distinguishes the installed judge from that of a run, one line each."""
+    """Returns what distinguishes the installed judge from that of a run, one line each; empty if they are the same."""
 
     def plan(described: Mapping[str, Any]) -> Plan:
         return Plan(judge=dict(described), labeller={}, inputs=[]).identity()
@@ -264,7 +271,8 @@ def judge_changes(manifest: Manifest, judge: AnyJudge) -> list[str]:
 
 
 def card_problems(manifest: Manifest, judge: AnyJudge, *, changed: bool) -> Iterator[str]:
-    """Texts in the manifest that were edited: those of the same judge must be the same."""
+    """Yields a problem for each text in the manifest that was edited. `changed`: the judge differs, so only the prompt
+    is checked."""
     card, about = JudgeCard.of(judge), manifest.about
     if hashlib.blake2b(about.prompt.encode(), digest_size=8).hexdigest() != manifest.plan.judge.get("prompt_hash"):
         yield "run.json: the prompt is not the one whose hash the run has"

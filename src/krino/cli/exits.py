@@ -44,7 +44,8 @@ class Commands(TyperGroup):
 
 
 def end_on_signals() -> None:
-    """SIGTERM ends whatever goes on as Ctrl-C does, clearing up behind it; `krino judge` finishes its calls first."""
+    """Makes SIGTERM end whatever goes on as Ctrl-C does, clearing up behind it; `krino judge` finishes its calls
+    first."""
     signal.signal(signal.SIGTERM, _interrupt)
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not where it is ignored (nohup)
         signal.signal(signal.SIGINT, _interrupt)
@@ -91,7 +92,8 @@ _LONGEST_END = 10.0
 
 
 def end_with(code: int) -> NoReturn:
-    """Ends this process, whatever a judge has left behind in it: all that counts is written by now."""
+    """Ends this process with a code, whatever a judge has left behind in it: all that counts is written by now. A
+    thread or clean-up that goes on too long is cut off."""
 
     def end() -> None:
         threading.main_thread().join()  # until then a program that called the command itself may go on
@@ -103,7 +105,8 @@ def end_with(code: int) -> NoReturn:
 
 
 def exit_code_of(command: Callable[[], Any]) -> int:
-    """Runs the command. A problem that the user can put right is one clear message, never a traceback."""
+    """Runs the command and returns its exit code. A problem that the user can put right is one clear message, never a
+    traceback."""
     try:
         return _run_and_flush(command)
     except Exception:  # a judge has closed or replaced stdout and stderr: nothing can be printed any more
@@ -112,7 +115,8 @@ def exit_code_of(command: Callable[[], Any]) -> int:
 
 
 def _run_and_flush(command: Callable[[], Any]) -> int:
-    """Runs a command and flushes stdout; returns the exit code."""
+    """Runs a command and flushes stdout; returns the exit code, also if the reader of stdout is gone or the system
+    reports an error."""
     try:
         code = _run_for_code(command)
         sys.stdout.flush()
@@ -150,7 +154,7 @@ def _run_for_code(command: Callable[[], Any]) -> int:
 
 
 def _code_of_cut(end: BaseException | None) -> int:
-    """Returns the exit code of a command that was cut short."""
+    """Returns the exit code of a command that was cut short, after a message; raises an error of the system again."""
     if isinstance(end, KeyboardInterrupt):
         print("krino: interrupted", file=sys.stderr)
         return INTERRUPTED
@@ -189,7 +193,8 @@ def _print_fault(fault: BaseException) -> int:
 
 
 def _drop_stdout() -> None:
-    """What is still in the buffer cannot be written: Python must not try again when it ends."""
+    """Points stdout at nothing. What is still in the buffer cannot be written: Python must not try again when it
+    ends."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):  # no real file behind it

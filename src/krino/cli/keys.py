@@ -29,7 +29,8 @@ class Keys:
 
 
 def keys_for(ctx: typer.Context, names: Sequence[str], base_url: str | None, api_key_env: str | None) -> Keys:
-    """The keys that may be sent to `base_url`. Without the user's consent it refuses, or drops a key with a message.
+    """Returns the keys that may be sent to `base_url`. Without the user's consent it raises `UsageProblem`, or drops a
+    key with a message if the address is on this machine.
 
     Flags, `KRINO_*` variables and the file named by `$KRINO_CONFIG` count as consent. A found file may not set headers
     either: they can redirect a gateway or replace the key.
@@ -61,7 +62,8 @@ def keys_for(ctx: typer.Context, names: Sequence[str], base_url: str | None, api
 
 
 def key_from(variable: str | None) -> str | None:
-    """Returns the API key in an environment variable that the user named."""
+    """Returns the API key in an environment variable that the user named; raises `UsageProblem` if it is not set. None
+    without a name."""
     if variable is None:
         return None
     if not (value := os.environ.get(variable)):
@@ -70,7 +72,8 @@ def key_from(variable: str | None) -> str | None:
 
 
 def refuse_outside_folder(ctx: typer.Context, name: str, path: Path | None) -> Path | None:
-    """Refuses a file outside the folder of a found `krino.toml` that names it: its text would be sent to the model."""
+    """Returns the path of a file. Raises `UsageProblem` if a found `krino.toml` names one outside its folder: its text
+    would be sent to the model."""
     settings = load_settings()
     if path is None or settings.path is None or not _from_found_file(ctx, name, path):
         return path
@@ -82,7 +85,7 @@ def refuse_outside_folder(ctx: typer.Context, name: str, path: Path | None) -> P
 
 
 def user_settings_path() -> Path:
-    """The path of the settings that only the user can write."""
+    """Returns the path of the settings that only the user can write."""
     base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
     return Path(base) / "krino" / "config.toml"
 
@@ -104,7 +107,7 @@ def _explain_trust(base_url: str) -> str:
 
 
 def _is_trusted(base_url: str) -> bool:
-    """Is an address among those that the user trusts?"""
+    """Is an address, or a path above it, among those that the user trusts?"""
     wanted = _split_address(base_url)
     for listed in _trusted_addresses():
         origin, path = _split_address(listed)
@@ -121,7 +124,7 @@ def _split_address(url: str) -> tuple[tuple[str, str, int | None], str]:
 
 
 def _trusted_addresses() -> list[str]:
-    """Returns the addresses that the user's settings trust."""
+    """Returns the addresses that the user's settings trust; raises `UsageProblem` if that file has a mistake."""
     path = user_settings_path()
     if not path.is_file():
         return []

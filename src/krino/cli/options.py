@@ -33,7 +33,7 @@ SEVERAL = "<str> …"
 
 
 def flag(text: str, *names: str, panel: str | None = None, env: str | None = None, **more: Any) -> Any:
-    """A flag whose help omits its default and variable; one sentence in the command's help mentions them."""
+    """Makes a flag whose help omits its default and variable; one sentence in the command's help mentions them."""
     return typer.Option(
         *names, help=text, rich_help_panel=panel, envvar=env, show_envvar=False, show_default=False, **more
     )
@@ -94,7 +94,7 @@ FOR_MODELS_ONLY = ("base_url", "channel", "api_version", "extra_body", "extra_he
 
 
 def read_object(text: str) -> dict[str, Any]:
-    """The JSON object of --extra-body."""
+    """Parses the JSON object of --extra-body; raises `UsageProblem` for anything else."""
     try:
         value = json.loads(text)
     except ValueError as error:
@@ -105,7 +105,8 @@ def read_object(text: str) -> dict[str, Any]:
 
 
 def read_headers(pairs: list[str]) -> dict[str, str]:
-    """The headers of --extra-header; no message shows a value."""
+    """Parses the headers of --extra-header; raises `UsageProblem` for a wrong or repeated one. No message shows a
+    value."""
     headers: dict[str, str] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
@@ -129,7 +130,7 @@ def llm_flags(*names: str, **defaults: Any) -> Callable[[Callable[..., None]], C
     settings = {name: known for name, known in known_settings().items() if known.flag and (not names or name in names)}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        """Adds a flag to a command for each setting of a labeller."""
+        """Returns the command with a flag for each setting of a model in place of its parameter `llm`."""
 
         @functools.wraps(command)
         def with_settings(**values: Any) -> None:
@@ -172,7 +173,7 @@ def _make_parameter(name: str, setting: Setting, default: Any) -> inspect.Parame
 def labeller_of(
     name: str, repeat: int, llm: LlmSettings, keys: Keys, *, prices: Prices, dry_run: bool = False
 ) -> LabellerObject:
-    """Makes the labeller from the flags of a command. Refuses flags that it would ignore."""
+    """Makes the labeller from the flags of a command; raises `UsageProblem` for flags that it would ignore."""
     from krino.labellers.factory import labeller_from, names_in
 
     names = names_in(name)
@@ -189,7 +190,7 @@ def labeller_of(
 
 
 def _refuse_for_juries(llm: Mapping[str, Any], keys: Keys) -> None:
-    """Refuses one price or one key for several models."""
+    """Raises `UsageProblem` if one price or one key is given for several models."""
     if "price_in" in llm or "price_out" in llm:
         raise UsageProblem(
             '--price-in and --price-out: the models of a jury have their own; put [prices."MODEL"] '

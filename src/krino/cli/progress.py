@@ -24,7 +24,7 @@ FIRST_LINE = 1.0  # seconds after which a line first says what the run is waitin
 def show_progress(
     progress: SessionProgress, total: int | None, console: Console, labeller: Labeller, every: float | None = None
 ) -> Iterator[None]:
-    """Shows progress while the block runs, in a running event loop."""
+    """Shows progress while the block runs, in a running event loop: a bar on a terminal, else lines."""
     display = Display(progress, total, console, labeller, every or PLAIN_SECONDS)
     task = asyncio.create_task(display.update_bar() if console.is_terminal else display.print_lines())
     try:
@@ -67,7 +67,7 @@ class Display:
                 await asyncio.sleep(LIVE_SECONDS)
 
     async def print_lines(self) -> None:
-        """Prints a line every few seconds until it is cancelled."""
+        """Prints a line every few seconds until it is cancelled; the first one sooner if the labeller has to wait."""
         while time.monotonic() - self.started < self.every:  # workers may take a while to ask anything
             await asyncio.sleep(FIRST_LINE)
             if self.labeller.waiting_for() is not None:
@@ -78,7 +78,7 @@ class Display:
             self._print_line()
 
     def describe_progress(self) -> str:
-        """One line: pace, failures, cost, retries, time-outs, and what the run is waiting for."""
+        """Describes in one line: pace, failures, cost, retries, time-outs, and what the run is waiting for."""
         rate = self.progress.counts.total / max(time.monotonic() - self.started, 1e-9)
         parts = [f"{rate:,.1f}/s", f"{self.progress.counts.failed + self.progress.counts.error} failed"]
         so_far = self.labeller.so_far()

@@ -95,21 +95,22 @@ def carry_out(running: Running, as_json: bool, gating: Gating | None = None, eve
 
 @contextlib.contextmanager
 def _forbid_silent_exit() -> Iterator[None]:
-    """Turns an exit with code 0 inside the block into a failure.
+    """Turns `os._exit(0)` and any `sys.exit` inside the block into a failure.
 
     The code of a judge may run in this process (batch files, `--case-timeout 0`, splitting records, the report). If it
     ended the process with success, a gate would pass that was never checked.
     """
     own, end = os.getpid(), os._exit
 
-    def end_loudly(status: int) -> NoReturn:
-        """Ends the process with a message if a judge tries to end it as if all were done."""
+    def exit_loudly(status: int) -> NoReturn:
+        """Replaces `os._exit`: exit code 0 becomes a failure with a message. Other codes, and child processes, exit as
+        usual."""
         if os.getpid() == own and status == exits.DONE:
             os.write(2, f"krino: {JUDGE_EXITED}\n".encode())
             status = exits.CASES_FAILED
         end(status)
 
-    os._exit = end_loudly
+    os._exit = exit_loudly
     try:
         yield
     except SystemExit:
@@ -119,7 +120,7 @@ def _forbid_silent_exit() -> Iterator[None]:
 
 
 def _show_results(run: Run, running: Running, gating: Gating | None, as_json: bool) -> GateResult | None:
-    """Prints summary and gate, or both as JSON."""
+    """Finishes the run, prints summary and gate, or both as JSON, and returns the result of the gate."""
     summed = running.finish(run)
     if not as_json:  # before the gate, so that a rule about a missing field does not hide the summary
         printing.print_blocks(summary_blocks(summed, run.manifest, run.folder))
@@ -134,7 +135,7 @@ def _show_results(run: Run, running: Running, gating: Gating | None, as_json: bo
 
 
 def exit_code(manifest: Manifest, gated: GateResult | None = None, *, has_fault: bool = False) -> int:
-    """The exit code of a run: 0 if it is finished and every case is ok; with a gate, if the gate passes.
+    """Returns the exit code of a run: 0 if it is finished and every case is ok; with a gate, if the gate passes.
 
     An unfinished run has not failed its gate: it can be continued, and 1 only means a failed gate. `has_fault`: the
     judge's own code broke, which is more than a case that failed.
@@ -149,7 +150,7 @@ def exit_code(manifest: Manifest, gated: GateResult | None = None, *, has_fault:
 
 
 def command_to_continue(arguments: Sequence[str], limit: Limit | None) -> str:
-    """The command that continues a stopped run: the same one, with a higher limit if a limit stopped it.
+    """Returns the command that continues a stopped run: the same one, with a higher limit if a limit stopped it.
 
     Without `--fresh`, which would judge everything again. Passwords in addresses are masked.
     """
@@ -157,12 +158,12 @@ def command_to_continue(arguments: Sequence[str], limit: Limit | None) -> str:
     if limit is not None:
         value = 2 * limit.value or FIRST_LIMITS[limit.setting]
         flag = f"--{limit.setting.replace('_', '-')}"
-        arguments = _with_flag(arguments, flag, f"{value:.0f}" if limit.setting == "max_tokens" else f"{value:g}")
+        arguments = _set_flag(arguments, flag, f"{value:.0f}" if limit.setting == "max_tokens" else f"{value:g}")
     return shlex.join(["krino", *(masked(word) if "://" in word else word for word in arguments)])
 
 
-def _with_flag(arguments: Sequence[str], flag: str, value: str) -> list[str]:
-    """The arguments with a flag set to this value."""
+def _set_flag(arguments: Sequence[str], flag: str, value: str) -> list[str]:
+    """Returns the arguments with a flag set to this value, in place of an earlier one."""
     kept: list[str] = []
     words = iter(arguments)
     for word in words:
@@ -202,7 +203,7 @@ class Interruptible:
             return await self._task
 
     def _stop_on_signal(self, items: Iterator[CaseItem]) -> Iterator[CaseItem]:
-        """Yields items until a signal aborts the read of the next one."""
+        """Yields items until a signal, also one that aborts the read of the next item; then interrupts the session."""
         while True:
             try:
                 try:
@@ -225,7 +226,7 @@ class Interruptible:
         """Handles signals while a run goes on: the first finishes current cases, the second cancels them."""
 
         def on_signal(number: int, frame: Any) -> None:
-            """Counts the signal, and interrupts a read that would wait for ever."""
+            """Counts the signal, plans what it does, and aborts a read that would wait for ever."""
             self._signals += 1
             loop.call_soon_threadsafe(self._finish_current if self._signals == 1 else self._cancel_now)
             if self._reading:

@@ -39,7 +39,7 @@ class FileSettings:
     gate: Mapping[str, Any] = field(default_factory=dict)
 
     def defaults(self) -> dict[str, Any]:
-        """Default flag values by command, in the form that Click takes."""
+        """Returns default flag values by command, in the form that Click takes."""
         model = {key: self.judge[key] for key in FOR_DOCTOR if key in self.judge}
         return {
             "judge": self._as_flags("judge", self.judge),
@@ -47,7 +47,8 @@ class FileSettings:
         }
 
     def _as_flags(self, name: str, section: Mapping[str, Any]) -> dict[str, Any]:
-        """The section with its tables written like the flags of the same name."""
+        """Returns the section with its tables written like the flags of the same name; raises `UsageProblem` for a
+        wrong table."""
         written = dict(section)
         for key in ("extra_body", "extra_headers"):
             if key not in section:
@@ -69,8 +70,8 @@ class FileSettings:
 
 @cache
 def load_settings() -> FileSettings:
-    """Returns the settings file that applies: `$KRINO_CONFIG`, or `krino.toml` here or in a folder above; see
-    `_is_obeyed`."""
+    """Loads the settings file that applies: `$KRINO_CONFIG`, or `krino.toml` here or in a folder above (see
+    `_may_be_used`). Empty settings if there is none; raises `UsageProblem` for a file with mistakes."""
     path = _find_file()
     if path is None:
         return FileSettings()
@@ -99,7 +100,7 @@ def load_settings() -> FileSettings:
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """Reads a TOML file, or says what is wrong with it."""
+    """Reads a TOML file; raises `UsageProblem` with what is wrong with it."""
     try:
         return tomllib.loads(path.read_text("utf-8-sig"))  # some editors add a byte-order mark
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
@@ -111,7 +112,7 @@ def _is_price(value: Any) -> bool:
 
 
 def _check_keys(path: Path, name: str, section: Mapping[str, Any]) -> None:
-    """Refuses unknown keys, so that a misspelt one is not silently ignored."""
+    """Raises `UsageProblem` for unknown keys, so that a misspelt one is not silently ignored."""
     import inspect
 
     from krino.cli.commands.gate import FROM_FILE
@@ -124,7 +125,8 @@ def _check_keys(path: Path, name: str, section: Mapping[str, Any]) -> None:
 
 
 def _find_file() -> Path | None:
-    """Finds the settings file: named by a variable, or in this folder or one above."""
+    """Finds the settings file: named by a variable, or in this folder or one above; None if there is none that may be
+    used."""
     if named := os.environ.get("KRINO_CONFIG"):
         path = Path(named)
         if not path.is_file():
@@ -158,5 +160,5 @@ def _belongs_to_stranger(path: Path, known: AbstractSet[int] = frozenset()) -> b
 
 
 def _find_project(here: Path) -> Path:
-    """The repository that a folder is in, else the folder itself."""
+    """Returns the repository that a folder is in, else the folder itself."""
     return next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)

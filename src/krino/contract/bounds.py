@@ -39,22 +39,22 @@ class Bound:
 
     @classmethod
     def text(cls, most: int) -> Bound:
-        """A text of at most `most` characters."""
+        """Bounds a text to at most `most` characters."""
         return cls(most=most)
 
     @classmethod
     def holding(cls, **fields: Bound) -> Bound:
-        """An object with these bounds on its fields."""
+        """Bounds an object by these bounds on its fields."""
         return cls(fields=tuple(fields.items()))
 
     @classmethod
     def many(cls, item: Bound | None = None, *, least: int = 0, most: int) -> Bound:
-        """A list of `least` to `most` items, each within the same bound."""
+        """Bounds a list to `least` to `most` items, each within the same bound."""
         return cls(item=item, least=least, most=most)
 
     @classmethod
     def each(cls, items: Iterable[Bound]) -> Bound:
-        """A list with exactly one item for each bound, in this order."""
+        """Bounds a list to exactly one item for each bound, in this order."""
         return cls(items=tuple(items))
 
     @classmethod

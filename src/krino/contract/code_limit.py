@@ -36,14 +36,14 @@ GRACE = 5.0
 
 
 def seconds_of(given: float) -> float:
-    """The limit that a user has set."""
+    """Returns the limit that a user has set; raises `UsageProblem` if it is negative or not finite."""
     if not 0 <= given < math.inf:
         raise UsageProblem(f"case_timeout (--case-timeout) is {given}: give seconds, or 0 for no limit")
     return given
 
 
 def longest_silence(seconds: float) -> float:
-    """Seconds within which a process with this limit shows a sign of life or is ended."""
+    """Returns the seconds within which a process with this limit shows a sign of life or is ended."""
     return seconds + min(GRACE, seconds) + 1.0
 
 
@@ -85,7 +85,8 @@ class CodeLimit:
                 _watcher.begin(self._begun + left)
 
     def stop(self) -> None:
-        """For an exception that came between two steps."""
+        """Ends the alarm or the watch over this thread. Needed on its own only for an exception that came between two
+        steps."""
         if self._seconds:
             (_alarm if self._uses_alarm else _watcher).end()
 
@@ -104,8 +105,8 @@ class CodeLimit:
 
 
 def _is_users_interrupt(fault: BaseException) -> bool:
-    """Whether the user wants the program to end. If Python's own handler is in charge of Ctrl-C, on the main thread,
-    that cannot be distinguished from an exception of the judge."""
+    """Is this the user's Ctrl-C? If Python's own handler is in charge of Ctrl-C, on the main thread, a
+    `KeyboardInterrupt` of the judge cannot be distinguished from it, and counts as the user's."""
     if not isinstance(fault, KeyboardInterrupt):
         return False
     ambiguous = _is_main() and signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -134,6 +135,8 @@ class _Alarm:
         signal.setitimer(signal.ITIMER_REAL, 0)
 
     def ring(self, number: int, frame: FrameType | None) -> None:
+        """Handles the alarm: raises `_TimeIsUp` in the interrupted code, unless the limit is off or that code is in
+        this file."""
         at_work = frame is None or frame.f_code.co_filename != __file__  # else the step is beginning or ending
         if self._is_on and at_work:
             raise _TimeIsUp
@@ -143,7 +146,8 @@ _alarm = _Alarm()
 
 
 def _can_use_alarm() -> bool:
-    """Whether the alarm is free: a test runner that limits its tests may have set it."""
+    """Can this thread use the alarm? If it is free, installs the handler; a test runner that limits its tests may have
+    set its own."""
     if not hasattr(signal, "setitimer") or not _is_main():
         return False
     handler = signal.getsignal(signal.SIGALRM)
@@ -188,8 +192,8 @@ class _Watcher:
             return
 
     def _watch(self) -> None:
-        """Raises `_TimeIsUp` in every thread whose deadline is past; ends when there was nothing to watch for a
-        while."""
+        """Raises `_TimeIsUp` in every thread whose deadline is past, again every `AGAIN` seconds; ends when there was
+        nothing to watch for a while."""
         idle = 0
         while True:
             time.sleep(0.05)
@@ -230,12 +234,14 @@ class _HardEnd:
         self._show_life: Callable[[], None] = lambda: None
 
     def begin(self, seconds: float, show_life: Callable[[], None]) -> None:
+        """Sets the limit and the sign of life, and starts the clock."""
         self._seconds, self._show_life = seconds, show_life
         self._sink = Path(os.devnull).open("wb")  # noqa: SIM115 - for as long as the process lives
         self.put_off(time.monotonic())
 
     def put_off(self, now: float) -> None:
-        """Shows that the process is alive, and moves its hard end into the future."""
+        """Shows that the process is alive, and moves its hard end into the future, at most once a second; does nothing
+        without a limit."""
         if self._seconds and now - self._put_off > 1.0:
             self._put_off = now
             self._show_life()
@@ -246,9 +252,9 @@ _hard_end = _HardEnd()
 
 
 def end_if_stuck(seconds: float, show_life: Callable[[], None] = lambda: None) -> None:
-    """From now on this process ends if a step takes longer than these seconds and a grace, or if `is_alive` is not
-    called for as long. `show_life` is called whenever that is put off, for a watcher outside: a stopped process cannot
-    end itself."""
+    """Makes this process end if a step takes longer than these seconds and a grace, or if `is_alive` is not called for
+    as long; 0 seconds: no limit. `show_life` is called whenever that is put off, for a watcher outside: a stopped
+    process cannot end itself."""
     if seconds:
         _hard_end.begin(seconds, show_life)
 

@@ -58,6 +58,8 @@ Hashes = dict[str, str]
 
 
 def of_source(judge: type[AnyJudge]) -> str:
+    """Hashes the source of a judge: the files of its class and bases, what they import, and the parts of Krino that
+    judges use."""
     return _of_source(judge)  # once a process: what was loaded stays what it was, whatever happens to the files
 
 
@@ -70,16 +72,18 @@ def of_schemas(judge: AnyJudge) -> str:
 
 
 def of_rules(judge: AnyJudge) -> str:
+    """Hashes the rules of a judge: their ids and texts."""
     return _hash_json({str(rule): str(text) for rule, text in judge.rules.items()})
 
 
 def of_data(judge: type[AnyJudge]) -> str:
-    """Of the files and folders that `data_files` names; a relative path is one from the folder of the class."""
+    """Hashes the files and folders that `data_files` of the class and its bases name; a relative path starts at the
+    folder of the class that names it."""
     return _of_data(judge)
 
 
 def schema_of(model: type[BaseModel]) -> dict[str, Any]:
-    """The schema of what is recorded; empty if pydantic cannot write one for this model."""
+    """Returns the JSON Schema of what is recorded of a model; empty if pydantic cannot write one."""
     try:
         return model.model_json_schema(by_alias=False, mode="serialization")
     except Exception:
@@ -87,7 +91,8 @@ def schema_of(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def joined_schema(verdict: dict[str, Any], figures: dict[str, Any]) -> dict[str, Any]:
-    """One schema with the fields of a verdict and, after them, the figures. Either may come from a stranger's file."""
+    """Returns the schema of a verdict with the figures added after its fields; for a name in both, the verdict's field
+    stays. Either may come from a stranger's file."""
     if not figures:
         return verdict
     joined = dict(verdict)
@@ -116,7 +121,8 @@ def _of_source(judge: type) -> str:
 
 
 def _of_krino(module: str) -> Hashes:
-    """Hashes the parts of Krino that a judge computes with."""
+    """Hashes the parts of Krino that every judge computes with and, for a built-in judge, the files of its folder,
+    except those that are only for people."""
     found = {f"krino/{name}": _hash_file(path) for named in OF_KRINO for name, path in _of_path(named)}
     parts = module.split(".")
     if parts[1:2] == ["judges"] and len(parts) > 3:
@@ -126,7 +132,7 @@ def _of_krino(module: str) -> Hashes:
 
 
 def _of_path(named: str) -> Iterator[tuple[str, Path]]:
-    """A file of Krino's, or every file of a folder, under the name by which it is hashed."""
+    """Yields a file of Krino's, or every file of a folder, each with the name by which it is hashed."""
     path = KRINO / named
     if path.is_dir():
         yield from ((f"{named}/{name}", file) for name, file in _in_folder(path))
@@ -135,7 +141,8 @@ def _of_path(named: str) -> Iterator[tuple[str, Path]]:
 
 
 def source_files(judge: type[AnyJudge]) -> dict[str, Path]:
-    """The modules of the user's own project that a judge is written in, by name: what a machine without them needs."""
+    """Returns the modules of the user's own project that a judge is written in, by name: what a machine without them
+    needs."""
     found: dict[str, Path] = {}
     for base in judge.__mro__:
         if base.__module__.partition(".")[0] not in {"krino", *sys.stdlib_module_names}:
@@ -144,12 +151,14 @@ def source_files(judge: type[AnyJudge]) -> dict[str, Path]:
 
 
 def module_of_file(path: Path) -> str:
-    """The name under which a judge's file is loaded: also that of a script, so that it is the same judge either way."""
+    """Returns the name under which a judge's file is loaded: also that of a script, so that it is the same judge either
+    way."""
     return f"krino_user_{path.stem}"
 
 
 def _of_module(judge: type) -> Hashes:
-    """Hashes the modules of a judge that is not part of Krino."""
+    """Hashes the modules of a judge that is not part of Krino, with all files of its package; for a class without a
+    file (made in a session), the code of its methods."""
     modules, beside = _modules_of(judge)
     if not modules:  # made up in a session: what its methods do is all that there is
         methods = [item for item in vars(judge).values() if isinstance(item, FunctionType)]
@@ -158,7 +167,8 @@ def _of_module(judge: type) -> Hashes:
 
 
 def _modules_of(judge: type) -> tuple[dict[str, Path], dict[str, Path]]:
-    """The modules that a class is written in, by name; and all files of its folder, where that is a package."""
+    """Returns the modules that a class is written in and what they import from the same project, by name; and all files
+    of its folder if that is a package."""
     name = judge.__module__
     file = _file_of(name)
     if file is None:
@@ -166,28 +176,29 @@ def _modules_of(judge: type) -> tuple[dict[str, Path], dict[str, Path]]:
     package = _package_of(name)
     folder = None if package is None else _file_of(package)
     if package is None or folder is None:
-        return _with_imports({module_of_file(file) if name == "__main__" else name: file}), {}
+        return _add_imports({module_of_file(file) if name == "__main__" else name: file}), {}
     inside = list(_in_folder(folder.parent))
     modules = {_module_name(package, path): folder.parent / path for path, _ in inside if path.endswith(".py")}
-    return _with_imports(modules), {f"{package}/{path}": file for path, file in inside}
+    return _add_imports(modules), {f"{package}/{path}": file for path, file in inside}
 
 
-def _with_imports(modules: dict[str, Path]) -> dict[str, Path]:
-    """The modules and all of the same project that they import, one from the other."""
+def _add_imports(modules: dict[str, Path]) -> dict[str, Path]:
+    """Returns the modules and all of the same project that they import, directly or through others."""
     found: dict[str, Path] = {}
     waiting = dict(modules)
     while waiting:
         name, file = waiting.popitem()
         found[name] = file
-        for imported in _imports(name, file):
+        for imported in _list_imports(name, file):
             path = _file_of(imported, file.parent)
             if path is not None and imported not in found and _is_of_project(path):
                 waiting[imported] = path
     return found
 
 
-def _imports(name: str, file: Path) -> Iterator[str]:
-    """The full names of all that a module may import, also inside its functions; some may be no modules."""
+def _list_imports(name: str, file: Path) -> Iterator[str]:
+    """Yields the full names of all that a module may import, with their parent packages, also inside its functions;
+    some may be no modules. Yields nothing if the file cannot be parsed."""
     try:
         tree = ast.parse(file.read_bytes())
     except (SyntaxError, ValueError):  # no Python, or none of this version: it is not what runs
@@ -202,15 +213,15 @@ def _imports(name: str, file: Path) -> Iterator[str]:
             source = ".".join([*above, *filter(None, [node.module])])
             names = [source, *(f"{source}.{alias.name}" for alias in node.names)]
         else:
-            names = _loaded_by_name(node)
+            names = _find_loaded_by_name(node)
         for full in filter(None, names):
             parts = full.split(".")
             yield from (".".join(parts[: end + 1]) for end in range(len(parts)))
 
 
-def _loaded_by_name(node: ast.AST) -> list[str]:
-    """The module in `import_module("helper")`, `__import__("helper")` and `"helper.py"`. A name that is put together
-    while the judge runs cannot be seen: `data_files` is for such modules."""
+def _find_loaded_by_name(node: ast.AST) -> list[str]:
+    """Returns the module, if any, that a node names in `import_module("helper")`, `__import__("helper")` or
+    `"helper.py"`. A name that is put together while the judge runs cannot be seen: `data_files` is for such modules."""
     if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.endswith(".py"):
         stem = node.value.rpartition("/")[2].removesuffix(".py")
         return [stem] if stem.isidentifier() else []
@@ -222,7 +233,7 @@ def _loaded_by_name(node: ast.AST) -> list[str]:
 
 
 def _file_of(module: str, beside: Path | None = None) -> Path | None:
-    """The file of a module, found without running it."""
+    """Returns the file of a module, found without running it, also in the folder `beside`; None if there is none."""
     loaded = sys.modules.get(module)
     if loaded is not None:
         file = getattr(loaded, "__file__", None)
@@ -261,7 +272,8 @@ def _module_name(package: str, path: str) -> str:
 
 @cache
 def _of_data(judge: type[AnyJudge]) -> str:
-    """Hashes the files that a judge lists in `data_files`."""
+    """Hashes the files that a judge and its bases list in `data_files`; raises `UsageProblem` for one that does not
+    exist."""
     found: list[tuple[str, str]] = []  # two folders may each hold a file of the same name
     for base in judge.__mro__:
         for named in vars(base).get("data_files", ()):
@@ -276,7 +288,8 @@ def _of_data(judge: type[AnyJudge]) -> str:
 
 
 def _in_folder(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Every file below it, with its path from there; what is hidden, compiled or a run is passed over."""
+    """Yields every file below a folder, with its path from there; passes over hidden and compiled files and run
+    folders."""
     for here, folders, names in os.walk(folder):
         if "run.json" in names:
             folders.clear()

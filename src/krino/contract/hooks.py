@@ -54,7 +54,7 @@ class RecordHooks:
     fields: ClassVar[RecordFields] = RecordFields()
 
     def reads(self, record: Mapping[str, Any]) -> Reads | None:
-        """The names of this record that `read` reads, at any depth; None: it may read any of them.
+        """Returns the names of this record that `read` reads, at any depth; None: it may read any of them.
 
         Other names are reported as not read and are not content: when they change, the case is not judged again.
         """
@@ -75,16 +75,19 @@ class LabellingHooks(Generic[CaseT, FactsT, LabelsT]):
     tries."""
 
     def label_locally(self, batch: Sequence[tuple[CaseT, FactsT]]) -> list[LabelsT]:
-        """The embedded labeller: labels for a batch of cases, without a model behind an endpoint."""
+        """Returns labels for a batch of cases, without a model behind an endpoint: the embedded labeller. By default
+        raises `UsageProblem`: there is none."""
         name = cast("AnyJudge", self).name
         raise UsageProblem(f"judge `{name}` has no embedded labeller: name a model with --labeller (or labeller=)")
 
     def unreadable_locally(self, case: CaseT, facts: FactsT) -> str | None:
-        """Why the embedded labeller cannot read this case, which is then `failed` with that reason; None: it can."""
+        """Says why the embedded labeller cannot read this case, which is then `failed` with that reason; None: it
+        can."""
         return None
 
     def bounds(self, case: CaseT, facts: FactsT, asked: Questions, exact: bool) -> Bound | None:
-        """The bounds of the labels of this case (ids to choose from, lengths), for endpoints that enforce a schema.
+        """Returns the bounds of the labels of this case (ids to choose from, lengths), for endpoints that enforce a
+        schema.
 
         `asked` are the questions of the case, or of one part. `exact`: with conditions between fields and with texts to
         choose from, for small models; otherwise the same for all cases of one shape, so that schemas repeat.
@@ -118,11 +121,13 @@ class VotingHooks(Generic[CaseT, FactsT, LabelsT]):
     """Juries and repeats."""
 
     def reorder(self, case: CaseT, facts: FactsT, draw: Random) -> Reordered[CaseT, FactsT, LabelsT] | None:
-        """For repeats: the case with its exchangeable parts in another order; None if it has none."""
+        """Returns, for repeats, the case with its exchangeable parts in another order, and how labels about it are read
+        back; None if it has no such parts."""
         return None
 
     def join_votes(self, case: CaseT, facts: FactsT, ballots: Sequence[LabelsT]) -> Joined[LabelsT]:
-        """One set of labels from several ballots, label by label; raises `CannotJudge` on a tie without a way out.
+        """Joins several ballots into one set of labels, label by label; raises `CannotJudge` on a tie without a way
+        out.
 
         Pure, and independent of the order of the ballots. By default the majority decides each field.
         """
@@ -146,19 +151,20 @@ class ResultHooks(Generic[CaseT, FactsT]):
     field of the verdict. Reports, exports and gates treat them like fields of the verdict."""
 
     def roll_up(self, verdict: Mapping[str, Any], rules: Mapping[str, str]) -> RollUp | None:
-        """An ok verdict in one word, from its fields and their rules; None: the judge has no such word."""
+        """Sums up an ok verdict in one word, from its fields and their rules; None: the judge has no such word."""
         return None
 
     def failed_form(self, status: Status, message: str) -> dict[str, Any] | None:
-        """The verdict that the rubric defines for cases that could not be judged; None: it defines none."""
+        """Returns the verdict that the rubric defines for cases that could not be judged; None: it defines none."""
         return None
 
     def metadata(self, case: CaseT) -> dict[str, Any]:
-        """Short facts about the case to slice results by."""
+        """Returns short facts about the case to slice results by."""
         return {}
 
     def columns(self, case: CaseT, facts: FactsT, settlement: Settlement) -> dict[str, Any]:
-        """What tables and exports show of a judged case beside its verdict: short values, kept with the metadata."""
+        """Returns what tables and exports show of a judged case beside its verdict: short values, kept with the
+        metadata."""
         return {}
 
 
@@ -206,7 +212,7 @@ class DisplayHooks(Generic[CaseT, FactsT]):
     """How people are shown a case and a run."""
 
     def main_inputs(self, case: CaseT) -> dict[str, str]:
-        """What a person recognises the case by, in tables and lists: name to text; the first eight are kept.
+        """Returns what a person recognises the case by, in tables and lists: name to text; the first eight are kept.
 
         By default the main `fields`.
         """
@@ -215,17 +221,18 @@ class DisplayHooks(Generic[CaseT, FactsT]):
         return inputs_of_case(cast("AnyJudge", self), case)
 
     def raw_inputs(self, record: Mapping[str, Any]) -> dict[str, str]:
-        """The same of a record that could not be read as a case, as far as it holds them."""
+        """Returns the main inputs of a record that could not be read as a case, as far as it holds them."""
         from krino.contract.record_fields import inputs_of_record
 
         return inputs_of_record(cast("AnyJudge", self), record)
 
     def view(self, case: CaseT, facts: FactsT, judgement: Judgement) -> Sequence[Block]:
-        """How the case is best shown to people, as blocks of `krino.blocks`; empty: its main inputs, as text."""
+        """Shows the case to people, as blocks of `krino.blocks`; empty: its main inputs are shown, as text."""
         return ()
 
     def exhibits(self, case: CaseT, facts: FactsT) -> Exhibits | None:
-        """The case as a person sees it who labels it: what was given, never what code found in it or thinks of it.
+        """Returns the case as a person who labels it sees it: what was given, never what code found in it or thinks of
+        it.
 
         None: the fields of the record, as they are. `ask` may give models hints that code computed; a person who labels
         must be independent of them, so pages show exhibits and never what `ask` writes.
@@ -237,5 +244,5 @@ class DisplayHooks(Generic[CaseT, FactsT]):
         return None
 
     def explainers(self) -> Mapping[str, Explainer]:
-        """What `krino explain NAME TEXT...` shows of how this judge understands a text, by NAME."""
+        """Returns what `krino explain NAME TEXT...` calls to show how this judge understands a text, by NAME."""
         return {}

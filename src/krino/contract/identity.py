@@ -45,7 +45,7 @@ class JudgedBy:
     def of(
         cls, fingerprint: Mapping[str, Any], labeller: Mapping[str, Any] | None = None, agreement: str | None = None
     ) -> Self:
-        """`fingerprint`: `judge.fingerprint()`, or `plan.judge` of a run; `labeller`: `judgement.labeller`."""
+        """Makes it from `judge.fingerprint()` (or `plan.judge` of a run) and `judgement.labeller`."""
         prompt = fingerprint.get("prompt_hash")
         return cls(
             judge=str(fingerprint.get("name")),
@@ -57,24 +57,25 @@ class JudgedBy:
 
     @classmethod
     def of_judge(cls, judge: AnyJudge, labeller: Mapping[str, Any]) -> Self:
-        """A judge with its measured agreement, if that was measured with this labeller (`labeller.describe()`)."""
+        """Makes it from a judge and `labeller.describe()`, with the measured agreement if that was measured with this
+        labeller."""
         fingerprint, measured = judge.fingerprint(), judge.measured
         belongs = measured is not None and measured.belongs_to(fingerprint, labeller)
         return cls.of(fingerprint, labeller, str(measured) if belongs else None)
 
     def with_labeller(self, labeller: Mapping[str, Any] | None) -> Self:
-        """The same judge with the labeller of one judgement, or none if its facts left nothing open."""
+        """Returns the same judge with the labeller of one judgement, or with none if no labeller was asked."""
         if not labeller:
             return replace(self, labeller=None, model=None)
         return replace(self, labeller=str(labeller.get("kind") or "unknown"), model=labeller_name(labeller))
 
     def named(self) -> dict[str, str]:
-        """What is known, by name."""
+        """Returns the fields that are known, by name."""
         return {name: value for name in self.__slots__ if (value := getattr(self, name)) is not None}
 
 
 def hash_fingerprint(fingerprint: Mapping[str, Any]) -> str | None:
-    """A judge's fingerprint as one short hash; None if it does not say what the judge computes with."""
+    """Returns a judge's fingerprint as one short hash; None if it does not say what the judge computes with."""
     if not fingerprint.keys() >= _HASHED_PARTS:
         return None
     parts = {key: value for key, value in fingerprint.items() if key not in _NOT_HASHED}
@@ -83,7 +84,7 @@ def hash_fingerprint(fingerprint: Mapping[str, Any]) -> str | None:
 
 
 def labeller_name(labeller: Mapping[str, Any]) -> str:
-    """The name of the model, the members of a panel, or else the kind of labeller."""
+    """Returns the name of the model, else the members of a panel, else the kind of labeller in words."""
     if model := labeller.get("model"):
         return str(model)
     if members := labeller.get("members"):

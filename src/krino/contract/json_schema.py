@@ -20,7 +20,7 @@ _SIZES = {"minItems": "min_length", "maxItems": "max_length"}
 
 
 def compiled(schema: Schema) -> tuple[CoreSchema, list[CoreSchema]]:
-    """The validator as a core schema, and the definitions that it refers to.
+    """Returns the validator as a core schema, and the definitions that it refers to.
 
     Raises some exception if the schema makes no sense; the caller knows the file that it comes from.
     """
@@ -38,10 +38,10 @@ def _make_core_schema(schema: Any) -> CoreSchema:
     if "$ref" in schema:
         return core_schema.definition_reference_schema(_REFERENCE + _find_target(schema))
     if "enum" in schema or "const" in schema:
-        return _one_of([schema["const"]] if "const" in schema else schema["enum"])
+        return _make_choice([schema["const"]] if "const" in schema else schema["enum"])
     for several in ("anyOf", "oneOf"):
         if several in schema:
-            return _any_of(schema[several])
+            return _make_any_of(schema[several])
     kinds = schema.get("type")
     if isinstance(kinds, list):
         return core_schema.union_schema([_make_typed(kind, schema) for kind in kinds], mode="left_to_right")
@@ -93,23 +93,25 @@ def _make_object(schema: Schema) -> CoreSchema:
     return core_schema.typed_dict_schema(fields, extra_behavior="allow", extras_schema=_make_core_schema(others))
 
 
-def _any_of(branches: list[Any]) -> CoreSchema:
-    """Handles null separately, so that messages about a value name only the type it should have."""
+def _make_any_of(branches: list[Any]) -> CoreSchema:
+    """Returns the validator of alternatives. Null is handled separately, so that messages about a value name only the
+    type it should have."""
     others = [_make_core_schema(branch) for branch in branches if branch != {"type": "null"}]
     if len(others) == len(branches):
-        return _union(others)
-    return core_schema.nullable_schema(_union(others)) if others else core_schema.none_schema()
+        return _make_union(others)
+    return core_schema.nullable_schema(_make_union(others)) if others else core_schema.none_schema()
 
 
-def _one_of(values: list[Any]) -> CoreSchema:
-    """A choice of plain values. A literal accepts True for 1, so the type of other values than text is checked too."""
+def _make_choice(values: list[Any]) -> CoreSchema:
+    """Returns the validator of a choice of plain values; other values accept anything. A literal accepts True for 1, so
+    the type of other values than text is checked too."""
     kinds = dict.fromkeys(map(type, values))
     if not kinds.keys() <= _KINDS.keys():
         return core_schema.any_schema()
-    return _union([_literal(kind, [value for value in values if type(value) is kind]) for kind in kinds])
+    return _make_union([_make_literal(kind, [value for value in values if type(value) is kind]) for kind in kinds])
 
 
-def _literal(kind: type, values: list[Any]) -> CoreSchema:
+def _make_literal(kind: type, values: list[Any]) -> CoreSchema:
     literal = core_schema.literal_schema(values)
     return literal if kind is str else core_schema.chain_schema([_make_typed(_KINDS[kind], {}), literal])
 
@@ -117,7 +119,7 @@ def _literal(kind: type, values: list[Any]) -> CoreSchema:
 _KINDS = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 
 
-def _union(checks: list[CoreSchema]) -> CoreSchema:
+def _make_union(checks: list[CoreSchema]) -> CoreSchema:
     return checks[0] if len(checks) == 1 else core_schema.union_schema(list(checks), mode="left_to_right")
 
 
@@ -126,7 +128,8 @@ def _rename_keys(names: Mapping[str, str], schema: Schema) -> dict[str, Any]:
 
 
 def _find_target(schema: Schema) -> str:
-    """Returns the name of the definition that a reference points to."""
+    """Returns the name of the definition that a reference points to; raises `ValueError` if it is outside the
+    schema."""
     reference = schema["$ref"]
     if not reference.startswith(_REFERENCE):
         raise ValueError(f"{reference} points outside the schema")
@@ -134,7 +137,8 @@ def _find_target(schema: Schema) -> str:
 
 
 def _refuse_circle(name: str, definitions: Mapping[str, Schema]) -> None:
-    """Refuses a definition that only refers to itself, directly or through others: resolving it would never end."""
+    """Raises `ValueError` for a definition that only refers to itself, directly or through others: resolving it would
+    never end."""
     seen = {name}
     while "$ref" in (schema := definitions[name]):
         name = _find_target(schema)

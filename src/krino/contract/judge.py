@@ -103,7 +103,8 @@ class Judge(
         self.measured = self.stated_measured if prompt is None and measured is None else measured
 
     def _refuse_unknown(self, values: Mapping[str, Any]) -> None:
-        """Refuses misspelt options, whatever the model does with unknown names."""
+        """Raises `UsageProblem` for misspelt options, whatever the model does with unknown names, unless it takes extra
+        ones."""
         fields = self.options_model.model_fields
         known = [name for field, info in fields.items() for name in (field, info.alias, info.validation_alias) if name]
         unknown = [str(name) for name in values if name not in known]
@@ -116,7 +117,7 @@ class Judge(
         )
 
     def read(self, record: Mapping[str, Any]) -> CaseT:
-        """The typed case of a raw record; raises `CannotJudge` naming the field that is wrong."""
+        """Makes the typed case of a raw record; raises `CannotJudge` naming the field that is wrong."""
         try:
             return self.case_model.model_validate(record)
         except ValidationError as error:
@@ -124,29 +125,31 @@ class Judge(
 
     @abstractmethod
     def study(self, case: CaseT) -> FactsT:
-        """Every fact that needs no opinion; raises `CannotJudge` when the case rules judging out."""
+        """Returns every fact that needs no opinion; raises `CannotJudge` when the case rules judging out."""
 
     @abstractmethod
     def ask(self, case: CaseT, facts: FactsT) -> Questions | None:
-        """What the facts leave open, or None: then no labeller is called and nothing is spent."""
+        """Returns what the facts leave open, or None: then no labeller is called and nothing is spent."""
 
     def leaves_open(self, case: CaseT, facts: FactsT) -> bool:
         """Whether `ask` asks anything. Override it if that is known without writing the questions."""
         return self.ask(case, facts) is not None
 
     def check(self, case: CaseT, facts: FactsT, labels: LabelsT) -> list[str]:
-        """What is wrong with labels about this case (a quote that is not there, an unknown id)."""
+        """Returns what is wrong with labels about this case (a quote that is not there, an unknown id); empty:
+        nothing."""
         return []
 
     @abstractmethod
     def settle(self, case: CaseT, facts: FactsT, labels: LabelsT | None) -> Settlement | VerdictT:
-        """The verdict, or a `Settlement` that also names the rule and the evidence for each field.
+        """Returns the verdict, or a `Settlement` that also names the rule and the evidence for each field.
 
         Pure: the same input always gives the same output. `labels` is None where `ask` asked nothing.
         """
 
     def fingerprint(self) -> dict[str, Any]:
-        """Everything of this judge that can change a verdict: a run can only be continued with the same."""
+        """Returns everything of this judge that can change a verdict, mostly as hashes: a run can only be continued
+        with the same."""
         from krino.contract import fingerprint
 
         return {
@@ -165,12 +168,13 @@ AnyJudge = Judge[Any, Any, Any]
 
 
 def _is_model(value: Any) -> bool:
-    """Whether this is a model of the author's own: `BaseModel` itself means a parameter that was left out."""
+    """Is this a model of the author's own? `BaseModel` itself means a parameter that was left out."""
     return isinstance(value, type) and issubclass(value, BaseModel) and value is not BaseModel
 
 
 def _stated_models(base: Any) -> list[tuple[str, Any]]:
-    """The models that a base such as `Judge[Case, Facts, Labels]` names."""
+    """Returns what a base such as `Judge[Case, Facts, Labels]` names, each with its attribute (`case_model`); nothing
+    for a base that is no judge."""
     origin = get_origin(base)
     if not (isinstance(origin, type) and issubclass(origin, Judge)):
         return []
@@ -190,7 +194,7 @@ class ReadsRecords:
     """For a judge whose records may hold several cases or be lists (traces, for example). A base beside `Judge`."""
 
     def list_field(self, first: Any) -> str | None:
-        """The field that a JSON list belongs to, if a list that begins with `first` is one case as a whole.
+        """Returns the field that a JSON list belongs to, if a list that begins with `first` is one case as a whole.
 
         None: the list is a list of cases.
         """
@@ -201,7 +205,7 @@ class ReadsRecords:
         return False
 
     def split(self, record: Mapping[str, Any]) -> Iterable[tuple[str | None, Mapping[str, Any]]]:
-        """The cases of one record, each with an id of its own if it has one."""
+        """Yields the cases of one record, each with an id of its own or None. By default the record is one case."""
         return ((None, record),)
 
 
@@ -210,10 +214,11 @@ class AsksInParts(ABC, Generic[CaseT, FactsT, LabelsT]):
 
     @abstractmethod
     def check_part(self, case: CaseT, facts: FactsT, part: Questions, labels: LabelsT) -> list[str]:
-        """What is wrong with the labels of one part; the joined labels must pass `check` as well."""
+        """Returns what is wrong with the labels of one part; the joined labels must pass `check` as well."""
 
     @abstractmethod
     def join_parts(
         self, case: CaseT, facts: FactsT, labelled: Sequence[tuple[Questions, LabelsT]]
     ) -> tuple[LabelsT, tuple[Finding, ...]]:
-        """The labels of the whole case from those of its parts, with findings about the joining."""
+        """Joins the labels of the parts into those of the whole case, and returns them with findings about the
+        joining."""

@@ -37,7 +37,8 @@ class BrokenContract(TypeError):
 
 
 def check_questions(judge: AnyJudge, given: Any) -> Questions | None:
-    """What `ask` returned, if it may return that."""
+    """Returns what `ask` returned; raises `BrokenContract` if it may not return that, or asks in parts and cannot join
+    them."""
     if isinstance(given, Questions) and given.parts and not isinstance(judge, AsksInParts):
         raise BrokenContract(
             f"{locate_attribute(type(judge), 'ask')}ask gives questions in parts, and {type(judge).__name__} does "
@@ -52,7 +53,8 @@ def check_questions(judge: AnyJudge, given: Any) -> Questions | None:
 
 
 def settle_case(judge: AnyJudge, case: Any, facts: Any, labels: BaseModel | None) -> Settlement:
-    """What `settle` returns, as a settlement that says of every field whether labels decided it."""
+    """Calls `settle` and returns a settlement that says of every field whether labels decided it. A verdict without
+    rulings gets the rule `judge` for each field; anything else raises `BrokenContract`."""
     given: Any = judge.settle(case, facts, labels)
     if isinstance(given, Settlement):
         return given if labels is None else _credit_labels(given)
@@ -66,7 +68,7 @@ def settle_case(judge: AnyJudge, case: Any, facts: Any, labels: BaseModel | None
 
 
 def _credit_labels(settlement: Settlement) -> Settlement:
-    """A judge that says of no field whether labels decided it is taken to have used them for all fields.
+    """Marks all fields as decided by labels, unless the judge set `from_labels` for at least one of them.
 
     To call a field labelled that code alone decided costs a reader a second look; the other way round, an opinion of a
     model would pass for a fact.
@@ -81,19 +83,21 @@ def _credit_labels(settlement: Settlement) -> Settlement:
 
 
 def verdict_of(judge: AnyJudge, settlement: Settlement) -> dict[str, Any]:
-    """The verdict of a settlement as it is recorded; everything that is wrong with it is reported at once."""
+    """Returns the verdict of a settlement as it is recorded; raises `BrokenContract` with everything that is wrong with
+    it."""
     if problems := find_problems(judge, settlement):
         raise BrokenContract(f"{locate_attribute(type(judge), 'settle')}settle: {'; '.join(problems)}")
     return _validate(judge, judge.verdict_model, settlement.rulings)
 
 
 def figures_of(judge: AnyJudge, settlement: Settlement) -> dict[str, Any]:
-    """The figures of a settlement as they are recorded; those that the case does not have are null."""
+    """Returns the figures of a settlement as they are recorded; those that the case does not have are null."""
     return _validate(judge, judge.figures_model, settlement.figures)
 
 
 def _validate(judge: AnyJudge, model: type[BaseModel], rulings: Mapping[str, Ruling]) -> dict[str, Any]:
-    """Returns the values as the model writes them, or refuses them with the model's own messages."""
+    """Returns the values as the model writes them; raises `BrokenContract` with the model's own messages if it refuses
+    them."""
     try:
         return model.model_validate({name: ruling.value for name, ruling in rulings.items()}).model_dump(mode="json")
     except ValidationError as error:
@@ -101,13 +105,14 @@ def _validate(judge: AnyJudge, model: type[BaseModel], rulings: Mapping[str, Rul
 
 
 def refuse_values(judge: AnyJudge, model: type[BaseModel], why: str) -> BrokenContract:
+    """Returns the error about a value that a model does not take; the caller raises it."""
     return BrokenContract(
         f"{locate_attribute(type(judge), 'settle')}settle: a value that `{model.__name__}` does not take: {why}"
     )
 
 
 def find_problems(judge: AnyJudge, settlement: Settlement) -> list[str]:
-    """What is wrong with a settlement, whatever its values are."""
+    """Returns what is wrong with the form of a settlement: fields, rulings, rules, evidence. Values are not checked."""
     rulings: Any = settlement.rulings
     figures: Any = settlement.figures
     for given in (rulings, figures):
@@ -133,7 +138,8 @@ def find_problems(judge: AnyJudge, settlement: Settlement) -> list[str]:
 
 
 def _field_problems(judge: AnyJudge, rulings: Mapping[str, Any], figures: Mapping[str, Any]) -> list[str]:
-    """Fields that are ruled on and unknown, or known and not ruled on."""
+    """Returns a problem for fields that are ruled on and unknown, or known and not ruled on; also for unknown
+    figures."""
     fields, model = judge.verdict_model.model_fields, judge.verdict_model.__name__
     takes_more = judge.verdict_model.model_config.get("extra") == "allow"
     problems = []
@@ -156,7 +162,7 @@ def _are(given: Any, kind: type) -> bool:
 
 
 def name_type(value: Any) -> str:
-    """`a dict`, `an int`: what a value is."""
+    """Returns what a value is, as `a dict`, `an int` or `None`."""
     return "None" if value is None else _name_class(type(value).__name__)
 
 
@@ -196,7 +202,7 @@ def make_judge(
     prompt: str | None,
     find_namesake: FindNamesake,
 ) -> AnyJudge:
-    """A judge of this class, options and prompt; refused with everything that is wrong with it."""
+    """Makes a judge of this class, options and prompt; raises `UsageProblem` with everything that is wrong with it."""
     refuse_faulty(kind, find_namesake)
     try:
         judge = kind(options=options, prompt=prompt)
@@ -225,7 +231,8 @@ def refuse_faulty(judge: AnyJudge | type[AnyJudge], find_namesake: FindNamesake)
 
 
 def find_faults(judge: AnyJudge | type[AnyJudge], find_namesake: FindNamesake) -> Iterator[str]:
-    """Everything that is wrong with a judge, or with a class before a judge is made of it."""
+    """Yields everything that is wrong with a judge, or with a class before a judge is made of it, each with its
+    place."""
     kind = judge if isinstance(judge, type) else type(judge)
     for name in (*TEXTS, "rules", *MODELS):
         value = _attribute(judge, name)
@@ -309,7 +316,8 @@ def _model_fault(kind: type, name: str, value: Any) -> str | None:
 
 
 def _figures_fault(kind: type, model: type[BaseModel]) -> str | None:
-    """Figures and fields of the verdict are shown in the same tables, and a case need not have every figure."""
+    """Returns what is wrong with the model of a judge's figures, or None. Figures and fields of the verdict are shown
+    in the same tables, and a case need not have every figure."""
     verdict = getattr(kind, "verdict_model", None)
     known = verdict.model_fields if isinstance(verdict, type) and issubclass(verdict, BaseModel) else {}
     if both := _list_names(name for name in model.model_fields if name in known):

@@ -130,7 +130,7 @@ class Usage:
 
     @classmethod
     def of(cls, recorded: Mapping[str, Any]) -> Usage:
-        """From a recorded usage; fields that a later version has added are ignored."""
+        """Makes it from a recorded usage; fields that a later version has added are ignored."""
         return cls(**{name: recorded[name] for name in cls.__slots__ if name in recorded})
 
     @property
@@ -238,13 +238,13 @@ class Judgement(BaseModel, Generic[VerdictT]):
         return cast(VerdictT, self.verdict_as(self._model or BaseModel))
 
     def verdict_as(self, model: type[ModelT]) -> ModelT:
-        """The verdict as an object of this model; raises `NotJudged` where there is none."""
+        """Returns the verdict as an object of this model; raises `NotJudged` where there is none."""
         if self.status != "ok" or self.verdict is None:
             raise NotJudged(f"case `{self.id}` was not judged ({self.status}): {self.reason or self.error}")
         return model.model_validate(self.verdict)
 
     def of_model(self, model: type[BaseModel]) -> Self:
-        """This judgement, with the model that its verdict was checked by."""
+        """Sets the model that the verdict was checked by, and returns this same judgement."""
         self._model = model
         return self
 
@@ -257,6 +257,7 @@ class Judgement(BaseModel, Generic[VerdictT]):
     @field_validator("schema_version")
     @classmethod
     def _refuse_newer(cls, version: str) -> str:
+        """Raises `ValueError` for a judgement that a newer version of Krino wrote."""
         if is_newer(version, SCHEMA_VERSION):
             raise ValueError(newer_version_message(version))
         return version
@@ -282,7 +283,8 @@ class Judgement(BaseModel, Generic[VerdictT]):
         return self
 
     def to_json(self) -> bytes:
-        """The line of a journal. A failed form is checked again: its fields cannot be changed, what is in them can."""
+        """Returns the line of a journal, without optional fields that are empty. A failed form is checked again: its
+        fields cannot be changed, what is in them can."""
         if self.status != "ok":
             self._fail_closed()  # type: ignore[operator]
         unused = {name for name in LEFT_OUT_IF_EMPTY if not getattr(self, name)}
@@ -306,7 +308,7 @@ class Judgement(BaseModel, Generic[VerdictT]):
 
 
 def as_word(value: Any) -> str:
-    """A text as it is, anything else as JSON."""
+    """Returns a text as it is, anything else as JSON."""
     return value if isinstance(value, str) else orjson.dumps(value, default=repr).decode()
 
 
@@ -339,7 +341,8 @@ def holds_number(value: Any) -> bool:
 
 
 def is_finite(value: Any) -> bool:
-    """Does a value hold finite numbers only?"""
+    """Is a value free of infinite and nan floats? Looks inside lists and mappings; anything else (text, null, an
+    object) counts as finite."""
     if value is None or value.__class__ is str:  # by far the most
         return True
     if isinstance(value, float):
@@ -350,20 +353,22 @@ def is_finite(value: Any) -> bool:
 
 
 def hash_record(record: Any) -> str:
-    """The identity of a case: a hash of its content, whatever the order of its keys."""
+    """Returns the identity of a case: a hash of its content, whatever the order of its keys."""
     return hashlib.blake2b(canonical(record), digest_size=16).hexdigest()
 
 
 def canonical(record: Any) -> bytes:
-    """A record as JSON without a space, in one order of its keys; of one that JSON cannot hold, something like it."""
+    """Returns a record as JSON without a space, in one order of its keys; for one that JSON cannot hold, an encoding of
+    our own."""
     try:
         return orjson.dumps(record, option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=repr)
     except (orjson.JSONEncodeError, RecursionError):
-        return b"".join(_flat(record))  # nested deeper than orjson goes, or not JSON
+        return b"".join(_encode_deep(record))  # nested deeper than orjson goes, or not JSON
 
 
-def _flat(record: Any) -> Iterator[bytes]:
-    """A value of any depth, piece by piece: how many items follow says where a list or an object ends."""
+def _encode_deep(record: Any) -> Iterator[bytes]:
+    """Yields the encoding of a value of any depth, piece by piece: how many items follow says where a list or object
+    ends."""
     waiting = [record]
     while waiting:
         value = waiting.pop()

@@ -59,7 +59,7 @@ class Questions:
 
 
 def _as_json(answer: Any) -> bytes:
-    """Serialise an answer; raises `ValueError` for what JSON cannot hold, such as infinite numbers."""
+    """Serialises an answer; raises `ValueError` for what JSON cannot hold, such as infinite numbers."""
     try:
         written = to_json(answer, fallback=dict, inf_nan_mode="constants")
         endless = (b"NaN" in written or b"Infinity" in written) and not is_finite(answer)
@@ -87,7 +87,7 @@ class Task(Generic[CaseT, FactsT, LabelsT]):
     """How long the judge's own code may take when a labeller calls it."""
 
     def pieces(self) -> list[Task[CaseT, FactsT, LabelsT]]:
-        """The tasks that are asked one by one: this one, or one for each part of its questions."""
+        """Returns the tasks that are asked one by one: this one, or one for each part of its questions."""
         return [replace(self, questions=part, is_part=True) for part in self.questions.parts] or [self]
 
     def accept(self, answer: Any) -> LabelsT:
@@ -98,7 +98,7 @@ class Task(Generic[CaseT, FactsT, LabelsT]):
         return self.accept_json(_as_json(answer))
 
     def accept_json(self, written: bytes) -> LabelsT:
-        """Accepts a reply that is already serialised as `accept` does."""
+        """Returns labels from a reply that is already serialised, or raises `ValueError`, as `accept` does."""
         try:
             labels = self.judge.labels_model.model_validate_json(written, strict=True)
         except ValidationError as error:
@@ -116,7 +116,7 @@ class Task(Generic[CaseT, FactsT, LabelsT]):
 
 
 def in_parts(judge: Judge[CaseT, FactsT, LabelsT]) -> AsksInParts[CaseT, FactsT, LabelsT]:
-    """The judge as one that asks in parts; `contract.judge_checks` has made sure of that."""
+    """Returns the judge unchanged, typed as one that asks in parts; `contract.judge_checks` has made sure of that."""
     return cast("AsksInParts[CaseT, FactsT, LabelsT]", judge)
 
 
@@ -148,7 +148,7 @@ class Forecast:
 
     @classmethod
     def total(cls, forecasts: Iterable[Forecast]) -> Forecast:
-        """The sum of several forecasts."""
+        """Sums several forecasts; a cost or saving is null only if it is null in all of them."""
         several = list(forecasts)
         costs = [forecast.input_cost for forecast in several if forecast.input_cost is not None]
         savings = [forecast.repeated_saving for forecast in several if forecast.repeated_saving is not None]
@@ -184,34 +184,34 @@ class Labeller(ABC):
 
     @abstractmethod
     def describe(self) -> dict[str, Any]:
-        """Everything that can change its answers, for the run's manifest. Never a secret."""
+        """Returns everything that can change its answers, for the run's manifest. Never a secret."""
 
     @abstractmethod
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
-        """Labels that `task.accept` has accepted; raises `LabelFailed` when there are none.
+        """Returns labels that `task.accept` has accepted; raises `LabelFailed` when there are none.
 
         `RunStopped` stops the whole run at once. If this case has cost something already, raise `LabelFailed` with
         `stopped=RunStopped(...)` instead: then the cost is recorded before the run stops.
         """
 
     def forecast(self, task: Task[Any, Any, Any]) -> Forecast:
-        """An estimate of what `label` takes for this task, without a call."""
+        """Estimates what `label` takes for this task, without a call."""
         return Forecast()
 
     def already_spent(self, usage: Usage) -> None:
-        """Called at the start of a session with what earlier sessions of the run have spent."""
+        """Takes what earlier sessions of the run have spent; called at the start of a session."""
         return
 
     def waiting_for(self) -> str | None:
-        """Why no answers come at the moment, in a few words for the progress display; None: they come."""
+        """Says why no answers come at the moment, in a few words for the progress display; None: they come."""
         return None
 
     def so_far(self) -> SoFar | None:
-        """What it has spent so far; None for one that spends nothing."""
+        """Returns what it has spent so far; None for one that spends nothing."""
         return None
 
     def stop(self) -> None:
-        """The run is ending: begin nothing new. What is under way may finish."""
+        """Begins nothing new from now on, since the run is ending. What is under way may finish."""
         return
 
     async def aclose(self) -> None:
@@ -226,7 +226,7 @@ class Labeller(ABC):
 
 
 def describe_validation(error: ValidationError) -> str:
-    """A pydantic error in words: for each field its name, what is wrong, and the value."""
+    """Describes a pydantic error in words: for each field its name, what is wrong, and the value."""
     lines = []
     for item in error.errors(include_url=False):
         where = ".".join(str(part) for part in item["loc"])

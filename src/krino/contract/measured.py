@@ -44,28 +44,30 @@ class Measured:
 
 
 def hash_labeller(labeller: Mapping[str, Any]) -> str:
-    """A labeller's description as one short hash."""
+    """Returns a labeller's description as one short hash."""
     written = orjson.dumps(dict(labeller), option=orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS, default=repr)
     return hashlib.blake2b(written, digest_size=8).hexdigest()
 
 
 def split_measured(text: str) -> tuple[str, Measured | None]:
-    """A text without the line of its measured agreement, and that agreement, if the line can be read."""
+    """Returns a text without the line of its measured agreement, and that agreement; None if there is no such line or
+    it cannot be read."""
     found = _LINE.search(text)
     if found is None:
         return text, None
-    return text[: found.start()], _read(found.group(1))
+    return text[: found.start()], _parse_measured(found.group(1))
 
 
 def with_measured(text: str, measured: Measured) -> str:
-    """The text with this agreement, in place of an earlier one; `split_measured` gives the same text back."""
+    """Returns the text with this agreement, in place of an earlier one; `split_measured` gives the same text back."""
     line = orjson.dumps(asdict(measured)).decode()
     harmless = line.replace("<", "\\u003c").replace(">", "\\u003e")  # nothing in the line ends the comment
     return f"{split_measured(text)[0]}\n<!-- krino measured {harmless} -->\n"
 
 
-def _read(line: str) -> Measured | None:
-    """A file may come from anyone: what is not exactly a measured agreement is none."""
+def _parse_measured(line: str) -> Measured | None:
+    """Parses a measured agreement; None unless it has exactly the right fields and possible values: a file may come
+    from anyone."""
     try:
         given = orjson.loads(line)
         kinds = {"agreement": float, "low": float, "high": float, "labels": int}

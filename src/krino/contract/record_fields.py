@@ -31,18 +31,19 @@ _DATA = re.compile(r"data:[\w/+.-]*[;,]|[A-Za-z0-9+/=_-]{400}")  # a picture as 
 
 
 def inputs_of_case(judge: AnyJudge, case: Any) -> dict[str, str]:
-    """The main text fields of a typed case, as far as they hold text."""
+    """Returns the main text fields of a typed case, as far as they hold text."""
     return dict(_texts((name, getattr(case, name, None)) for name in _main_fields(judge)))
 
 
 def inputs_of_record(judge: AnyJudge, record: Mapping[str, Any]) -> dict[str, str]:
-    """The same for a raw record: for each field the first of its names that holds text."""
+    """Returns the main text fields of a raw record: for each field the first of its names that holds text."""
     found = ((name, _first_text(record, names_of(judge, name))) for name in _main_fields(judge))
     return dict(_texts(found))
 
 
 def bounded_inputs(given: Mapping[str, str]) -> dict[str, str]:
-    """Main inputs as they are recorded: few, cut to a bound with a note, and without broken characters."""
+    """Returns main inputs as they are recorded: few, cut to a bound with a note, and without broken characters. Raises
+    `TypeError` if the judge gave anything but texts by name."""
     if not isinstance(given, Mapping):
         raise TypeError(f"main_inputs gave a {type(given).__name__}, not a dict of texts")
     if wrong := [name for name, value in given.items() if not isinstance(value, str)]:
@@ -79,18 +80,18 @@ def _bounded(text: str) -> str:
 
 
 def text_names(judge: AnyJudge) -> frozenset[str]:
-    """The names in a record whose value the judge reads as text."""
+    """Returns the names in a record whose value the judge reads as text."""
     fields = judge.fields.main or _fields(judge.case_model, _is_text)
     return frozenset(name for field in fields for name in names_of(judge, field))
 
 
 def list_names(judge: AnyJudge) -> frozenset[str]:
-    """The names in a record whose value the judge reads as a list."""
+    """Returns the names in a record whose value the judge reads as a list."""
     return frozenset(name for field in _fields(judge.case_model, _is_list) for name in names_of(judge, field))
 
 
 def field_kinds(judge: AnyJudge) -> dict[str, Literal["text", "list", "other"]]:
-    """The kind of each field of the case, for forms."""
+    """Returns the kind of each field of the case, for forms."""
     fields = judge.case_model.model_fields.items()
     return {
         name: "text" if _is_text(field.annotation) else "list" if _is_list(field.annotation) else "other"
@@ -99,7 +100,7 @@ def field_kinds(judge: AnyJudge) -> dict[str, Literal["text", "list", "other"]]:
 
 
 def names_of(judge: AnyJudge, field: str) -> Sequence[str]:
-    """The names under which a record may hold a field of the case, the best first."""
+    """Returns the names under which a record may hold a field of the case, the best first."""
     if names := judge.fields.names.get(field):
         return names
     known = judge.case_model.model_fields.get(field)
@@ -130,7 +131,7 @@ def _is_list_type(kind: Any) -> bool:
 
 
 def _kinds(annotation: Any) -> Iterator[Any]:
-    """The types that an annotation allows beside null."""
+    """Yields the types that an annotation allows beside null."""
     origin = get_origin(annotation)
     if origin is Annotated:
         yield from _kinds(get_args(annotation)[0])
@@ -165,11 +166,12 @@ ELEMENT = "*"
 
 
 def prune(record: Mapping[Any, Any], reads: Reads, spell: Spell = str) -> dict[Any, Any]:
-    """The record without the names that are not read."""
-    return {name: _prune_value(value, inner, spell) for name, value, inner in _read(record, reads, spell)}
+    """Returns the record without the names that are not read, at any depth; an object that counts as a whole stays
+    complete."""
+    return {name: _prune_value(value, inner, spell) for name, value, inner in _select_read(record, reads, spell)}
 
 
-def _read(record: Mapping[Any, Any], reads: Reads, spell: Spell) -> Iterator[tuple[Any, Any, Reads | None]]:
+def _select_read(record: Mapping[Any, Any], reads: Reads, spell: Spell) -> Iterator[tuple[Any, Any, Reads | None]]:
     """Yields name, value and declared fields for each field of a record that may be read."""
     for name, value in record.items():
         if not isinstance(name, str):
@@ -179,7 +181,7 @@ def _read(record: Mapping[Any, Any], reads: Reads, spell: Spell) -> Iterator[tup
 
 
 def _prune_value(value: Any, reads: Reads | None, spell: Spell) -> Any:
-    """Removes what the judge does not read from a value."""
+    """Returns a value without what the judge does not read."""
     if reads is None or isinstance(reads, Whole):
         return value
     if isinstance(value, Mapping):
@@ -199,7 +201,7 @@ class UnreadName(NamedTuple):
 
 
 def unread_names(record: Mapping[str, Any], reads: Reads, spell: Spell = str) -> Iterator[UnreadName]:
-    """Every name of a record that is not read, at any depth, without the names inside it."""
+    """Yields every name of a record that is not read, at any depth, without the names inside it."""
     return _find_unread(record, reads, spell, "")
 
 
@@ -223,7 +225,8 @@ def _find_unread(value: Any, reads: Reads | None, spell: Spell, where: str) -> I
 
 
 def _find_searched(value: Any, reads: Reads, spell: Spell) -> Reads | None:
-    """What is read inside an object of any name, where it has any of it."""
+    """Returns the names that are read in objects of any name, if this value is an object with one of them; otherwise
+    None."""
     if not (isinstance(reads, Whole) and isinstance(value, Mapping)):
         return None
     there = any(isinstance(name, str) and spell(name) in reads.in_objects for name in value)
@@ -238,7 +241,8 @@ _DEEPEST = 50
 
 
 def find_rivals(record: Mapping[str, Any], names: Collection[str]) -> tuple[str, str] | None:
-    """The name whose value is taken, and another name of the same field with a different value; None if all agree."""
+    """Returns the name whose value is taken, and another name of the same field with a different value; None if all
+    agree."""
     given = [(name, record[name]) for name in names if name in record and not is_nothing(record[name])]
     for name, value in given[1:]:
         if comparable(value) != comparable(given[0][1]):
@@ -247,7 +251,7 @@ def find_rivals(record: Mapping[str, Any], names: Collection[str]) -> tuple[str,
 
 
 def find_rival_fields(judge: AnyJudge, record: Mapping[str, Any]) -> Iterator[Finding]:
-    """Findings about a record that gives a field twice, with different values."""
+    """Yields a finding for each field that a record gives under two names with different values."""
     if "reads" in vars(type(judge)) and judge.reads(record) is None:
         return  # the record is the case as a whole, and its names are for the judge to understand
     for field, names in judge.fields.names.items():
@@ -260,20 +264,21 @@ def find_rival_fields(judge: AnyJudge, record: Mapping[str, Any]) -> Iterator[Fi
 
 
 def _names_here(judge: AnyJudge, field: str, record: Mapping[str, Any]) -> Sequence[str]:
-    """Ambiguous names count only if the name that is read is one of them."""
+    """Returns the names of a field that should agree in this record. Ambiguous names count only if the name that is
+    read is one of them."""
     names = judge.fields.names.get(field, ())
     read = next((name for name in names if name in record and not is_nothing(record[name])), None)
     return names if read in judge.fields.ambiguous_names.get(field, ()) else compared_names(judge, field)
 
 
 def compared_names(judge: AnyJudge, field: str) -> list[str]:
-    """The names of a field that should all have the same value in a record."""
+    """Returns the names of a field that should all have the same value in a record: those that are not ambiguous."""
     apart = judge.fields.ambiguous_names.get(field, ())
     return [name for name in judge.fields.names.get(field, ()) if name not in apart]
 
 
 def is_nothing(value: Any) -> bool:
-    """Whether a value is null, blank, or a list of nothing else."""
+    """Is a value null, nan, blank or an empty object, or a list of nothing but null, nan and blanks?"""
     if isinstance(value, list | tuple):
         return all(_is_no_value(item) for item in value)
     return _is_no_value(value) or value == {}
@@ -286,14 +291,14 @@ def _is_no_value(value: Any) -> bool:
 
 
 def comparable(value: Any) -> bytes:
-    """The same bytes for values that differ only in type or spelling: 27 and "27", a text and a list of it."""
+    """Returns the same bytes for values that differ only in type or spelling: 27 and "27", a text and a list of it."""
     if isinstance(value, list | tuple) and len(value) == 1:
         value = value[0]
     return canonical(_normalise_value(value, 0))
 
 
 def _normalise_value(value: Any, depth: int) -> Any:
-    """Normalises a value for comparison: white space, Unicode form, truth values and whole numbers."""
+    """Normalises a value for comparison: white space and Unicode form of texts; numbers and booleans become text."""
     if isinstance(value, str):
         return " ".join(unicodedata.normalize("NFC", value).split())
     if isinstance(value, bool):

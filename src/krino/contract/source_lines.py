@@ -21,7 +21,8 @@ def locate_class(kind: type) -> str:
 
 
 def locate_attribute(kind: type, name: str) -> str:
-    """The line that sets this attribute; the line of the class where nothing but Krino sets it."""
+    """Returns file and line of what sets this attribute, to put before a message; those of the class where nothing but
+    Krino sets it."""
     for base in kind.__mro__:
         if name in vars(base) and not base.__module__.startswith("krino.contract"):
             if callable(value := inspect.unwrap(_unbind(vars(base)[name]))) and hasattr(value, "__code__"):
@@ -35,7 +36,8 @@ def locate_code(code: CodeType) -> str:
 
 
 def locate_fault(kind: type, fault: BaseException) -> str:
-    """The line at which a judge broke: the innermost one in the judge's own folder, else the innermost of all."""
+    """Returns ` (judge.py:12, in study)`: the innermost line in the judge's own folder at which it broke, else the
+    innermost of all; empty without a traceback."""
     frames = traceback.extract_tb(fault.__traceback__)
     if not frames:
         return ""
@@ -46,7 +48,8 @@ def locate_fault(kind: type, fault: BaseException) -> str:
 
 
 def locate_load_error(file: Path, fault: BaseException) -> str:
-    """The line at which loading a file broke; a syntax error names its line itself."""
+    """Returns ` (line 12)`, the line at which loading a file broke; empty for a syntax error, which names its line
+    itself."""
     own = file.resolve()
     frames = [frame for frame in traceback.extract_tb(fault.__traceback__) if Path(frame.filename).resolve() == own]
     return f" (line {frames[-1].lineno})" if frames else ""
@@ -76,7 +79,7 @@ def _locate_assignment(kind: type, name: str) -> str:
 
 
 def _reread(what: Any) -> Any:
-    """The same object, after dropping cached lines of a file that was edited since it was read."""
+    """Returns the same object, after dropping cached lines of a file that was edited since it was read."""
     linecache.checkcache(inspect.getsourcefile(what) or "")
     return what
 

@@ -46,7 +46,8 @@ class BatchFiles:
         self._labeller: Labeller | None = None
 
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: Receive) -> None:
-        """Asks a first few cases directly, then sends the rest in batch files until all are answered."""
+        """Asks a first few cases directly, then sends the rest in batch files until all are answered. When it ends
+        early, the waiting cases are handed back without a judgement. Raises `UsageProblem` without a run folder."""
         models = models_of(assignment.labeller)
         if assignment.folder is None:
             raise UsageProblem("batch files need a run folder: the state of outstanding requests is kept there")
@@ -73,8 +74,8 @@ class BatchFiles:
 
     @staticmethod
     def _end(ledger: Ledger) -> None:
-        """Keeps replies that no case has used: the next pass may need them. A finished run drops them
-        (`forget_answered`)."""
+        """Ends the session of the ledger. Replies that no case has used are kept: the next pass may need them. A
+        finished run drops them (`forget_answered`)."""
         ledger.end(keep=ledger.is_out() or ledger.has_replies())
 
     def stop(self) -> None:
@@ -93,7 +94,8 @@ class BatchFiles:
             await asyncio.wait_for(self._stopping.wait(), seconds)
 
     async def _ask_first(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: Receive) -> None:
-        """Judges the first cases by direct calls, so that a wrong setting shows before a batch is paid for."""
+        """Judges the first cases by direct calls, so that a wrong setting shows before a batch is paid for; raises the
+        reason if one of them stops the run."""
         for _ in range(self._pilot):
             case = None if self.stopping else await anext(cases, None)
             if case is None:
@@ -125,7 +127,8 @@ class _Round:
         self._ledger = batch_jobs[0].ledger
 
     async def run(self, cases: AsyncIterator[OpenCase]) -> None:
-        """Judges all cases; those whose replies are not here yet wait for their batch."""
+        """Judges all cases; those whose replies are not here yet wait for their batch. Raises `RunStopped` when the
+        user stops."""
         for jobs in self._jobs:
             jobs.resume()
         number = 0
@@ -136,10 +139,10 @@ class _Round:
                 await asyncio.sleep(0)
             if self._engine.stopping:
                 self._stop()
-        await self._until_all_are_back()
+        await self._finish_waiting()
 
-    async def _until_all_are_back(self) -> None:
-        """Sends and polls batches until no case waits any more."""
+    async def _finish_waiting(self) -> None:
+        """Sends and polls batches, and judges the cases of those that are back, until no case waits any more."""
         looks = 0
         while self._waiting.numbers():
             if self._engine.stopping:
@@ -155,7 +158,8 @@ class _Round:
                 await self._engine.pause(looks)
 
     async def _judge(self, case: OpenCase) -> None:
-        """Judges a case, or set it aside if its labeller waits for a file."""
+        """Judges a case and hands it on, or sets it aside if its labeller waits for a file; raises `RunStopped` if the
+        run must end."""
         assignment = self._assignment
         for jobs in self._jobs:
             jobs.queue.used_replies.clear()
@@ -182,7 +186,7 @@ class _Round:
             raise stop
 
     def _used_replies(self) -> Iterator[tuple[bytes, int]]:
-        """The replies that the current case has used."""
+        """Yields the replies that the current case has used."""
         return (reply for jobs in self._jobs for reply in jobs.queue.used_replies)
 
     async def _send(self, *, whole: bool) -> None:
@@ -195,7 +199,7 @@ class _Round:
                 await jobs.submit_all()
 
     def _stop(self) -> None:
-        """Stops the run, and says how many requests the same command will collect later."""
+        """Raises `RunStopped`, with how many requests the same command will collect later."""
         out = [batch for jobs in self._jobs for batch in jobs.outstanding() if batch.state != "ready"]
         requests = sum(batch.requests for batch in out)
         files = "1 batch" if len(out) == 1 else f"{len(out)} batches"
@@ -233,14 +237,14 @@ class _WaitingCases:
         return sorted(self._open)
 
     def take(self, number: int) -> Iterator[OpenCase]:
-        """Takes the cases of a batch; others may be added under the same number meanwhile."""
+        """Yields the cases of a batch and removes them; others may be added under the same number meanwhile."""
         if number in self._open:
             self._begun = self._open.pop(number).take()
             for case in self._begun:  # noqa: UP028 - `yield from` would close the inner iterator when its reader stops early
                 yield case
 
     def all(self) -> Iterator[OpenCase]:
-        """All waiting cases, beginning with the rest of a batch that was not taken to its end."""
+        """Yields and removes all waiting cases, beginning with the rest of a batch that was not taken to its end."""
         yield from self._begun
         for number in self.numbers():
             yield from self.take(number)
@@ -278,13 +282,14 @@ class _CaseFile:
 
 
 def use_batch_prices(labeller: Labeller) -> None:
-    """Uses the prices of batch files, for an estimate."""
+    """Makes the models of a labeller count with the prices of batch files, for an estimate."""
     for model in models_of(labeller):
         model.use_price_factor(model.settings["batch_price"])
 
 
 def models_of(labeller: Labeller) -> list[LlmLabeller]:
-    """The models that a labeller asks; raises `UsageProblem` if the provider of one has no batch files."""
+    """Returns the models that a labeller asks; raises `UsageProblem` if there are none, or the provider of one has no
+    batch files."""
     members = labeller.members.values() if isinstance(labeller, Panel) else [labeller]
     models = [member for member in members if isinstance(member, LlmLabeller)]
     for model in models:

@@ -49,7 +49,8 @@ class Judged(NamedTuple):
     """What a view is made from; None if the judge could not read or study the case."""
 
     def keep_view(self, judge: AnyJudge, views: ViewKeeper | None, seconds: float = CASE_SECONDS) -> None:
-        """Calls it after the judgement was recorded: a paid judgement must not wait for a view."""
+        """Keeps the view of the case, if views are kept. Call it after the judgement was recorded: a paid judgement
+        must not wait for a view."""
         if views is not None:
             views.keep(judge, self.studied, self.judgement, seconds)
 
@@ -77,7 +78,7 @@ class Written(NamedTuple):
 
 
 def written(judge: AnyJudge, item: CaseItem, judgement: Judgement) -> Written:
-    """Serialise a judgement; if something in it cannot be written, the case becomes an error and the run goes on."""
+    """Serialises a judgement; if something in it cannot be written, the case becomes an error and the run goes on."""
     try:
         line = judgement.to_json()
     except ValueError as fault:
@@ -88,12 +89,13 @@ def written(judge: AnyJudge, item: CaseItem, judgement: Judgement) -> Written:
 
 
 def unwritable(judge: AnyJudge, item: CaseItem, judgement: Judgement | Written, fault: ValueError) -> Judgement:
-    """The error that replaces a judgement which cannot be written, with the reason and what was paid."""
+    """Returns the error that replaces a judgement which cannot be written, with the reason and what was paid."""
     return without_verdict(judge, item, judgement.input_hash, "error", describe_fault(fault), usage=judgement.usage)
 
 
 def input_hash(item: CaseItem, judge: AnyJudge | None) -> str:
-    """The hash of what the judge reads of a case; for a case that cannot be read, of the problem and the raw text."""
+    """Returns the hash of what the judge reads of a case; for a case that cannot be read, of the problem and the raw
+    text."""
     if item.record is None:
         return hash_record([item.problem, item.raw])
     return hash_record(item.record) if judge is None else content_hash(judge, item.record)
@@ -102,7 +104,7 @@ def input_hash(item: CaseItem, judge: AnyJudge | None) -> str:
 async def judge_item(
     judge: AnyJudge, labeller: Labeller, item: CaseItem, digest: str | None = None, seconds: float = CASE_SECONDS
 ) -> Judgement:
-    """The judgement of one case alone."""
+    """Judges one case and returns its judgement alone, without the reason to stop the run that may come with it."""
     return (await carry(judge, labeller, item, digest, seconds=seconds)).judgement
 
 
@@ -141,11 +143,11 @@ async def carry(
             known.figures = figures_of(judge, settlement) if judge.figures_model.model_fields else {}
             return known.judged(known.judgement(settlement))
     except Undecided as tie:
-        return known.judged(known.without_verdict("failed", fault_message(tie), **_asked(labeller, tie)))
+        return known.judged(known.without_verdict("failed", fault_message(tie), **_describe_asking(labeller, tie)))
     except CannotJudge as reason:
         return known.judged(known.without_verdict("failed", fault_message(reason) or "the judge gave no reason"))
     except LabelFailed as failure:
-        asked = {"raw_reply": failure.raw_reply, **_asked(labeller, failure)}
+        asked = {"raw_reply": failure.raw_reply, **_describe_asking(labeller, failure)}
         return known.judged(known.without_verdict("error", fault_message(failure), **asked), failure.stopped)
     except (RunStopped, UsageProblem, Waiting):
         raise
@@ -159,14 +161,15 @@ async def carry(
 
 
 def open_questions(judge: AnyJudge, labeller: Labeller, case: Any, facts: Any) -> Questions | None:
-    """What the labeller is asked; for a labeller that reads no questions, none are written."""
+    """Returns what the labeller is asked, or None if the facts leave nothing open. A labeller that reads no questions
+    gets empty ones."""
     if labeller.reads_questions:
         return check_questions(judge, judge.ask(case, facts))
     return Questions((), "") if judge.leaves_open(case, facts) else None
 
 
 def describe_fault(fault: BaseException, judge: AnyJudge | None = None) -> str:
-    """What went wrong and where, in one line; for a fault of a judge, the place in the judge's own code."""
+    """Returns what went wrong and where, in one line; for a fault of a judge, the place in the judge's own code."""
     if isinstance(fault, BrokenContract):
         return fault_message(fault)
     if isinstance(fault, CodeBroke):
@@ -184,19 +187,20 @@ def without_verdict(
     seconds: float = CASE_SECONDS,
     **more: Any,
 ) -> Judgement:
-    """A judgement that says why there is no verdict; `more` are its other fields."""
+    """Returns a judgement that says why there is no verdict, with the judge's failed form; `more` are its other fields.
+    If the failed form itself is faulty, the status becomes `error`."""
 
-    def made(status: Status, message: str, verdict: dict[str, Any] | None) -> Judgement:
+    def make(status: Status, message: str, verdict: dict[str, Any] | None) -> Judgement:
         reason = {"reason" if status == "failed" else "error": message}
-        return _judgement(judge, item, digest, status=status, verdict=verdict, **reason, **more)
+        return _make_judgement(judge, item, digest, status=status, verdict=verdict, **reason, **more)
 
     message = sound(message)
     try:
         with CodeLimit(seconds):
             form = judge.failed_form(status, message)
-        return made(status, message, form)
+        return make(status, message, form)
     except Exception as fault:  # the judge's own failed form is faulty: say so, and use none
-        return made("error", f"{message}; and the judge's failed form: {describe_fault(fault, judge)}", None)
+        return make("error", f"{message}; and the judge's failed form: {describe_fault(fault, judge)}", None)
 
 
 @dataclass(slots=True)
@@ -219,6 +223,7 @@ class _Known:
     figures: dict[str, Any] = field(default_factory=dict)
 
     def judged(self, judgement: Judgement, stop: RunStopped | None = None) -> Judged:
+        """Returns the judgement with the case as it was studied, from which a view is made."""
         studied = StudiedCase(self.case, self.facts, self.questions, self.has_questions) if self.is_studied else None
         return Judged(judgement, stop, studied)
 
@@ -226,7 +231,7 @@ class _Known:
         return find_rival_fields(self.judge, self.item.record or {})
 
     def judgement(self, settlement: Settlement) -> Judgement:
-        """The judgement of a case whose verdict is known."""
+        """Makes the judgement of a case whose verdict is known; raises if its metadata cannot be written as JSON."""
         judge, labelled = self.judge, self.labelled
         columns = judge.metadata(self.case) | judge.columns(self.case, self.facts, settlement)
         metadata = metadata_with(columns, self.item.record or {})
@@ -234,7 +239,7 @@ class _Known:
         rulings = settlement.rulings
         decided = {**rulings, **settlement.figures}
         rules = {field: ruling.rule for field, ruling in decided.items()}
-        judgement = _judgement(
+        judgement = _make_judgement(
             judge,
             self.item,
             self.digest,
@@ -255,7 +260,8 @@ class _Known:
         return judgement.of_model(judge.verdict_model)
 
     def without_verdict(self, status: Status, message: str, **more: Any) -> Judgement:
-        """Metadata and inputs are kept without a verdict, so that failures are found and counted in their slices."""
+        """Makes a judgement without a verdict. It keeps metadata and inputs, so that failures are found and counted in
+        their slices, and what was paid, unless `more` gives that."""
         record = self.item.record
         known = (
             {"metadata": self._metadata(record), "inputs": self.inputs or self._raw_inputs(record)} if record else {}
@@ -295,14 +301,15 @@ class _Known:
 
 
 def _bound_unread(unread: Sequence[Unread]) -> list[Unread]:
-    """What was left out, cut to a bound: a journal line must not grow with it."""
+    """Returns what was left out, cut to a bound: a journal line must not grow with it. A last entry says how many are
+    not listed."""
     shown = [replace(left, text=cut(left.text, _LONGEST_UNREAD)) for left in unread[:_MOST_UNREAD]]
     if more := len(unread) - len(shown):
         shown.append(Unread("case", f"{more:,} more pieces of text", f"only the first {_MOST_UNREAD} are listed"))
     return shown
 
 
-def _judgement(judge: AnyJudge, item: CaseItem, digest: str, **fields: Any) -> Judgement:
+def _make_judgement(judge: AnyJudge, item: CaseItem, digest: str, **fields: Any) -> Judgement:
     """Makes the judgement of a case."""
     return Judgement(
         index=item.index,
@@ -316,8 +323,8 @@ def _judgement(judge: AnyJudge, item: CaseItem, digest: str, **fields: Any) -> J
     )
 
 
-def _asked(labeller: Labeller, failure: LabelFailed | Undecided) -> dict[str, Any]:
-    """What is recorded of labelling that failed: who was asked, what they answered and what it cost."""
+def _describe_asking(labeller: Labeller, failure: LabelFailed | Undecided) -> dict[str, Any]:
+    """Returns what is recorded of labelling that failed: who was asked, what they answered and what it cost."""
     return {
         "labeller": labeller.describe(),
         "usage": failure.usage or Usage(),

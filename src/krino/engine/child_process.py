@@ -54,13 +54,15 @@ class ChildProcess:
         self._process.close()
 
     def close(self) -> None:
+        """Kills the process, waits until it has ended, and releases what it took."""
         self.kill()
         self.join()
 
 
 def _begin(work: Callable[..., None], pipe: Connection[Any, Any], *args: Any) -> None:
-    """Ctrl-C goes to the whole group of processes, and the parent alone decides what it means. When the parent ends,
-    this process does too, even in the middle of something that may never end."""
+    """Calls `work` in the new process. Ctrl-C is ignored: it goes to the whole group of processes, and the parent alone
+    decides what it means. When the parent ends, this process does too, even in the middle of something that may never
+    end."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     work(pipe, *args)
@@ -89,5 +91,5 @@ def environment_without(names: Collection[str]) -> Iterator[None]:
 
 
 def keep_to_one_core() -> None:
-    """From now on models are loaded for one thread, unless the user has set another number."""
+    """Makes models load for one thread from now on, unless the user has set another number."""
     os.environ.setdefault("KRINO_THREADS", "1")

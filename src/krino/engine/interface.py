@@ -80,7 +80,7 @@ class Engine(Protocol):
         """
 
     def stop(self) -> None:
-        """Begin no more cases and send no more requests; what is under way finishes."""
+        """Begins no more cases and sends no more requests; what is under way finishes."""
 
 
 async def opened(
@@ -88,7 +88,8 @@ async def opened(
     is_open: Callable[[CaseItem, str], bool],
     judge: AnyJudge | None = None,
 ) -> AsyncGenerator[OpenCase, None]:
-    """The items that are to be judged. Other tasks get a turn now and then, however many are skipped."""
+    """Yields the items for which `is_open` returns true, each with its hash. Other tasks get a turn now and then,
+    however many are skipped."""
     skipped = 0
     async for item in items if isinstance(items, AsyncIterator) else _one_by_one(iter(items)):
         digest = input_hash(item, judge)
@@ -118,7 +119,7 @@ class Trial:
     broken: int = 0
 
     def check(self, judgement: Judgement | Written) -> None:
-        """Raises `RunStopped` where the run must not go on after this judgement."""
+        """Raises `RunStopped` if the judge's own code has now failed on `MOST_BROKEN` paid cases and none is ok yet."""
         self.passed = self.passed or judgement.status == "ok"
         if self.passed or not _broke_after_payment(judgement):
             return
@@ -134,7 +135,7 @@ class Trial:
 
 
 def has_broken(judgement: Judgement | Written) -> bool:
-    """Whether the judge's own code broke: an error that has labels came from `settle` or what reads its result."""
+    """Did the judge's own code break? An error that has labels came from `settle` or what reads its result."""
     return judgement.status == "error" and judgement.labels is not None
 
 
@@ -145,17 +146,20 @@ def _broke_after_payment(judgement: Judgement | Written) -> bool:
 async def judged_in_order(
     engine: Engine, assignment: Assignment, items: Iterable[CaseItem], window: int
 ) -> AsyncGenerator[Judgement, None]:
-    """The judgements in the order of the items, which are numbered from 0; at most `window` cases are in memory."""
+    """Yields the judgements in the order of the items, which are numbered from 0; at most `window` cases are in memory.
+    Cases that came back without a judgement are left out. At the end raises the reason to stop, if there is one."""
     finished: dict[int, Judgement | None] = {}
     room, news, trial = asyncio.Semaphore(window), asyncio.Event(), Trial()
 
     async def held_back() -> AsyncGenerator[OpenCase, None]:
+        """Yields all cases to the engine, each as soon as the window has room."""
         async for case in opened(items, lambda item, digest: True, assignment.judge):
             await room.acquire()
             yield case
 
     async def receive(cases: Sequence[tuple[Returned, Finished | None]]) -> None:
-        """Notes the finished cases, and wakes the loop that yields them in order."""
+        """Stores finished cases and wakes the loop that yields them in order. Raises `RunStopped` if the judge's own
+        code broke on each of the first labelled cases."""
         for case, judgement in cases:
             finished[case.number] = judgement.read() if isinstance(judgement, Written) else judgement
         news.set()

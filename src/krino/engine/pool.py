@@ -28,7 +28,8 @@ class LocalPool:
         """Held while the stream is asked for its next case."""
 
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: Receive) -> None:
-        """Runs as many tasks as the labeller can use, until the stream of cases ends."""
+        """Runs as many tasks as the labeller can use, until the stream of cases ends; then raises why it ended early,
+        if it did."""
         self._assignment = assignment
         workers = [
             asyncio.create_task(self._work(assignment, cases, receive)) for _ in range(assignment.labeller.workers)
@@ -54,7 +55,8 @@ class LocalPool:
             self._assignment.labeller.stop()
 
     async def _work(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: Receive) -> None:
-        """Takes cases from the stream and judges them, one after another, until the stream ends or the run stops."""
+        """Takes cases from the stream, judges them and hands them on, one after another, until the stream ends or the
+        run stops."""
         while (case := await self._next(cases)) is not None:
             if self._stopping:
                 await receive([(case, None)])
@@ -78,7 +80,8 @@ class LocalPool:
             await asyncio.sleep(0)  # cases that need no call must not keep the others from their replies
 
     async def _next(self, cases: AsyncIterator[OpenCase]) -> OpenCase | None:
-        """Returns the next case, or None at the end of the stream."""
+        """Returns the next case; None at the end of the stream, when stopping, or if the stream breaks, which stops the
+        pool."""
         async with self._stream:
             if self._stopping:
                 return None

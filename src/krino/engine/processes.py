@@ -33,7 +33,7 @@ AT_ONCE = 1.0
 
 
 def usable_cores() -> int:
-    """The cores that this process may use, which can be fewer than the machine has."""
+    """Returns how many cores this process may use, which can be fewer than the machine has."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -55,7 +55,8 @@ class AllCores:
         self._stopping = False
 
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: ReceiveAny) -> None:
-        """Judges few cases in this process, and many or dangerous ones in worker processes."""
+        """Judges few cases in this process, and many or dangerous ones in worker processes. Cases that were read ahead
+        when the run is stopped are handed back without a judgement."""
         labeller = assignment.labeller
         apart = assignment.may_kill or is_apart(assignment.judge, assignment.case_seconds)
         if self._workers == 1 and not apart:
@@ -113,7 +114,8 @@ class _Ahead:
         raise self._end
 
     async def has(self, count: int, seconds: float = math.inf) -> bool:
-        """Whether this many cases are there, or arrive within this time."""
+        """Reads ahead until this many cases are held, and returns true; false if the stream ends or the time is over
+        first."""
         begun = time.monotonic()
         try:
             while len(self._held) < count and self._end is None and time.monotonic() - begun < seconds:
@@ -136,7 +138,7 @@ class _Ahead:
                 return
 
     async def give_back(self, receive: ReceiveAny) -> None:
-        """Hand back cases that were read, of a run that was stopped before they were begun."""
+        """Hands back the cases that were read ahead, without judgements: the run was stopped before they were begun."""
         held, self._held = self._held, deque()
         await receive([(case, None) for case in held])
 
@@ -156,7 +158,7 @@ class ProcessLink:
         return cls(setup)
 
     async def send(self, messages: list[ToWorker]) -> None:
-        """Sends messages to the worker process."""
+        """Sends messages to the worker process; raises `WorkerLost` if its pipe is broken."""
         try:
             await asyncio.get_running_loop().run_in_executor(self._threads, self._child.pipe.send, messages)
         except OSError as error:
@@ -179,8 +181,8 @@ class ProcessLink:
         return messages
 
     async def _wait_while_alive(self, receiving: asyncio.Future[Any]) -> None:
-        """Raises `WorkerLost` without a sign of life for longer than a case may take. Seconds are counted one by one:
-        while this process itself is stopped, none goes by."""
+        """Waits for the next messages; raises `WorkerLost` without a sign of life for longer than a case may take.
+        Seconds are counted one by one: while this process itself is stopped, none goes by."""
         quiet, last = 0, self._pulse.value
         while not (await asyncio.wait({receiving}, timeout=1.0))[0]:
             quiet = quiet + 1 if self._pulse.value == last else 0
@@ -189,6 +191,7 @@ class ProcessLink:
                 raise WorkerLost("its process was stopped")
 
     async def close(self) -> None:
+        """Kills the worker process, and waits until it has ended."""
         self._child.kill()  # it writes no files; everything that counts was sent
         await asyncio.get_running_loop().run_in_executor(None, self._child.join)
         self._threads.shutdown(wait=True)

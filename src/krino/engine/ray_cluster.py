@@ -51,7 +51,8 @@ class RayEngine:
         self._stopping = False
 
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: ReceiveAny) -> None:
-        """Runs a worker pool on a Ray cluster, and starts a cluster on this machine if there is none."""
+        """Runs a worker pool on a Ray cluster. Connects first if this program is not connected: to the address, or to a
+        cluster that it starts on this machine; and disconnects at the end."""
         ray = import_ray()
         ours = not ray.is_initialized()
         if ours:
@@ -116,7 +117,7 @@ class RayLink:
             self._ray.kill(self._actor)
 
     async def _result(self, promise: Any) -> Any:
-        """Awaits a result of an actor; a fault of Ray means that the worker is lost."""
+        """Awaits and returns a result of an actor; raises `WorkerLost` for a fault of Ray."""
         try:
             return await promise
         except self._ray.exceptions.RayError as error:
@@ -150,8 +151,9 @@ def refuse_unreachable(ray: Any, address: str) -> None:
 
 
 def _found_by_ray(ray: Any) -> str:
-    """What `auto` means: RAY_ADDRESS, else a cluster that runs here, else the last that was begun here, which may have
-    been killed since. Ray has no public name for this search: where it is not found, Ray searches as it connects."""
+    """Returns the address that `auto` means: RAY_ADDRESS, else a cluster that runs here, else the last that was begun
+    here, which may have been killed since. Ray has no public name for this search: where it is not found, returns
+    `auto`, and Ray searches as it connects."""
     services = getattr(getattr(ray, "_private", None), "services", None)
     search = getattr(services, "canonicalize_bootstrap_address", None)
     return "auto" if search is None else str(search("auto"))
@@ -162,7 +164,8 @@ def _in_our_words(fault: Exception) -> str:
 
 
 def _connect(ray: Any, address: str | None) -> None:
-    """Connects to a Ray cluster, or starts one on this machine that only this machine can reach."""
+    """Connects to a Ray cluster, or starts one on this machine that only this machine can reach; raises `UsageProblem`
+    if that fails."""
     quiet = {"log_to_driver": False, "logging_level": "ERROR"}
     if address is not None:
         refuse_unreachable(ray, address)
@@ -183,7 +186,7 @@ def _usual_workers(ray: Any, assignment: Assignment) -> int:
 
 
 def _refuse_what_never_fits(ray: Any, workers: int) -> None:
-    """Refuses more workers than the cluster can hold: Ray would wait for ever."""
+    """Raises `UsageProblem` for more workers than the cluster can hold: Ray would wait for ever."""
     cpus = float(ray.cluster_resources().get("CPU", 0.0))
     if workers * CPU_SHARE > cpus:
         raise UsageProblem(

@@ -60,7 +60,8 @@ _rehearsed: WeakSet[type] = WeakSet()
 
 
 def rehearsed(items: Iterator[CaseItem], judge: AnyJudge, seconds: float = CASE_SECONDS) -> Iterator[CaseItem]:
-    """Passes the items on, and tries the judge on the first that leaves something to ask about."""
+    """Yields the items unchanged, and tries the judge on the first of them until one leaves something to ask about;
+    raises the `UsageProblem` that was found."""
     for number, item in enumerate(items):
         if number < MOST_TRIED:
             rehearse(judge, item, seconds)
@@ -68,16 +69,17 @@ def rehearsed(items: Iterator[CaseItem], judge: AnyJudge, seconds: float = CASE_
 
 
 def rehearse_first(judge: AnyJudge, items: Iterator[CaseItem], seconds: float = CASE_SECONDS) -> None:
-    """Tries the judge on the first of these items that leaves something to ask about."""
+    """Tries the judge on these items until one leaves something to ask about; raises the `UsageProblem` found there."""
     for number, item in enumerate(items):
-        if _needs_none(judge) or number >= MOST_TRIED:
+        if _needs_no_rehearsal(judge) or number >= MOST_TRIED:
             return
         rehearse(judge, item, seconds)
 
 
 def rehearse(judge: AnyJudge, item: CaseItem, seconds: float = CASE_SECONDS) -> None:
-    """Tries the judge on one case, once for each class; the `UsageProblem` says what its code must return instead."""
-    if item.record is None or _needs_none(judge):
+    """Tries the judge on one case, once for each class; raises the `UsageProblem` that says what its code must return
+    instead. An exception that may come from an odd case is ignored."""
+    if item.record is None or _needs_no_rehearsal(judge):
         return
     try:
         with CodeLimit(seconds):
@@ -86,7 +88,7 @@ def rehearse(judge: AnyJudge, item: CaseItem, seconds: float = CASE_SECONDS) -> 
             questions = check_questions(judge, judge.ask(case, facts))
             if questions is None:
                 return
-            _try(judge, case, facts, questions)
+            _try_labels(judge, case, facts, questions)
     except UsageProblem:
         raise
     except Exception as fault:
@@ -112,7 +114,7 @@ def refuse_without_labeller(
 
 
 def lacks_labeller(judge: AnyJudge, labeller: Labeller) -> bool:
-    """Whether the embedded labeller would be asked although the judge has none."""
+    """Would the embedded labeller be asked although the judge has none?"""
     members = labeller.members.values() if isinstance(labeller, Panel) else [labeller]
     embedded = any(isinstance(member, LocalLabeller) for member in members)
     return embedded and type(judge).label_locally is Judge.label_locally
@@ -130,13 +132,15 @@ def _leaves_open(judge: AnyJudge, item: CaseItem, seconds: float) -> bool:
         return False
 
 
-def _needs_none(judge: AnyJudge) -> bool:
-    """Judges that were tried before, and our own: tests try those, and the first trace may be a long one."""
+def _needs_no_rehearsal(judge: AnyJudge) -> bool:
+    """Is no rehearsal needed? True of judges that were tried before, and of our own: tests try those, and the first
+    trace may be a long one."""
     return type(judge) in _rehearsed or type(judge).__module__.startswith("krino.judges.")
 
 
-def _try(judge: AnyJudge, case: Any, facts: Any, questions: Questions) -> None:
-    """Settles the case with made-up labels, twice each, and checks the results against the contract."""
+def _try_labels(judge: AnyJudge, case: Any, facts: Any, questions: Questions) -> None:
+    """Settles the case with made-up labels, twice each, and raises `BrokenContract` or `JudgeBroke` if the results show
+    a fault of the judge."""
     accepted: list[Settlement] = []
     settled: BaseModel | None = None
     for labels in make_labels(judge.labels_model, _texts(questions)):
@@ -165,6 +169,7 @@ def _try(judge: AnyJudge, case: Any, facts: Any, questions: Questions) -> None:
 
 
 def _must_settle_every_choice(judge: AnyJudge, case: Any, facts: Any, settled: BaseModel) -> None:
+    """Raises `JudgeBroke` if the judge breaks on labels that differ in one choice from labels that it has settled."""
     for path, value, labels in vary_choices(settled):
         try:
             if not judge.check(case, facts, labels):
@@ -179,14 +184,15 @@ def _must_settle_every_choice(judge: AnyJudge, case: Any, facts: Any, settled: B
 
 
 def _is_certain(fault: Exception) -> bool:
-    """Whether the code is at fault whatever the labels are."""
+    """Does an exception show a fault of the code, whatever the labels are: an unknown name, field or argument?"""
     if isinstance(fault, AttributeError):
         return isinstance(fault.obj, BaseModel) and fault.obj.model_config.get("extra") != "allow"
     return type(fault) is NameError or (isinstance(fault, TypeError) and bool(_WRONG_CALL.search(fault_message(fault))))
 
 
 def _must_fit_the_verdict(judge: AnyJudge, settlements: list[Settlement]) -> None:
-    """A value of the wrong type in every settlement is no accident of the labels; one out of range may be."""
+    """Raises `BrokenContract` if every settlement has a value of the wrong type: that is no accident of the labels. A
+    value that is only out of range may be one."""
     why = ""
     for settlement in settlements:
         try:
@@ -202,7 +208,8 @@ def _must_fit_the_verdict(judge: AnyJudge, settlements: list[Settlement]) -> Non
 
 
 def _must_say_from_labels(judge: AnyJudge, field: str, settlements: list[Settlement]) -> None:
-    """Case and facts are the same in all settlements, so a difference comes from the labels."""
+    """Raises `BrokenContract` if a field changes between settlements and none says that labels decided it. Case and
+    facts are the same in all of them, so a difference comes from the labels."""
     rulings = [settlement.rulings[field] for settlement in settlements]
     silent = [ruling for ruling in rulings if not ruling.from_labels]
     if len(silent) < len(rulings) or not silent:
@@ -241,18 +248,19 @@ def goes_to_workers(engine: Engine, judge: AnyJudge, seconds: float) -> bool:
 
 
 def rehearse_apart(judge: AnyJudge, labeller: Labeller, items: Iterator[CaseItem], seconds: float) -> None:
-    """Try the judge on the first of these cases in another process; raises the `UsageProblem` that was found there."""
+    """Tries the judge on the first of these cases in another process; raises the `UsageProblem` found there."""
     batches = [pack_cases([OpenCase(item, "")]) for item in islice(items, MOST_TRIED)]
     work = _Work(JudgeReference.of(judge), batches, seconds, lacks_labeller(judge, labeller))
     child = ChildProcess(_rehearse, work, name="krino-rehearsal", without=key_variables_of(labeller))
     try:
-        _listen(child.pipe, longest_silence(seconds))
+        _await_rehearsal(child.pipe, longest_silence(seconds))
     finally:
         child.close()
 
 
-def _listen(pipe: Connection[Any, Any], patience: float) -> None:
-    """Waits until the rehearsal is over, or its process is dead, silent for too long, or sends nonsense."""
+def _await_rehearsal(pipe: Connection[Any, Any], patience: float) -> None:
+    """Waits until the rehearsal is over, or its process is dead, silent for too long, or sends nonsense; raises the
+    `UsageProblem` that it sends."""
     for number in range(2 * MOST_TRIED + 2):
         try:
             message = pipe.recv() if pipe.poll(patience + (0.0 if number else START)) else DONE
@@ -265,7 +273,7 @@ def _listen(pipe: Connection[Any, Any], patience: float) -> None:
 
 
 def _rehearse(pipe: Connection[Any, Any], work: _Work) -> None:
-    """Runs the rehearsal in the new process."""
+    """Runs the rehearsal in the new process, and sends signs of life and then the problem found or `DONE`."""
     keep_to_one_core()
     try:
         judge = work.judge.load()
@@ -275,6 +283,7 @@ def _rehearse(pipe: Connection[Any, Any], work: _Work) -> None:
     end_if_stuck(work.seconds)
 
     def each() -> Iterator[CaseItem]:
+        """Yields the items, and sends a sign of life before each."""
         for item in work.items():
             pipe.send(ALIVE)
             yield item

@@ -26,12 +26,13 @@ _FORMATS = {
 
 
 def example_of(schema: Schema) -> Any:
-    """A small instance of a JSON schema: always the same one, first enum value, fewest items."""
+    """Makes a small instance of a JSON schema: always the same one, with the first value of each enum and few items."""
     return _build(schema, schema, 0)
 
 
 def resolve(schema: Schema, root: Schema) -> Schema:
-    """A schema with `$ref` followed and `allOf` merged."""
+    """Returns a schema with `$ref` followed and `allOf` merged; raises `ValueError` if it refers to itself without
+    end."""
     for _ in range(_DEEPEST):
         if isinstance(reference := schema.get("$ref"), str):
             target: Any = root
@@ -60,13 +61,13 @@ def _merge(one: Schema, other: Schema) -> Schema:
 
 
 def list_alternatives(schema: Schema) -> list[Schema]:
-    """The branches of `anyOf`/`oneOf`, those that are not null first."""
+    """Returns the branches of `anyOf` or `oneOf`, those that are not null first; empty if there are none."""
     branches = schema.get("anyOf") or schema.get("oneOf") or []
     return sorted(branches, key=lambda branch: branch.get("type") == "null")
 
 
 def type_of(schema: Schema) -> str | None:
-    """Returns the JSON type of a schema, not counting null."""
+    """Returns the JSON type of a schema, not counting null; None if it states none."""
     kind = schema.get("type")
     if isinstance(kind, list):
         kind = next((one for one in kind if one != "null"), "null")
@@ -111,7 +112,7 @@ def _make_array(schema: Schema, root: Schema, depth: int) -> list[Any]:
 
 
 def _make_string(schema: Schema, root: Schema, depth: int) -> str:
-    """Makes a text of an allowed length."""
+    """Makes a text of an allowed length, or an example of the schema's format."""
     if ready := _FORMATS.get(schema.get("format", "")):
         return ready
     shortest: int = schema.get("minLength", 0)
@@ -158,7 +159,7 @@ _LONGEST = 60
 
 
 def make_labels(model: type[BaseModel], texts: Sequence[str]) -> Iterator[BaseModel]:
-    """A few instances that differ in every choice the schema leaves; `texts` are words that occur in the case.
+    """Yields a few instances that differ in every choice the schema leaves; `texts` are words that occur in the case.
 
     What cannot be made in this way (a pattern, a validator of the model) is left out, so there may be none.
     """
@@ -166,7 +167,7 @@ def make_labels(model: type[BaseModel], texts: Sequence[str]) -> Iterator[BaseMo
     words = [text.strip()[:_LONGEST].strip() for text in texts if text.strip()] or ["text"]
     for number in range(VARIANTS):
         try:
-            yield model.model_validate(example_of(_narrowed(schema, number, words)))
+            yield model.model_validate(example_of(_narrow(schema, number, words)))
         except (ValueError, LookupError, TypeError, RecursionError):
             continue
 
@@ -175,10 +176,11 @@ MOST_VARIED = 2_000
 
 
 def vary_choices(labels: BaseModel) -> Iterator[tuple[str, Any, BaseModel]]:
-    """The labels with one choice changed, for every value of every enum: which choice, the value, and the labels."""
+    """Yields the labels with one choice changed, for every value of every enum: which choice, the value, and the
+    labels. Labels that the model refuses are left out."""
     model = type(labels)
     schema, data = model.model_json_schema(), labels.model_dump(mode="json", by_alias=True)
-    for path, value in islice(_choices(schema, schema, data, ()), MOST_VARIED):
+    for path, value in islice(_list_choices(schema, schema, data, ()), MOST_VARIED):
         changed: Any = deepcopy(data)
         inner = changed
         for step in path[:-1]:
@@ -190,31 +192,32 @@ def vary_choices(labels: BaseModel) -> Iterator[tuple[str, Any, BaseModel]]:
             continue
 
 
-def _choices(
+def _list_choices(
     schema: Schema, root: Schema, value: Any, path: tuple[str | int, ...]
 ) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """Yields the path and every other value of each enum in a value. Of a list only the first item is looked at."""
     if len(path) > _SHRINK_BELOW:
         return
     schema = resolve(schema, root)
     if path and isinstance(schema.get("enum"), list):
         yield from ((path, choice) for choice in schema["enum"] if choice != value)
     for branch in list_alternatives(schema):
-        yield from _choices(branch, root, value, path)
+        yield from _list_choices(branch, root, value, path)
     if isinstance(value, dict):
         for name, part in (schema.get("properties") or {}).items():
             if name in value:
-                yield from _choices(part, root, value[name], (*path, name))
+                yield from _list_choices(part, root, value[name], (*path, name))
     elif isinstance(value, list) and value and isinstance(schema.get("items"), dict):
-        yield from _choices(schema["items"], root, value[0], (*path, 0))
+        yield from _list_choices(schema["items"], root, value[0], (*path, 0))
 
 
-def _narrowed(schema: Any, number: int, words: Sequence[str]) -> Any:
-    """The schema with every open choice decided, by the number of the variant."""
+def _narrow(schema: Any, number: int, words: Sequence[str]) -> Any:
+    """Returns the schema with every open choice decided, by the number of the variant."""
     if isinstance(schema, list):
-        return [_narrowed(part, number, words) for part in schema]
+        return [_narrow(part, number, words) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    schema = {key: _narrowed(value, number, words) for key, value in schema.items()}
+    schema = {key: _narrow(value, number, words) for key, value in schema.items()}
     for several in ("enum", "anyOf", "oneOf"):
         if isinstance(choices := schema.get(several), list) and choices:
             schema[several] = [choices[number % len(choices)]]

@@ -28,7 +28,8 @@ _labellers: WeakSet[Labeller] = WeakSet()
 
 
 def run(work: Coroutine[Any, Any, T]) -> T:
-    """Runs a coroutine and returns its result."""
+    """Runs a coroutine on the background loop and returns its result; raises `UsageProblem` if called from that loop
+    itself."""
     if threading.current_thread() is _thread:
         work.close()
         raise UsageProblem(
@@ -44,12 +45,12 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
 
 def start(work: Coroutine[Any, Any, T]) -> Future[T]:
-    """Begin a coroutine on the background loop, for callers that wait on a loop of their own."""
+    """Starts a coroutine on the background loop, for callers that wait on a loop of their own."""
     return asyncio.run_coroutine_threadsafe(work, _running_loop())
 
 
 def pull(stream: AsyncGenerator[T, None]) -> Iterator[T]:
-    """An asynchronous stream as an ordinary iterator; closing it early stops the work behind it."""
+    """Yields the items of an asynchronous stream to a synchronous caller; closing it early stops the work behind it."""
 
     async def step() -> T:
         return await anext(stream)
@@ -67,7 +68,7 @@ def pull(stream: AsyncGenerator[T, None]) -> Iterator[T]:
 
 
 def remember(labeller: Any) -> None:
-    """Closes this labeller when the program ends, if it was not closed before."""
+    """Notes a labeller, to be closed when the program ends if it was not closed before; anything else is ignored."""
     if isinstance(labeller, Labeller):
         _labellers.add(labeller)
 

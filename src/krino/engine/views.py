@@ -62,7 +62,7 @@ _LEFT_OUT = as_data([Paragraph("The rest of this view is left out: it is too lon
 def make_view(
     judge: AnyJudge, studied: StudiedCase | None, judgement: Judgement, seconds: float = CASE_SECONDS
 ) -> CaseView:
-    """The view of a judged case; empty if the judge could not read or study it, or broke on it."""
+    """Makes the view of a judged case; empty if the judge could not read or study it, or broke on it unlabelled."""
     if studied is None or broke_unlabelled(judgement.status, judgement.labeller):
         return EMPTY
     limit = CodeLimit(seconds)
@@ -72,7 +72,7 @@ def make_view(
 
 
 def blocks_of(judge: AnyJudge, studied: StudiedCase, judgement: Judgement, limit: CodeLimit) -> list[Block]:
-    """What `Judge.view` returns, or a line that says how it failed."""
+    """Returns what `Judge.view` returns, or a line that says how it failed."""
     try:
         with limit:
             return list(judge.view(studied.case, studied.facts, judgement))
@@ -81,8 +81,8 @@ def blocks_of(judge: AnyJudge, studied: StudiedCase, judgement: Judgement, limit
 
 
 def request_of(judge: AnyJudge, studied: StudiedCase, limit: CodeLimit) -> str | None:
-    """What a labeller is asked, in the form that a model reads. The questions are written here if they were not written
-    before: the embedded labeller reads none."""
+    """Returns what a labeller is asked, in the form that a model reads, cut to a bound; None if nothing is. The
+    questions are written here if they were not written before: the embedded labeller reads none."""
     questions = studied.questions
     if not studied.has_questions:
         try:
@@ -94,7 +94,7 @@ def request_of(judge: AnyJudge, studied: StudiedCase, limit: CodeLimit) -> str |
 
 
 def request_text(questions: Questions) -> str:
-    """The part of the prompt that depends on the case; for a case that takes several calls, of all of them."""
+    """Returns the part of the prompt that depends on the case; for a case that takes several calls, of all of them."""
     if not questions.parts:
         return _one_request(questions)
     calls = len(questions.parts)
@@ -116,7 +116,7 @@ def broke_unlabelled(status: str, labeller: Mapping[str, Any] | None) -> bool:
 
 
 def problem_with(judge: AnyJudge, method: str, fault: Exception) -> Paragraph:
-    """What is shown in place of the blocks of a method that failed."""
+    """Returns what is shown in place of the blocks of a method that failed."""
     return Paragraph(f"`{method}` of judge `{judge.name}` failed: {type(fault).__name__}: {fault}", tone="warn")
 
 
@@ -163,7 +163,8 @@ class ViewKeeper:
 
 
 def view_line(input_hash: str, view: CaseView) -> bytes:
-    """A view as it is kept: JSON on one line, the hash of the case first, no longer than `LONGEST_VIEW`."""
+    """Returns a view as it is kept: JSON on one line, the hash of the case first, no longer than `LONGEST_VIEW`. Blocks
+    beyond that are replaced with a note."""
     blocks, room = [], LONGEST_VIEW - _ROOM_FOR_REST
     for block in view.blocks[:MOST_BLOCK_ITEMS]:
         written = _to_json(block)
@@ -197,7 +198,8 @@ def _to_json(value: Any) -> bytes:
 
 
 def _make_writable(value: Any) -> Any:
-    """Replaces what JSON cannot hold: lone surrogates, keys that are no texts, very large whole numbers."""
+    """Returns a value with what JSON cannot hold replaced: lone surrogates, keys that are no texts, very large whole
+    numbers."""
     if isinstance(value, str):
         return sound(value)
     if isinstance(value, dict):
@@ -211,7 +213,8 @@ def _make_writable(value: Any) -> Any:
 
 
 def bounded(value: Any, depth: int = 0, most: int = _MOST_ITEMS) -> Any:
-    """A JSON value with long texts, long lists and deep nesting cut, each with a note that it was."""
+    """Returns a JSON value with long texts, long lists and deep nesting cut, each with a mark; of a large object the
+    later keys are dropped."""
     if isinstance(value, str):
         return _cut_with_note(value)
     if not isinstance(value, _CONTAINERS):
@@ -225,7 +228,7 @@ def bounded(value: Any, depth: int = 0, most: int = _MOST_ITEMS) -> Any:
 
 
 def bounded_blocks(blocks: Sequence[Block]) -> list[dict[str, Any]]:
-    """Blocks as JSON values, cut in this way."""
+    """Returns blocks as JSON values, cut as `bounded` does."""
     found: list[dict[str, Any]] = bounded(as_data(blocks), most=MOST_BLOCK_ITEMS)
     return found
 

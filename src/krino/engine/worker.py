@@ -69,11 +69,13 @@ class Worker:
         self._timer: asyncio.TimerHandle | None = None
 
     def receive(self, messages: list[ToWorker]) -> None:
+        """Passes messages on to the thread that judges; dropped once its loop is closed."""
         with contextlib.suppress(RuntimeError):  # the loop is closed: everything was sent
-            self._loop.call_soon_threadsafe(self._read, messages)
+            self._loop.call_soon_threadsafe(self._handle_messages, messages)
 
     def work(self) -> None:
-        """Judges to the end of the cases."""
+        """Judges to the end of the cases, and then sends `Ended` with the reason to stop, if there is one. If a case
+        has broken the process, ends it instead."""
         keep_to_one_core()
         gc.freeze()
         gc.set_threshold(100_000, 50, 50)  # judging makes many objects and hardly any cycles: see `cli.runner`
@@ -130,7 +132,7 @@ class Worker:
         self._beat()
 
         async def receive(cases: Sequence[tuple[Returned, Judgement | None]]) -> None:
-            """Counts cases as finished, and plans the next report."""
+            """Keeps finished cases as lines for the next report, and plans that report."""
             for case, judgement in cases:
                 line = None if judgement is None else written(judge, case.item, judgement)
                 self._assigned -= 1
@@ -146,16 +148,18 @@ class Worker:
             await labeller.aclose()
 
     def _beat(self) -> None:
+        """Shows that the process is alive, now and every `HEARTBEAT` seconds."""
         is_alive()
         self._loop.call_later(HEARTBEAT, self._beat)
 
     async def _stream(self) -> AsyncGenerator[OpenCase, None]:
+        """Yields the cases of the batches that the pool sends, until it sends no more."""
         while (batch := await self._batches.get()) is not None:
             for case in unpack_cases(batch):
                 yield case
 
-    def _read(self, messages: list[ToWorker]) -> None:
-        """Acts on messages: new cases, replies to calls, or a stop."""
+    def _handle_messages(self, messages: list[ToWorker]) -> None:
+        """Acts on messages: queues new cases, passes on replies to calls, or stops."""
         for message in messages:
             if isinstance(message, Cases):
                 self._assigned += message.how_many

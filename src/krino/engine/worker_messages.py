@@ -40,7 +40,7 @@ class WorkerSetup:
 
 
 def pack_cases(cases: Sequence[OpenCase]) -> bytes:
-    """Cases as one piece of bytes: their objects would take several times the memory while they wait."""
+    """Packs cases into one piece of bytes: their objects would take several times the memory while they wait."""
     return pickle.dumps(list(cases), pickle.HIGHEST_PROTOCOL)
 
 

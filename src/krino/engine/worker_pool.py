@@ -115,7 +115,7 @@ class WorkerPool:
         """Set when no new cases will be sent, only those of workers that die."""
 
     async def run(self, assignment: Assignment, cases: AsyncIterator[OpenCase], receive: ReceiveAny) -> None:
-        """Runs all slots until the stream of cases ends."""
+        """Runs all slots until the stream of cases ends; then raises why the run was stopped, if it was."""
         self._assignment = assignment
         labeller, gateways = pack_labeller(assignment.labeller)
         setup = WorkerSetup(
@@ -141,7 +141,7 @@ class WorkerPool:
             raise self._reason
 
     def stop(self) -> None:
-        """Stops reading cases, and tells labeller and workers to stop."""
+        """Stops reading cases, and makes labeller and workers stop."""
         self._send_no_more_cases()
         if self._assignment is not None:
             self._assignment.labeller.stop()
@@ -156,7 +156,8 @@ class WorkerPool:
         return self._assignment
 
     def end(self, reason: Exception) -> None:
-        """Sends no more cases, for a reason to stop the run or a fault of the stream."""
+        """Sends no more cases, and keeps the first reason to raise at the end: a reason to stop the run, which stops
+        workers too, or a fault of the stream."""
         self._reason = self._reason or reason
         if isinstance(reason, RunStopped):
             self.stop()
@@ -189,7 +190,7 @@ class _CallAnswerer:
         self._requests.pop(digest, None)
 
     def spent_on(self, digest: str) -> Usage:
-        """What the replies of a case cost that no worker will use any more."""
+        """Returns what the replies of a case cost that no worker will use any more, and forgets them."""
         spent = Usage()
         for request in self._requests.pop(digest, {}).values():
             if request.done() and not request.cancelled() and request.exception() is None:
@@ -204,7 +205,8 @@ class _CallAnswerer:
         await asyncio.gather(*under_way, return_exceptions=True)
 
     async def _result(self, call: Call) -> Any:
-        """Makes a call once for each case and request, also if its worker dies and another asks again."""
+        """Returns the result of a call, made once for each case and request, also if its worker dies and another asks
+        again. Only replies are kept: what failed or was refused may be sent again."""
         if call.case is None:
             return await answer_call(call, self.gateways)
         requests = self._requests[call.case]
@@ -249,11 +251,13 @@ class _Slot:
     _answering: set[asyncio.Task[None]] = field(default_factory=set)
 
     def post(self, message: ToWorker) -> None:
+        """Puts a message in the outbox of the worker."""
         self._outbox.append(message)
         self._has_mail.set()
 
     async def run(self) -> None:
-        """Work until all is done, with one worker after another if they die."""
+        """Works until all is done, with one worker after another if they die; raises `UsageProblem` if several die at
+        their start."""
         failed_starts = 0
         while self.retries or not self.all_read:
             if self.pool.stopping:
@@ -277,7 +281,8 @@ class _Slot:
                 await link.close()
 
     async def _work_with(self, link: Link) -> None:
-        """Work with one worker to the end of the cases."""
+        """Sends cases to one worker and handles its messages until it ends; returns at once if it is no longer
+        needed."""
         if not await self._is_needed(link):
             self.all_read = True
             return
@@ -287,7 +292,8 @@ class _Slot:
                 await self._handle(message)
 
     async def _is_needed(self, link: Link) -> bool:
-        """Waits until the worker is ready; on a busy cluster no longer than there are cases for it."""
+        """Waits for the first messages of the worker and handles them. False if no case is left for it before they
+        come, as on a busy cluster."""
         first = asyncio.ensure_future(link.receive())
         no_more = asyncio.ensure_future(self.pool.no_more_cases.wait())
         try:
@@ -303,7 +309,8 @@ class _Slot:
             await asyncio.gather(first, no_more, return_exceptions=True)
 
     async def _send(self, link: Link) -> None:
-        """What is posted while a message is on its way goes with the next one."""
+        """Sends what is posted until the worker is lost. What is posted while a message is on its way goes with the
+        next one."""
         try:
             while True:
                 await self._has_mail.wait()
@@ -317,7 +324,8 @@ class _Slot:
     # --- what the worker has to do -------------------------------------------------------------------
 
     async def _assign(self) -> None:
-        """Sends as many cases as the worker has room for; when there are none left, lets it end."""
+        """Sends the worker one group of retries, or as many new cases as it has room for; when there are none left,
+        lets it end."""
         if self.pool.stopping:
             await self._give_back_retries()
         if self.retrying and self.assigned:
@@ -329,18 +337,20 @@ class _Slot:
             return
         if not self.all_read and len(self.assigned) <= self._window // 2:
             self._measure()
-            await self._read(self._window - len(self.assigned))
+            await self._send_new_cases(self._window - len(self.assigned))
         if self.all_read and not self.end_sent:
             self.end_sent = True
             self.post(Stop(now=False))
 
     def _pack(self, cases: list[OpenCase]) -> bytes:
+        """Packs cases, and records them as assigned to the worker."""
         batch = pack_cases(cases)
         self.assigned.update((case.number, AssignedCase(case.number, case.digest, batch)) for case in cases)
         return batch
 
     def _measure(self) -> None:
-        """Sets the window by how many cases were done since it was set last."""
+        """Sets the window, the number of cases that the worker is to have, by how many were done a second since it was
+        set last."""
         now = time.monotonic()
         if self._done:
             labeller = self.pool.assignment.labeller
@@ -350,7 +360,7 @@ class _Slot:
             self._window = max(fewest, min(enough, MOST_ASSIGNED))
         self._done, self._since = 0, now
 
-    async def _read(self, count: int) -> None:
+    async def _send_new_cases(self, count: int) -> None:
         """Sends this many new cases, or as many as there are."""
         batches: list[bytes] = []
         how_many = 0
@@ -365,7 +375,7 @@ class _Slot:
             self.post(Cases(how_many, batches))
 
     async def _next(self, count: int) -> list[OpenCase]:
-        """The next cases of the stream; fewer where it ends."""
+        """Returns the next cases of the stream; fewer where it ends. If the stream breaks, the pool reads no more."""
         cases: list[OpenCase] = []
         try:
             while len(cases) < count and not self.pool.stopping:
@@ -397,10 +407,12 @@ class _Slot:
             await self._finish(message)
 
     async def _answer(self, request: GatewayCall) -> None:
+        """Answers a gateway call of the worker."""
         self.post(await self.calls.answer(request.number, request.call))
 
     def _keep_views(self, views: Views) -> None:
-        """Keeps the views that a worker sent, once they are checked."""
+        """Keeps the views that a worker sent, if views are kept; raises `WorkerLost` if one is no line within the
+        bounds."""
         if not isinstance(views.lines, list) or not all(is_view_line(line) for line in views.lines):
             raise WorkerLost("its message cannot be read: a view is no line")  # the judge may write into its files
         if (keeper := self.pool.assignment.views) is not None:
@@ -408,25 +420,28 @@ class _Slot:
                 keeper.take(line)
 
     def _take_back(self, number: int, judgement: Written | None) -> tuple[AssignedCase, Written | None]:
-        """Removes a finished case from those assigned to the worker."""
+        """Removes a finished case from those assigned to the worker, and returns it with its judgement."""
         case = self.assigned.pop(number)
         self._done += 1
         self.calls.forget_case(case.digest)
         return case, judgement
 
     async def _hand_back(self, cases: Sequence[tuple[Returned, Finished | None]]) -> None:
-        """All cases of a message together: one write to the journal is much less work than one for each."""
+        """Hands all cases of a message to the run together: one write to the journal is much less work than one for
+        each. If the run must stop, ends the pool."""
         try:
             await self.receive(cases)
         except RunStopped as reason:
             self.pool.end(reason)
 
     async def _give_back_retries(self) -> None:
+        """Hands back the cases that wait for another try, without judgements."""
         groups, self.retries = self.retries, deque()
         await self._hand_back([(case, None) for group in groups for case in group])
 
     async def _finish(self, ended: Ended) -> None:
-        """The worker has ended by itself: hand back what it had not begun."""
+        """Handles the last message of a worker: hands back the cases that it had not begun, and stops the pool if it
+        gives a reason; raises a `UsageProblem` that it gives."""
         self.ended = self.all_read = True
         if isinstance(ended.reason, UsageProblem):
             raise ended.reason
@@ -436,7 +451,8 @@ class _Slot:
         await self._hand_back([(case, None) for case in left.values()])
 
     async def _plan_retries(self) -> None:
-        """The worker has died: its cases are judged again, in smaller groups each time."""
+        """Plans to judge the cases of a dead worker again, in smaller groups each time. A case that was alone with it
+        is handed on as an error."""
         left, self.assigned = [assigned.case for assigned in self.assigned.values()], {}
         if not self.retrying:
             self.retries.extend(left[at : at + RETRIED_TOGETHER] for at in range(0, len(left), RETRIED_TOGETHER))
@@ -450,7 +466,8 @@ class _Slot:
 
 
 def _check_message(message: Done, assigned: dict[int, AssignedCase]) -> list[tuple[int, Written | None]]:
-    """The cases of a message, if the worker had them: a judge may have written into the worker's files."""
+    """Returns the finished cases of a message; raises `WorkerLost` if the worker did not have them: a judge may have
+    written into its files."""
     done = message.cases
     try:
         numbers = [number for number, judgement in done if judgement is None or isinstance(judgement, Written)]

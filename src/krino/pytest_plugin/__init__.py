@@ -40,7 +40,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
-    """The judges that the ini key `krino_judges` names: one test for each of their examples."""
+    """Collects a judge's file that the ini key `krino_judges` names, with one test for each of its examples; None for
+    any other file."""
     root = parent.config.rootpath
     patterns: list[str] = parent.config.getini("krino_judges") if file_path.suffix == ".md" else []
     if not patterns or not file_path.is_relative_to(root):
@@ -87,7 +88,7 @@ def assert_verdict(request: pytest.FixtureRequest, _krino_bench: Bench) -> Asser
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """A worker of pytest-xdist hands its figures to the process that prints them."""
+    """Hands the figures of a worker of pytest-xdist to the process that prints them."""
     tally = session.config.stash.get(_TALLY, None)
     output: dict[str, Any] | None = getattr(session.config, "workeroutput", None)
     if tally is not None and output is not None:
@@ -96,7 +97,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:
-    """The other end of that: pytest-xdist calls it when a worker is done."""
+    """Adds the figures of a worker; pytest-xdist calls it in the process that prints them when the worker is done."""
     packed = getattr(node, "workeroutput", {}).get("krino")
     if packed:
         from krino.pytest_plugin.bench import Tally

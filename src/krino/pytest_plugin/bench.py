@@ -30,7 +30,8 @@ Options = Mapping[str, Mapping[str, str]]
 
 
 def labeller_of(config: pytest.Config) -> str | Labeller:
-    """The flag, or the ini key. A model's replies are kept in pytest's cache folder: `--cache-clear` forgets them."""
+    """Makes the labeller that the flag or the ini key names. A model's replies are kept in pytest's cache folder:
+    `--cache-clear` forgets them."""
     name = config.getoption("--krino-labeller") or config.getini("krino_labeller")
     base_url = config.getoption("--krino-base-url") or config.getini("krino_base_url") or None
     if name == "local":
@@ -45,12 +46,14 @@ def labeller_of(config: pytest.Config) -> str | Labeller:
 
 
 def closed(labeller: str | Labeller) -> None:
+    """Closes a labeller that was made; a name is left alone."""
     if isinstance(labeller, Labeller):
         portal.run(labeller.aclose())
 
 
 def options_of(config: pytest.Config) -> dict[str, dict[str, str]]:
-    """Judge to its options: those of the ini file, and over them those of the command line."""
+    """Returns the options of each judge: those of the ini file, and over them those of the command line. Raises
+    `UsageProblem` for a wrong one."""
     found: dict[str, dict[str, str]] = {}
     for pair in (*config.getini("krino_options"), *config.getoption("--krino-option")):
         where, equals, value = (part.strip() for part in pair.partition("="))
@@ -83,7 +86,7 @@ class Tally:
         self.usage.add(judgement.usage)
 
     def add_unexpected(self, node: str, judgement: Judgement, problems: list[str]) -> None:
-        """Notes a judgement that was not as expected."""
+        """Counts a judgement that was not as expected, and lists it with its test and reason, up to a limit."""
         self.unexpected += 1
         if len(self.listed) < _MOST_LISTED:
             case, why = clean_line(judgement.id, 60), clean_line("; ".join(problems), 200)
@@ -123,11 +126,12 @@ class Bench:
         self._counted: deque[Judgement] = deque(maxlen=_REMEMBERED)
 
     def ready(self, judge: AnyKindOfJudge, options: Mapping[str, Any] | None, prompt: str | None) -> AnyJudge:
-        """What a call says itself goes over the session's options."""
+        """Returns the judge with its options: those of the call go over those of the session."""
         usual = self.options.get(judge, {}) if isinstance(judge, str) else {}
         return ready_judge(judge, {**usual, **(options or {})} or None, prompt)
 
     def judged(self, ready: AnyJudge, case: Case, labeller: str | Labeller | None) -> Judgement:
+        """Judges a case with the call's labeller or that of the session, and counts it."""
         return self.counted(judge_case(ready, case, labeller=labeller or self.labeller))
 
     def counted(self, judgement: Judgement) -> Judgement:

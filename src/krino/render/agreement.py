@@ -58,18 +58,21 @@ _FIELDS_ON_SCREEN = 20
 
 
 def agreement_blocks(agreement: Agreement, title: str, *, short: bool = False) -> Iterator[b.Block]:
-    """`short`: for a screen. Of several fields one line each; of a single one its figures and worst cases."""
+    """Yields the agreement as blocks.
+
+    `short`: for a screen. Of several fields one line each; of a single one its figures and worst cases.
+    """
     yield b.Heading(title)
     yield b.Paragraph(agreement.headline, strong=True)
     counts = agreement.counts
     parts = [b.Part("judged", counts.judged, "good"), b.Part("failed", counts.failed, "warn")]
     yield b.Parts("labelled", [*parts, b.Part("error", counts.error, "bad")])
-    yield from (b.Paragraph(line, tone="warn") for line in _unmatched(agreement))
+    yield from (b.Paragraph(line, tone="warn") for line in _warn_unmatched(agreement))
     if short and len(agreement.fields) > 1:
-        yield from _overview(agreement)
+        yield from _show_overview(agreement)
     else:
         for field in agreement.fields:
-            yield from _field(field, alone=len(agreement.fields) == 1, short=short)
+            yield from _show_field(field, alone=len(agreement.fields) == 1, short=short)
         for calibration in agreement.calibration:
             yield from _show_calibration(calibration)
     yield from (b.Paragraph(line, small=True) for line in _list_footnotes(agreement))
@@ -77,8 +80,9 @@ def agreement_blocks(agreement: Agreement, title: str, *, short: bool = False) -
         yield b.Paragraph(_MORE_DETAIL, tone="plain")
 
 
-def _overview(agreement: Agreement) -> Iterator[b.Block]:
-    """Every field in one line, the cases that differ most, and the words of lists."""
+def _show_overview(agreement: Agreement) -> Iterator[b.Block]:
+    """Yields every field in one line, the cases that differ most, the words of the first field of lists, and
+    calibration errors."""
     fields = agreement.fields[:_FIELDS_ON_SCREEN]
     with_people = any(field.people for field in fields)
     heads = ("Field", "n", "figure", "value", "95 % interval", *(["people"] if with_people else []), "differs in")
@@ -96,8 +100,8 @@ def _overview(agreement: Agreement) -> Iterator[b.Block]:
         yield b.Paragraph(f"and {hidden:,} more fields", small=True)
     lists = [field for field in fields if field.words]
     for field in lists[:1]:
-        yield _word_table(field, _ON_SCREEN)
-    if worst := _worst_of_all(fields):
+        yield _make_word_table(field, _ON_SCREEN)
+    if worst := _list_worst(fields):
         yield b.BulletList("Disagrees most", worst)
     for calibration in agreement.calibration:
         error = calibration.error
@@ -108,8 +112,8 @@ def _overview(agreement: Agreement) -> Iterator[b.Block]:
         )
 
 
-def _worst_of_all(fields: Sequence[FieldAgreement]) -> list[str]:
-    """The worst case of each field, in one line each."""
+def _list_worst(fields: Sequence[FieldAgreement]) -> list[str]:
+    """Returns the worst case of each field, in one line each."""
     items = []
     for field in [field for field in fields if field.worst][:_ON_SCREEN]:
         case = field.worst[0]
@@ -118,35 +122,35 @@ def _worst_of_all(fields: Sequence[FieldAgreement]) -> list[str]:
     return items
 
 
-def _field(field: FieldAgreement, *, alone: bool, short: bool) -> Iterator[b.Block]:
+def _show_field(field: FieldAgreement, *, alone: bool, short: bool) -> Iterator[b.Block]:
     """Yields the blocks of one field. `alone`: the only field, whose headline has just been shown."""
     yield b.Heading(field.field, note=f"{_KINDS[field.kind]}, {_describe_raters(field)}", level=3)
     if not alone:
         yield b.Paragraph(field.headline, strong=True)
     if field.worst:
-        yield _worst_list(field, len(field.worst)) if short else _worst_table(field)
+        yield _make_worst_list(field, len(field.worst)) if short else _make_worst_table(field)
     yield b.Paragraph(f"{_describe_counts(field)}.", "warn" if field.counts.without_verdict else "plain")
     if field.figures:
         yield b.Paragraph(_describe_basis(field), small=True)
         yield _make_figure_table(field)
     if field.words:
-        yield _word_table(field, _ON_SCREEN if short else 0)
+        yield _make_word_table(field, _ON_SCREEN if short else 0)
     elif field.classes:
-        yield _classes(field.classes, "Class", "", _ON_SCREEN if short else 0)
+        yield _make_class_table(field.classes, "Class", "", _ON_SCREEN if short else 0)
     if field.confusion is not None and len(field.confusion.values) <= _MOST_CLASSES and not short:
         yield _make_confusion_table(field.confusion)
     if notes := [*_explain_missing(field), *(f"{note}." for note in field.notes)]:
         yield b.BulletList("", notes)
 
 
-def _word_table(field: FieldAgreement, most: int) -> b.DataTable:
-    """Each word of a field of lists, those with the lowest F1 first."""
+def _make_word_table(field: FieldAgreement, most: int) -> b.DataTable:
+    """Returns a table of the words of a field of lists, those with the lowest F1 first."""
     ranked = sorted(field.words, key=lambda item: -1.0 if item.f1.value is None else item.f1.value)
-    return _classes(ranked, "Code", f"Each code of {field.field} by itself", most)
+    return _make_class_table(ranked, "Code", f"Each code of {field.field} by itself", most)
 
 
-def _figure_rows(field: FieldAgreement) -> Iterator[tuple[str, Figure, Figure | None]]:
-    """Name, figure of the judge, figure of people among themselves."""
+def _list_figures(field: FieldAgreement) -> Iterator[tuple[str, Figure, Figure | None]]:
+    """Yields name, figure of the judge, and figure of people among themselves."""
     for name, words in _FIGURES.items():
         if name in field.figures:
             yield words, field.figures[name], field.people.get(name)
@@ -156,7 +160,7 @@ def _make_figure_table(field: FieldAgreement) -> b.DataTable:
     """Returns the table of a field's figures, with those of people beside them if there are any."""
     heads = ("Judge and people", "n", "value", "95 % interval", "people", "95 % interval")
     rows: list[Sequence[b.Value]] = []
-    for words, ours, theirs in _figure_rows(field):
+    for words, ours, theirs in _list_figures(field):
         beside = ("", "") if theirs is None else (_figure_text(theirs), format_interval(theirs.interval))
         rows.append(
             (words, f"{ours.n:,}", b.Cell(_figure_text(ours), strong=True), format_interval(ours.interval), *beside)
@@ -165,8 +169,8 @@ def _make_figure_table(field: FieldAgreement) -> b.DataTable:
     return b.DataTable("", heads[:width], [row[:width] for row in rows], figures=range(1, width))
 
 
-def _classes(items: Sequence[ClassAgreement], what: str, title: str, most: int) -> b.DataTable:
-    """`most`: rows that are shown; 0 shows all."""
+def _make_class_table(items: Sequence[ClassAgreement], what: str, title: str, most: int) -> b.DataTable:
+    """Returns a table of precision, recall and F1 of each class. `most`: rows that are shown; 0 shows all."""
     heads = (what, "people", "judge", "precision", "recall", "F1", "interval of F1")
     rows = [
         (
@@ -199,7 +203,7 @@ def _make_confusion_table(found: Confusion) -> b.DataTable:
     return b.DataTable("", heads, rows, figures=range(1, len(heads)))
 
 
-def _worst_table(field: FieldAgreement) -> b.DataTable:
+def _make_worst_table(field: FieldAgreement) -> b.DataTable:
     """Returns the table of the cases where judge and people differ most."""
     rows: list[Sequence[b.Value]] = []
     for case in field.worst:
@@ -210,8 +214,9 @@ def _worst_table(field: FieldAgreement) -> b.DataTable:
     return b.DataTable("", ("Disagrees most", "apart", "judge", "people", "why the judge says so"), rows, figures=(1,))
 
 
-def _worst_list(field: FieldAgreement, most: int) -> b.BulletList:
-    """One or two lines for each case: a table would squeeze the reasons into a narrow column."""
+def _make_worst_list(field: FieldAgreement, most: int) -> b.BulletList:
+    """Returns the worst cases as a list, one or two lines each: a table would squeeze the reasons into a narrow
+    column."""
     items = []
     for case in field.worst[:most]:
         people = _format_labels(case)
@@ -275,7 +280,7 @@ def _describe_counts(field: FieldAgreement) -> str:
 
 
 def _describe_basis(field: FieldAgreement) -> str:
-    """What the judge is compared with."""
+    """Says what the judge is compared with: one label, or the majority or mean of the raters."""
     if len(field.raters) == 1:
         return "The judge against the label of each case."
     ties = f" (without the {field.counts.ties:,} where there is none)" if field.counts.ties else ""
@@ -291,9 +296,9 @@ def _describe_basis(field: FieldAgreement) -> str:
 
 
 def _explain_missing(field: FieldAgreement) -> Iterator[str]:
-    """Why figures have no value or no interval, each reason once."""
+    """Yields why figures have no value or no interval, each reason once."""
     by_reason: dict[tuple[str, str], list[str]] = {}
-    for words, ours, theirs in _figure_rows(field):
+    for words, ours, theirs in _list_figures(field):
         for item, whose in ((ours, ""), (theirs, " among people")):
             if item is not None and item.why is not None:
                 what = "value" if item.value is None else "interval"
@@ -326,8 +331,8 @@ def _list_footnotes(agreement: Agreement) -> Iterator[str]:
         yield f"Not compared: {', '.join(shown)}{more}."
 
 
-def _unmatched(agreement: Agreement) -> Iterator[str]:
-    """Warnings about labels without a case, and cases without a label."""
+def _warn_unmatched(agreement: Agreement) -> Iterator[str]:
+    """Yields warnings about labels without a case, and cases without a label."""
     counts = agreement.counts
     if not agreement.fields:
         yield "no case of the run has a verdict: nothing can be compared"

@@ -10,7 +10,7 @@ from krino.results.formatting import format_count
 
 
 def alignment_blocks(found: Alignment) -> Iterator[Block]:
-    """The sentence first, then every change that was tried, and how a run names the result."""
+    """Yields the sentence first, then every change that was tried, and how a run names the result."""
     yield Heading(f"Alignment of {found.judge} with people", note=f"labelled by {found.labeller}")
     yield Paragraph(found.sentence, strong=True)
     if found.tried:
@@ -22,7 +22,7 @@ def alignment_blocks(found: Alignment) -> Iterator[Block]:
         yield DataTable(about, ("change", "gain", "standard error", ""), rows, figures=(1, 2))
     if found.kept:
         yield BulletList("What was changed", found.kept)
-    for note in _notes(found):
+    for note in _list_notes(found):
         yield Paragraph(note, small=True)
 
 
@@ -30,8 +30,8 @@ def _outcome(found: Alignment, chosen: bool) -> str:
     return ("kept" if found.kept else "tested, not proven") if chosen else "no gain"
 
 
-def _notes(found: Alignment) -> Iterator[str]:
-    """How the cases were split, what is missing, and where the result is."""
+def _list_notes(found: Alignment) -> Iterator[str]:
+    """Yields how the cases were split, what is missing, and where the result is."""
     if found.source is not None:
         yield f"Cases with the same `{found.source}` stayed together."
     if found.not_judged:

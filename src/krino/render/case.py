@@ -38,11 +38,11 @@ def case_blocks(
     *,
     labels: bool = False,
 ) -> Iterator[Block]:
-    """What was decided, by whom and on what evidence; or why the case was not judged.
+    """Yields a case in full: what was decided, by whom and on what evidence; or why the case was not judged.
 
     `own`: the judge's own view of the case, shown instead of its inputs. `labels`: show the labels too.
     """
-    yield _case_heading(judgement)
+    yield _make_heading(judgement)
     if own:
         yield from own
     elif judgement.inputs:
@@ -51,12 +51,14 @@ def case_blocks(
         if text:
             yield Fields(title, [Field(judgement.status, text, TONES[judgement.status])])
     if judgement.status == "ok" and judgement.verdict is not None:
-        yield Fields("Verdict", [*_roll_up(judgement), *_fields(judgement, judgement.verdict, rules or {}, scales)])
+        yield Fields(
+            "Verdict", [*_show_roll_up(judgement), *_list_fields(judgement, judgement.verdict, rules or {}, scales)]
+        )
         if judgement.figures:
-            yield Fields("Beside the verdict", list(_fields(judgement, judgement.figures, rules or {}, scales)))
+            yield Fields("Beside the verdict", list(_list_fields(judgement, judgement.figures, rules or {}, scales)))
     if (votes := votes_table(judgement.model_dump(mode="json", include={"ballots"}))) is not None:
         yield votes
-    if findings := list(_findings(judgement, rules or {})):
+    if findings := list(_list_findings(judgement, rules or {})):
         yield Fields("Findings", findings)
     if judgement.unread:
         yield Fields("Not read", [Field(left.where, left.text, "warn", left.why) for left in judgement.unread])
@@ -72,7 +74,8 @@ def case_blocks(
 
 
 def votes_table(judgement: Mapping[str, Any]) -> DataTable | None:
-    """The votes of a panel, with one column for each seat and one that marks split votes; None without a panel."""
+    """Returns the votes of a panel, with one column for each seat and one that marks split votes; None without a panel.
+    Texts and fields without any value have no row."""
     ballots: Sequence[Mapping[str, Any]] = judgement.get("ballots") or ()
     if not ballots:
         return None
@@ -101,7 +104,8 @@ def _format_order(order: Sequence[int] | None) -> str:
 
 
 def worst_blocks(found: WorstCases[Record], rules: Mapping[str, str], scales: Scales, folder: Path) -> Iterator[Block]:
-    """Unjudged cases come first in a list of their own, since they have no value to rank by."""
+    """Yields the worst cases of a run. Unjudged cases come first in a list of their own, since they have no value to
+    rank by."""
     if found.all_not_judged:
         more = found.all_not_judged - len(found.not_judged)
         shown = f", the first {len(found.not_judged):,} here" if more else ""
@@ -116,14 +120,14 @@ def worst_blocks(found: WorstCases[Record], rules: Mapping[str, str], scales: Sc
         nulls = f"({found.nulls:,} more have no value)" if found.nulls else ""
         yield Heading(f"The worst {len(found.judged):,} of {found.ranked:,} {found.order.describe()}", note=nulls)
     for record in found.judged:
-        yield _ranked_heading(record, found.order.field, scales)
+        yield _make_ranked_heading(record, found.order.field, scales)
         yield _explain_case(record, found.order.field, rules)
     name = shlex.quote(str(folder))
     yield Paragraph(f"krino show {name} ID shows a case in full; --by FIELD ranks by another field.", tone="plain")
 
 
-def _case_heading(judgement: Judgement) -> Heading:
-    """Returns the heading of a case: id, status, judge and labeller."""
+def _make_heading(judgement: Judgement) -> Heading:
+    """Returns the heading of a case: id, status, judge, source and labeller."""
     status = judgement.status
     facts = [f"{judgement.judge} {judgement.judge_version}"]
     if judgement.source is not None:
@@ -133,13 +137,14 @@ def _case_heading(judgement: Judgement) -> Heading:
     return Heading(judgement.id, *status_mark(status), " · ".join(facts), level=1)
 
 
-def _fields(
+def _list_fields(
     judgement: Judgement, values: Mapping[str, Any], rules: Mapping[str, str], scales: Scales
 ) -> Iterator[Field]:
-    """One field of the verdict after the other. A finding about a field is shown before its value, as a caveat."""
+    """Yields one field of the verdict after the other. A finding about a field is shown before its value, as a
+    caveat."""
     decider = ""
     for name, value in values.items():
-        before, decider = decider, _decider(judgement, name, rules)
+        before, decider = decider, _describe_decider(judgement, name, rules)
         yield Field(
             name,
             _format_value(value),
@@ -151,13 +156,13 @@ def _fields(
         )
 
 
-def _roll_up(judgement: Judgement) -> Iterator[Field]:
-    """The whole verdict in one word, if the judge has one."""
+def _show_roll_up(judgement: Judgement) -> Iterator[Field]:
+    """Yields the whole verdict in one word, if the judge has one."""
     if word := judgement.roll_up:
         yield Field(ROLL_UP, word, TONES.get(word), "of the whole verdict", strong=True)
 
 
-def _decider(judgement: Judgement, name: str, rules: Mapping[str, str]) -> str:
+def _describe_decider(judgement: Judgement, name: str, rules: Mapping[str, str]) -> str:
     """Says who decided a field: the labeller's labels or a rule, and which."""
     if name in judgement.figures:
         rule = judgement.rules.get(name, "")
@@ -169,16 +174,17 @@ def _decider(judgement: Judgement, name: str, rules: Mapping[str, str]) -> str:
     return f"{who}, {said}" if decider == LABELLER and said else f"{who} {said}".strip()
 
 
-def _findings(judgement: Judgement, rules: Mapping[str, str]) -> Iterator[Field]:
-    """The findings that are not shown with a field."""
+def _list_findings(judgement: Judgement, rules: Mapping[str, str]) -> Iterator[Field]:
+    """Yields the findings that are not shown with a field."""
     shown = {*(judgement.verdict or ()), *judgement.figures} if judgement.status == "ok" else set()
     for finding in (finding for finding in judgement.findings if finding.where not in shown):
         where = f" ({finding.where})" if finding.where else ""
         yield Field("!", f"{finding.text}{where}", "warn", describe_rule(finding.rule, rules))
 
 
-def _ranked_heading(record: Record, field: str, scales: Scales) -> Heading:
-    """Returns the heading of a ranked case: the value it is ranked by, and what gives the reason."""
+def _make_ranked_heading(record: Record, field: str, scales: Scales) -> Heading:
+    """Returns the heading of a ranked case: its id, the value it is ranked by, and for a roll-up the field that
+    explains it."""
     value = fields_of(record).get(field)
     tone = TONES.get(str(value)) if field == ROLL_UP else score_tone(scales, field, value)
     note = field
@@ -188,7 +194,7 @@ def _ranked_heading(record: Record, field: str, scales: Scales) -> Heading:
 
 
 def _explain_case(record: Record, field: str, rules: Mapping[str, str]) -> Fields:
-    """The inputs of the case, the reason for its value, and the rule."""
+    """Returns the inputs of the case, the reason for its value, and the rule."""
     about = [
         Field(str(name), clean_line(str(text), _LONGEST_INPUT)) for name, text in (record.get("inputs") or {}).items()
     ]
@@ -198,7 +204,8 @@ def _explain_case(record: Record, field: str, rules: Mapping[str, str]) -> Field
 
 
 def _field_with_rule(record: Record, field: str) -> str:
-    """The field whose rule explains this one: a roll-up has no rule, so the first field of the verdict is used."""
+    """Returns the field whose rule explains this one: a roll-up has no rule, so the first field of the verdict is
+    used."""
     return next(iter(record.get("verdict") or ()), "") if field == ROLL_UP else field
 
 

@@ -20,19 +20,19 @@ _TREND_WIDTH, _TREND_HEIGHT = 640.0, 160.0
 
 
 def histogram(score: b.Score) -> Markup:
-    """Bars, the mean as a line and its interval as a band; axis labels are text below."""
+    """Draws bars, the mean as a line and its interval as a band; axis labels are text below."""
     label = (
         f"Histogram of {score.name}: {score.n} values from {_format_edge(score.least)} to {_format_edge(score.most)}, "
         f"mean {format_number(score.mean)}"
     )
     box = f"0 0 {_WIDTH:g} {_HEIGHT:g}"
-    drawn = (_draw_interval(score), *_draw_bars(score), _mean(score))
+    drawn = (_draw_interval(score), *_draw_bars(score), _draw_mean(score))
     svg = tag("svg", *drawn, class_="histogram", viewBox=box, preserveAspectRatio="none", role="img", aria_label=label)
     return tag("div", svg, _draw_axis(score), class_="chart")
 
 
 def bar(part: int, whole: int) -> Markup:
-    """One horizontal bar, hidden from screen readers because the number is shown as text."""
+    """Draws one horizontal bar, hidden from screen readers because the number is shown as text."""
     return tag(
         "svg",
         tag("rect", class_="track", width="100%", height="100%", rx=3),
@@ -43,7 +43,7 @@ def bar(part: int, whole: int) -> Markup:
 
 
 def stacked_bar(block: b.Parts) -> Markup:
-    """The parts side by side, in order."""
+    """Draws the parts side by side, in order."""
     rects, at = [], 0.0
     for part in block.parts:
         width = _percent(part.count, block.total)
@@ -57,7 +57,8 @@ def stacked_bar(block: b.Parts) -> Markup:
 
 
 def reliability_diagram(block: b.Reliability) -> Markup:
-    """Share of right answers over confidence; below the diagonal, confidence is too high. Dots grow with n."""
+    """Draws the share of right answers over confidence; below the diagonal, confidence is too high. Dots grow with
+    n."""
     shown = [item for item in block.bins if item.n]
     most = max((item.n for item in shown), default=1)
     dots, captions = [], []
@@ -89,7 +90,8 @@ def reliability_diagram(block: b.Reliability) -> Markup:
 
 
 def trend_chart(found: Trend) -> Markup:
-    """The value of each run with its interval, from left to right; a run that differs from the first is filled."""
+    """Draws the value of each run with its interval, from left to right; a run that differs from the first is
+    filled."""
     known = [(place, point) for place, point in enumerate(found.points) if point.value is not None and point.interval]
     ends = [end for _, point in known for end in point.interval or ()]
     low, high = min(ends, default=0.0), max(ends, default=1.0)
@@ -113,6 +115,7 @@ def trend_chart(found: Trend) -> Markup:
 
 
 def _draw_bars(score: b.Score) -> list[Markup]:
+    """Draws a bar for each bin, and behind it a full-height area that shows the count to a pointer."""
     most = max(score.counts, default=0) or 1
     width = _WIDTH / len(score.counts)
     gap = width * _GAP
@@ -138,13 +141,14 @@ def _draw_interval(score: b.Score) -> Markup:
     return tag("rect", class_="interval", x=f"{low:.2f}", y=0, width=f"{max(high - low, 0.5):.2f}", height=_HEIGHT)
 
 
-def _mean(score: b.Score) -> Markup:
+def _draw_mean(score: b.Score) -> Markup:
     at = f"{_place(score, score.mean):.2f}"
     return tag("line", tag("title", f"mean {format_number(score.mean)}"), class_="mean", x1=at, x2=at, y1=0, y2=_HEIGHT)
 
 
 def _place(score: b.Score, value: float) -> float:
-    """The position of a value on the axis; a bin of whole numbers is centred on its number."""
+    """Returns the position of a value on the axis; a bin of whole numbers is centred on its number. Values beyond the
+    axis are put at its end."""
     shift = 0.5 if score.whole else 0.0
     place = ((value - score.low) / score.step + shift) / len(score.counts)
     return min(max(place, 0.0), 1.0) * _WIDTH

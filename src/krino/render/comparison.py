@@ -42,17 +42,18 @@ def comparison_blocks(comparison: Comparison, *, flips: bool = True) -> Iterator
     yield from (Paragraph(line) for line in _describe_matching(comparison.matching))
     yield from (Paragraph(line, tone="warn") for line in comparison.warnings)
     scores = ("Score", "n", "A", "B", "B − A", "95 % interval", "B is")
-    yield from _table(scores, _list_scores(comparison), range(1, 6))
+    yield from _make_table(scores, _list_scores(comparison), range(1, 6))
     labels = ("Label", "A", "B", "B − A", "95 % interval", "flips", "p", "B is")
-    yield from _table(labels, _labels(comparison), range(1, 7))
-    yield from (Paragraph(line) for line in _without_flips(comparison))
+    yield from _make_table(labels, _list_flipped_labels(comparison), range(1, 7))
+    yield from (Paragraph(line) for line in _describe_unflipped(comparison))
     if flips:
-        yield from _table(("Field", "A → B", "cases", "ids"), _flips(comparison), range(2, 3))
-    yield from _table(("Spent", "A", "B", "B − A"), _spending(comparison), range(1, 4))
-    yield from (Paragraph(line, small=True) for line in _reading_notes(comparison))
+        yield from _make_table(("Field", "A → B", "cases", "ids"), _list_flips(comparison), range(2, 3))
+    yield from _make_table(("Spent", "A", "B", "B − A"), _list_spending(comparison), range(1, 4))
+    yield from (Paragraph(line, small=True) for line in _explain_figures(comparison))
 
 
-def _table(heads: Sequence[str], rows: Iterator[Sequence[Value]], figures: range) -> Iterator[DataTable]:
+def _make_table(heads: Sequence[str], rows: Iterator[Sequence[Value]], figures: range) -> Iterator[DataTable]:
+    """Yields the table, or nothing if it has no rows."""
     if shown := list(rows):
         yield DataTable("", heads, shown, figures=figures, most=_MOST_ROWS)
 
@@ -67,10 +68,11 @@ def _describe_matching(matching: Matching) -> Iterator[str]:
     yield f"{matching.matched:,} cases are in both, {matching.both_ok:,} of them judged in both."
     for name, count, ids in (("A", matching.only_a, matching.only_a_ids), ("B", matching.only_b, matching.only_b_ids)):
         if count:
-            yield f"Only in {name}: {count:,}{_examples(ids, count)}."
+            yield f"Only in {name}: {count:,}{_format_examples(ids, count)}."
     if count := matching.other_content:
+        examples = _format_examples(matching.other_content_ids, count)
         yield (
-            f"{count:,} of them have different content with the same id{_examples(matching.other_content_ids, count)}. "
+            f"{count:,} of them have different content with the same id{examples}. "
             "This is expected if one judge compares two systems, and wrong if two judges are compared."
         )
     if matching.repeated_ids:
@@ -87,14 +89,14 @@ def _list_scores(comparison: Comparison) -> Iterator[Sequence[Value]]:
                 f"{item.n:,}",
                 "–" if item.a is None else format_number(item.a),
                 "–" if item.b is None else format_number(item.b),
-                "–" if item.difference is None else _signed(item.difference),
-                _interval(item.interval),
+                "–" if item.difference is None else _format_signed(item.difference),
+                _format_interval(item.interval),
                 _format_direction(item),
             )
 
 
-def _labels(comparison: Comparison) -> Iterator[Sequence[Value]]:
-    """Labels that flipped; `_without_flips` has the others."""
+def _list_flipped_labels(comparison: Comparison) -> Iterator[Sequence[Value]]:
+    """Yields a row for each label that flipped; `_describe_unflipped` has the others."""
     for field in comparison.fields:
         if isinstance(field, CodeChange):
             for item in (item for item in field.labels if item.lost or item.gained):
@@ -102,30 +104,32 @@ def _labels(comparison: Comparison) -> Iterator[Sequence[Value]]:
                     f"{field.name}: {item.label}",
                     _percent(item.a / field.n) if field.n else "–",
                     _percent(item.b / field.n) if field.n else "–",
-                    _points(item.difference),
-                    "–" if item.interval is None else f"{_points(item.interval[0])} to {_points(item.interval[1])}",
+                    _format_points(item.difference),
+                    "–"
+                    if item.interval is None
+                    else f"{_format_points(item.interval[0])} to {_format_points(item.interval[1])}",
                     f"−{item.lost:,} +{item.gained:,}",
-                    _p_text(item.p),
+                    _format_p(item.p),
                     _format_direction(item),
                 )
 
 
-def _without_flips(comparison: Comparison) -> Iterator[str]:
-    """Fields in which no case flipped, with the difference that could have been missed."""
+def _describe_unflipped(comparison: Comparison) -> Iterator[str]:
+    """Yields a sentence for each field in which no case flipped, with the difference that could have been missed."""
     for field in comparison.fields:
         if isinstance(field, CodeChange) and field.n and not field.changed:
             half = max(((item.interval[1] - item.interval[0]) / 2 for item in field.labels if item.interval), default=0)
             yield f"{field.name}: no difference shown, no case flipped (±{100 * half:.1f} percentage points)."
 
 
-def _flips(comparison: Comparison) -> Iterator[Sequence[Value]]:
-    """Changes of status, flips of labels, largest changes of scores, and changed texts."""
+def _list_flips(comparison: Comparison) -> Iterator[Sequence[Value]]:
+    """Yields rows of changes of status, flips of labels, largest changes of scores, and changed texts."""
     for flip in comparison.statuses:
-        yield _flip_row("status", flip)
+        yield _make_flip_row("status", flip)
     for field in comparison.fields:
         if isinstance(field, CodeChange):
             for flip in field.flips:
-                yield _flip_row(field.name, flip)
+                yield _make_flip_row(field.name, flip)
             if rest := field.changed - sum(flip.count for flip in field.flips):
                 yield field.name, "in other ways", f"{rest:,}", ""
         elif isinstance(field, NumberChange) and field.movers:
@@ -138,7 +142,7 @@ def _flips(comparison: Comparison) -> Iterator[Sequence[Value]]:
             yield field.name, "another text", f"{field.changed:,}", ", ".join(field.ids)
 
 
-def _spending(comparison: Comparison) -> Iterator[Sequence[Value]]:
+def _list_spending(comparison: Comparison) -> Iterator[Sequence[Value]]:
     """Yields the rows of the table of what both runs spent."""
     for item in comparison.spending:
         yield (
@@ -149,8 +153,8 @@ def _spending(comparison: Comparison) -> Iterator[Sequence[Value]]:
         )
 
 
-def _reading_notes(comparison: Comparison) -> Iterator[str]:
-    """How to read the figures."""
+def _explain_figures(comparison: Comparison) -> Iterator[str]:
+    """Yields sentences on how to read the figures."""
     clustered = comparison.cluster is not None
     kinds = {type(item) for item in comparison.fields}
     if NumberChange in kinds:
@@ -167,7 +171,7 @@ def _reading_notes(comparison: Comparison) -> Iterator[str]:
     yield "± is half the interval: about the smallest difference that these cases could show."
 
 
-def _signed(value: float) -> str:
+def _format_signed(value: float) -> str:
     return f"{'−' if value < 0 else '+'}{format_number(abs(value))}"
 
 
@@ -175,12 +179,12 @@ def _percent(share: float) -> str:
     return f"{100 * share:.1f} %"
 
 
-def _points(difference: float) -> str:
-    """A difference of shares in percentage points."""
+def _format_points(difference: float) -> str:
+    """Formats a difference of shares in percentage points."""
     return f"{'−' if difference < 0 else '+'}{abs(100 * difference):.1f}"
 
 
-def _p_text(p: float | None) -> str:
+def _format_p(p: float | None) -> str:
     return "–" if p is None else "<0.001" if p < 0.001 else f"{p:.3f}"
 
 
@@ -195,23 +199,26 @@ def _format_direction(item: NumberChange | LabelChange) -> str | Cell:
     return f"{item.says} (±{shown})"
 
 
-def _interval(interval: Interval | None) -> str:
-    """No interval of zero width: it means that all cases changed by the same amount, not certainty."""
+def _format_interval(interval: Interval | None) -> str:
+    """Formats an interval; one of zero width is a dash: it means that all cases changed by the same amount, not
+    certainty."""
     return (
-        "–" if interval is None or interval[0] == interval[1] else f"{_signed(interval[0])} to {_signed(interval[1])}"
+        "–"
+        if interval is None or interval[0] == interval[1]
+        else f"{_format_signed(interval[0])} to {_format_signed(interval[1])}"
     )
 
 
-def _flip_row(name: str, flip: Flip) -> tuple[str, str, str, str]:
+def _make_flip_row(name: str, flip: Flip) -> tuple[str, str, str, str]:
     return name, f"{flip.before} → {flip.after}", f"{flip.count:,}", ", ".join(flip.ids)
 
 
-def _examples(ids: Sequence[str], count: int) -> str:
+def _format_examples(ids: Sequence[str], count: int) -> str:
     return f" ({join_first(ids, len(ids), count)})" if ids else ""
 
 
 def _format_amount(item: Spending, value: float | None) -> str:
-    """Formats an amount: seconds, money or a count."""
+    """Formats an amount: seconds, money or a count; None is `unknown`."""
     if value is None:
         return "unknown"
     if item.name == "seconds":
@@ -220,7 +227,7 @@ def _format_amount(item: Spending, value: float | None) -> str:
 
 
 def _format_change(item: Spending) -> str:
-    """Formats the change of an amount, absolute and in per cent."""
+    """Formats the change of an amount, absolute and in per cent; a dash if either amount is unknown."""
     if item.a is None or item.b is None:
         return "–"
     change = item.b - item.a

@@ -72,7 +72,7 @@ _UNSAFE_BYTES = tuple((char.encode(), escaped.encode()) for char, escaped in _UN
 
 
 def script_json(value: Any) -> bytes:
-    """JSON on one line without characters that HTML parsers read as markup."""
+    """Returns JSON on one line without characters that HTML parsers read as markup."""
     try:
         data = orjson.dumps(value, option=orjson.OPT_NON_STR_KEYS, default=str)
     except TypeError:  # a lone surrogate: valid in Python and in JSON, not in UTF-8
@@ -145,18 +145,18 @@ class Collector:
     _written: int = 0
 
     def add(self, judgement: Mapping[str, Any]) -> None:
-        """Adds a judgement: its row always, its details as far as the size allows."""
+        """Adds a judgement: its row always, its texts, details and request as far as the size allows."""
         index = int(judgement.get("index", self.kept.cases))
         ok = judgement["status"] == "ok"
         self.kept.cases += 1
         self.kept.not_ok += not ok
         large = max(self.kept.cases, self.expected) > LARGE_RUN
-        known = _cells(judgement.get("metadata") or {})
+        known = _shorten_cells(judgement.get("metadata") or {})
         for name, value in known.items():
             if (extra := self._extra.get(name)) is None:
                 extra = self._extra[name] = _Extra()
             extra.add(value)
-        line = orjson.dumps([*_raw_row(index, judgement, large), known], default=str) + b"\n"
+        line = orjson.dumps([*_make_raw_row(index, judgement, large), known], default=str) + b"\n"
         self._row_bytes += len(line)
         self._ok_bytes += len(line) * ok
         self.rows_file.write(line)
@@ -176,7 +176,7 @@ class Collector:
         self._spool_request(index, view, case)
 
     def extra_columns(self) -> list[dict[str, Any]]:
-        """Columns of metadata, as many as fit into the table."""
+        """Returns columns of metadata, as many as fit into the table."""
         room = _ROWS_OK - self._row_bytes + sum(item.size for item in self._extra.values())
         columns = []
         for name, item in islice(self._extra.items(), _MOST_EXTRA):
@@ -186,7 +186,7 @@ class Collector:
         return columns
 
     def rows(self, columns: Sequence[Mapping[str, Any]]) -> Iterator[bytes]:
-        """One line for each case: index, id, status, note, then the values of the columns.
+        """Yields one line for each case: index, id, status, note, then the values of the columns.
 
         If the run is too large for the page: an even sample of the ok cases, and the first ones, which have details.
         """
@@ -209,11 +209,11 @@ class Collector:
             yield line
 
     def _sampled(self) -> float:
-        """The share of the ok cases that fits into the table."""
+        """Returns the share of the ok cases that fits into the table."""
         return min(1.0, _ROWS_OK / max(self._ok_bytes, 1))
 
     def texts(self) -> Iterator[bytes]:
-        """One line for each case: its index and the first words of its inputs, as much as fits."""
+        """Yields one line for each case: its index and the first words of its inputs, as much as fits."""
         count, longest = self.words.fitting(int(_TEXTS / self._sampled()))
         self.kept.texts_made, self.kept.cut_texts_at = self.words.cases, self.words.cut_at(longest)
         self.texts_file.seek(0)
@@ -231,7 +231,7 @@ class Collector:
             yield line
 
     def details(self) -> Iterator[bytes]:
-        """One line for each case, as many as fit; cases that are not ok come first."""
+        """Yields one line for each case, as many as fit; cases that are not ok come first."""
         ok_files = [self.first_file] if self.kept.cases > LARGE_RUN else [self.first_file, self.later_file]
         for file in (self.not_ok_file, *ok_files):
             file.seek(0)
@@ -243,7 +243,7 @@ class Collector:
                 yield line
 
     def requests(self) -> Iterator[bytes]:
-        """One line for each case, as many as fit: its index and its request, null if nothing was asked."""
+        """Yields one line for each case, as many as fit: its index and its request, null if nothing was asked."""
         self.requests_file.seek(0)
         for line in self.requests_file:
             if not self._fits(line, _DATA):
@@ -252,19 +252,20 @@ class Collector:
             yield line
 
     def _fits(self, line: bytes, room: int) -> bool:
-        """Whether a line still fits on the page; if so, it is counted."""
+        """Does a line still fit on the page? If so, it is counted as written."""
         fits = self._written + len(line) <= room
         self._written += len(line) if fits else 0
         return fits
 
     def _spool_not_ok(self, line: bytes) -> None:
-        """Keeps no more on disk than a page can hold."""
+        """Writes details of a case that is not ok to their file; no more than a page can hold is kept on disk."""
         if self._spooled <= _DATA:
             self._spooled += len(line)
             self.not_ok_file.write(line)
 
     def _view_of(self, judgement: Mapping[str, Any]) -> tuple[CaseView | None, Mapping[str, Any] | None]:
-        """The stored view, or a view made now, together with the case it was made from; None if there is neither.
+        """Returns the stored view, or a view made now, together with the case it was made from; None if there is
+        neither.
 
         A view made now has no request yet: there may be no space for it.
         """
@@ -278,7 +279,8 @@ class Collector:
         return CaseView(bounded_blocks(self.judge.view(judgement, case)), None), case
 
     def _spool_request(self, index: int, view: CaseView | None, case: Mapping[str, Any] | None) -> None:
-        """Called right after `_view_of` for the same case, so that a case is studied once for both."""
+        """Writes the request of a case to its file, as long as a page has room. Called right after `_view_of` for the
+        same case, so that a case is studied once for both."""
         if view is None or self.judge is None:
             return
         self.kept.requests_made += 1
@@ -290,12 +292,12 @@ class Collector:
 
 
 def _is_drawn(number: int, share: float) -> bool:
-    """Whether this item, counted from 1, is in an even sample."""
+    """Is this item, counted from 1, in an even sample?"""
     return int(number * share) > int((number - 1) * share)
 
 
 def columns_of(summary: Summary, scales: Scales) -> list[dict[str, Any]]:
-    """The columns of the table after the id: roll-up, scores (with their scales), then categories that vary."""
+    """Returns the columns of the table after the id: roll-up, scores (with their scales), then categories that vary."""
     varied = [item for item in summary.codes if len(item.counts) > 1 or item.nulls]
     shown: list[NumberField | CodeField] = [*summary.numbers, *varied]
     ordered = sorted(shown, key=lambda item: item.name != "roll_up")
@@ -307,7 +309,7 @@ def columns_of(summary: Summary, scales: Scales) -> list[dict[str, Any]]:
 
 
 def detail_of(judgement: Mapping[str, Any], own: Sequence[Mapping[str, Any]] = ()) -> dict[str, Any]:
-    """Everything that the page shows of a case, without empty fields, and with long texts cut.
+    """Returns everything that the page shows of a case, without empty fields, and with long texts cut.
 
     `own`: the judge's view of the case as data that is cut already.
     """
@@ -322,16 +324,16 @@ def detail_of(judgement: Mapping[str, Any], own: Sequence[Mapping[str, Any]] = (
     return shown
 
 
-def _raw_row(index: int, judgement: Mapping[str, Any], large: bool) -> list[Any]:
-    """Returns the row of a case: index, id, status, note and values."""
+def _make_raw_row(index: int, judgement: Mapping[str, Any], large: bool) -> list[Any]:
+    """Returns the row of a case: index, id, status, note and values; one that is not ok has no values."""
     status = STATUS_CODES.get(str(judgement["status"]), STATUS_CODES["error"])
-    values = {} if status else _cells(fields_of(judgement))
+    values = {} if status else _shorten_cells(fields_of(judgement))
     name = sound(cut(str(judgement.get("id", index)), _LONGEST_ID))
     return [index, name, status, sound(note_of(judgement, large)), values]
 
 
-def _cells(verdict: Mapping[str, Any]) -> dict[str, Any]:
-    """Shortens the values of a verdict to what a table shows."""
+def _shorten_cells(verdict: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns the values that a table shows, shortened; nulls, long texts and nested values are left out."""
     cells: dict[str, Any] = {}
     for key, value in verdict.items():
         if value is None:
@@ -349,7 +351,7 @@ def _cells(verdict: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def note_of(judgement: Mapping[str, Any], large: bool) -> str:
-    """Why a case was not judged; for a judged case its first findings, each with its rule.
+    """Returns why a case was not judged; for a judged case its first findings, each with its rule.
 
     In a large run only the rules, which take little space: the page adds their texts.
     """
@@ -360,11 +362,11 @@ def note_of(judgement: Mapping[str, Any], large: bool) -> str:
         return ""
     if large:
         return cut(", ".join(dict.fromkeys(str(finding["rule"]) for finding in findings)), _LONGEST_NOTE)
-    notes = [_finding_note(finding) for finding in findings[:_MOST_FINDINGS]]
+    notes = [_describe_finding(finding) for finding in findings[:_MOST_FINDINGS]]
     more = len(findings) - len(notes)
     return "; ".join([*notes, f"and {more} more"] if more else notes)
 
 
-def _finding_note(finding: Mapping[str, Any]) -> str:
+def _describe_finding(finding: Mapping[str, Any]) -> str:
     text = " ".join(str(finding.get("text") or "").split()).rstrip(".")
     return f"{cut(text, _LONGEST_FINDING)} ({cut(str(finding['rule']), _LONGEST_CELL)})".lstrip()

@@ -18,9 +18,12 @@ _SHOWN_LISTS = 12  # lists of worst cases: comments on pull requests have a maxi
 
 
 def gate_blocks(result: GateResult, *, known: bool = False) -> Iterator[Block]:
-    """`known`: the run has just been described, so leave that out."""
+    """Yields the result of a gate: the outcome, every check that is shown, and the cases that break a rule.
+
+    `known`: the run has just been described, so leave that out.
+    """
     outcome = "holds" if result.passed else "broken"
-    yield Heading(f"{SIGNS[_TONES[outcome]]} {_headline(result)}", note="" if known else _describe_run(result))
+    yield Heading(f"{SIGNS[_TONES[outcome]]} {_describe_outcome(result)}", note="" if known else _describe_run(result))
     sliced = any(check.slice for check in result.checks)
     rows: list[Sequence[Value]] = []
     for check in _select_shown(result):
@@ -32,16 +35,16 @@ def gate_blocks(result: GateResult, *, known: bool = False) -> Iterator[Block]:
         there = f" [{check.slice}]" if check.slice else ""
         cases = [(Cell(case.id, case=case.id), case.shown, case.reason) for case in check.worst]
         yield DataTable(f"{check.rule}{there}: {check.heading()}", ("Case", "value", "why"), cases)
-    yield from (Paragraph(line, small=True) for line in _notes(result))
+    yield from (Paragraph(line, small=True) for line in _list_notes(result))
     if not result.passed:  # repeated, because there may be pages of cases above
-        yield Paragraph(_headline(result), "bad", strong=True)
+        yield Paragraph(_describe_outcome(result), "bad", strong=True)
 
 
 def _broken_with_cases(result: GateResult) -> list[Check]:
     return [check for check in (*result.broken, *result.warnings) if check.worst][:_SHOWN_LISTS]
 
 
-def _headline(result: GateResult) -> str:
+def _describe_outcome(result: GateResult) -> str:
     """Says whether the gate passed, and how many checks hold."""
     checked = sum(check.outcome != "too few" for check in result.checks)
     warned = len(result.warnings)
@@ -57,14 +60,14 @@ def _describe_run(result: GateResult) -> str:
 
 
 def _select_shown(result: GateResult) -> list[Check]:
-    """Every broken check and every warning, and some of the others."""
+    """Returns every broken check and every warning, and some of the others."""
     kept = {id(check) for check in (*result.broken, *result.warnings)}
     others = [id(check) for check in result.checks if id(check) not in kept]
     kept |= {*others[: max(_SHOWN - len(kept), 0)]}
     return [check for check in result.checks if id(check) in kept]
 
 
-def _notes(result: GateResult) -> Iterator[str]:
+def _list_notes(result: GateResult) -> Iterator[str]:
     """Yields notes of the result, and how much is not shown here."""
     yield from result.notes
     if hidden := len(result.checks) - len(_select_shown(result)):
@@ -81,7 +84,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
 def to_junit(result: GateResult) -> bytes:
-    """The result as JUnit XML, which build servers read: one test case for each rule and slice.
+    """Returns the result as JUnit XML, which build servers read: one test case for each rule and slice.
 
     Properties say who judged. `failure` is a broken rule, `skipped` a slice with too few cases; a rule that only warns
     says so in `system-out`.
@@ -105,9 +108,9 @@ def to_junit(result: GateResult) -> bytes:
         )
         if check.outcome == "broken":
             failure = Tree.SubElement(case, "failure", type="gate", message=_xml_text(check.message))
-            failure.text = _xml_text("\n".join(_failure_lines(check)))
+            failure.text = _xml_text("\n".join(_list_failure_lines(check)))
         elif check.outcome == "warns":
-            lines = "\n".join(_failure_lines(check))
+            lines = "\n".join(_list_failure_lines(check))
             Tree.SubElement(case, "system-out").text = _xml_text(f"warning: {lines}")
         elif check.outcome == "too few":
             Tree.SubElement(case, "skipped", message=_xml_text(check.message))
@@ -120,8 +123,8 @@ def to_junit(result: GateResult) -> bytes:
     return written + b"\n"
 
 
-def _failure_lines(check: Check) -> Iterator[str]:
-    """Yields the lines of a failed check for JUnit."""
+def _list_failure_lines(check: Check) -> Iterator[str]:
+    """Yields the lines of a check that is broken or warns: its message, and its worst cases."""
     yield f"{_check_name(check)}: {check.message}"
     if check.worst:
         yield f"{check.heading()}:"
@@ -134,5 +137,5 @@ def _check_name(check: Check) -> str:
 
 
 def _xml_text(text: str) -> str:
-    """The text without characters that XML cannot hold; the rest is escaped by the writer."""
+    """Returns the text without characters that XML cannot hold; the rest is escaped by the writer."""
     return _NOT_XML.sub("", clean(text))

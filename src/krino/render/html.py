@@ -45,7 +45,7 @@ def to_html(blocks: Iterable[b.Block], links: Links = _ON_THIS_PAGE) -> Markup:
 
 
 def can_be_drawn(blocks: Sequence[b.Block]) -> bool:
-    """Whether blocks can be drawn: those of an edited run folder may be invalid, and must not cost the whole page."""
+    """Can the blocks be drawn? Those of an edited run folder may be invalid, and must not cost the whole page."""
     try:
         to_html(blocks)
     except Exception:
@@ -54,13 +54,13 @@ def can_be_drawn(blocks: Sequence[b.Block]) -> bool:
 
 
 def to_notebook_html(blocks: Iterable[b.Block]) -> str:
-    """Blocks for a notebook, with the styles that they need."""
+    """Draws blocks for a notebook, with the styles that they need."""
     return tag("div", tag("style", Markup(page_file("notebook.css"))), to_html(blocks), class_="krino")
 
 
 @cache
 def page_file(name: str) -> str:
-    """The text of a style sheet, script or page template."""
+    """Reads the text of a style sheet, script or page template."""
     return (resources.files("krino.render") / "page" / name).read_text("utf-8")
 
 
@@ -75,9 +75,9 @@ def _draw(block: b.Block, links: Links) -> Markup:
             kind = "note" if block.small else "notice" if block.tone in ("warn", "bad") else None
             return tag("p", tag("strong", block.text) if block.strong else block.text, class_=kind)
         case b.Parts():
-            return _panel(charts.stacked_bar(block), tag("ul", *_draw_legend(block), class_="legend"))
+            return _draw_panel(charts.stacked_bar(block), tag("ul", *_draw_legend(block), class_="legend"))
         case b.KeyFigures():
-            return _panel(tag("div", *_cards(block), class_="cards"))
+            return _draw_panel(tag("div", *_draw_cards(block), class_="cards"))
         case b.Scores():
             return tag("div", *(_draw_score(item, charts.histogram(item)) for item in block.scores), class_="grid")
         case b.Categories():
@@ -85,21 +85,21 @@ def _draw(block: b.Block, links: Links) -> Markup:
         case b.Reliability():
             table = tag("div", _draw_grid(reliability_table(block), links, "nested"), class_="wide")
             title = tag("h3", block.title) if block.title else None
-            return _panel(title, tag("div", charts.reliability_diagram(block), table, class_="beside"))
+            return _draw_panel(title, tag("div", charts.reliability_diagram(block), table, class_="beside"))
         case b.DataTable():
             return _draw_table(block, links)
         case b.MarkedText():
-            text = tag("p", *_marked_segments(block), class_="marked text", id=_anchor(block.key))
-            return _titled_panel(block.title, join(text, _mark_legend(block)))
+            text = tag("p", *_draw_segments(block), class_="marked text", id=_anchor(block.key))
+            return _draw_titled_panel(block.title, join(text, _draw_mark_legend(block)))
         case b.BulletList():
             items = (tag("li", item, class_="text") for item in block.items)
-            return _titled_panel(block.title, tag("ul", *items, class_="plain-list"))
+            return _draw_titled_panel(block.title, tag("ul", *items, class_="plain-list"))
         case b.Fields():
             if any(field.by or field.notes for field in block.fields):
-                return join(tag("h3", block.title) if block.title else None, *_verdict_panels(block.fields))
-            return _titled_panel(block.title, tag("dl", *_draw_fields(block.fields), class_="small"))
+                return join(tag("h3", block.title) if block.title else None, *_draw_verdict_panels(block.fields))
+            return _draw_titled_panel(block.title, tag("dl", *_draw_fields(block.fields), class_="small"))
         case b.Verbatim():
-            return _titled_panel(block.title, tag("pre", block.text, class_="code text"))
+            return _draw_titled_panel(block.title, tag("pre", block.text, class_="code text"))
 
 
 def _draw_section(block: b.Section, links: Links) -> Markup:
@@ -111,16 +111,16 @@ def _draw_section(block: b.Section, links: Links) -> Markup:
 
 
 def draw_folded(title: str, *children: Markup | None, key: str | None = None) -> Markup:
-    """A collapsed panel."""
+    """Draws a collapsed panel."""
     return tag("details", tag("summary", title), *children, class_="panel fold", id=key)
 
 
-def _panel(*children: Markup | None) -> Markup:
+def _draw_panel(*children: Markup | None) -> Markup:
     return tag("div", *children, class_="panel")
 
 
-def _titled_panel(title: str, body: Markup) -> Markup:
-    return join(tag("h3", title) if title else None, _panel(body))
+def _draw_titled_panel(title: str, body: Markup) -> Markup:
+    return join(tag("h3", title) if title else None, _draw_panel(body))
 
 
 def _draw_heading(block: b.Heading) -> Markup:
@@ -137,7 +137,7 @@ def _draw_legend(block: b.Parts) -> Iterator[Markup]:
         yield tag("li", sign, tag("strong", f"{part.count:,}"), f" {part.name} ", tag("span", details, class_="soft"))
 
 
-def _cards(block: b.KeyFigures) -> Iterator[Markup]:
+def _draw_cards(block: b.KeyFigures) -> Iterator[Markup]:
     for item in block.figures:
         shown = (("name", item.name), ("value", item.value), ("soft", item.note))
         yield tag("div", *(tag("span", text, class_=kind) for kind, text in shown), class_="card")
@@ -159,7 +159,7 @@ def _draw_score(item: b.Score, chart: Markup) -> Markup:
 
 
 def _draw_categories(block: b.Categories, links: Links) -> Markup:
-    """A chart for each field; fields with a single value are listed in one line."""
+    """Draws a chart for each field; fields with a single value are listed in one line."""
     varied = [item for item in block.categories if sum(map(bool, item.counts.values())) > 1 or item.nulls]
     constant = [item for item in block.categories if item not in varied]
     same = "; ".join(f"{field_words(item.name)} is {next(iter(item.counts))} ({item.n:,})" for item in constant)
@@ -170,13 +170,13 @@ def _draw_categories(block: b.Categories, links: Links) -> Markup:
 
 
 def _draw_category(item: b.Category, links: Links) -> Markup:
-    """Bars as long as the share of cases, also for labels of a closed list that were never given."""
+    """Draws bars as long as the share of cases, also for labels of a closed list that were never given."""
     given = [(code, count) for code, count in item.counts.items() if count]
     never = [code for code, count in item.counts.items() if not count]
     rows = [
         tag(
             "li",
-            tag("span", _link(_breakable(code), links.coded if count else None, item.name, code)),
+            tag("span", _link(_make_breakable(code), links.coded if count else None, item.name, code)),
             tag("strong", f"{count:,}"),
             tag("span", format_share(count, item.n), class_="soft share"),
             charts.bar(count, item.n),
@@ -203,15 +203,15 @@ def _field_name(name: str) -> Markup:
     return tag("span", field_words(name), class_="field", title=name)
 
 
-def _breakable(code: str) -> Markup:
-    """A code that may wrap only after underscores."""
+def _make_breakable(code: str) -> Markup:
+    """Returns a code that may wrap only after underscores."""
     parts = code.split("_")
     words = [f"{part}_" for part in parts[:-1]] + parts[-1:]
     return join(words[0], *(item for word in words[1:] for item in (tag("wbr"), word)))
 
 
 def _draw_table(block: b.DataTable, links: Links) -> Markup:
-    """A table that scrolls sideways if it is wider than the page."""
+    """Draws a table that scrolls sideways if it is wider than the page."""
     label = f"{block.title or f'Table by {field_words(block.columns[0])}'}, scrolls sideways"
     box = tag("div", _draw_grid(block, links), class_="panel scroll", tabindex="0", role="region", aria_label=label)
     return join(tag("h3", block.title) if block.title else None, box)
@@ -233,7 +233,7 @@ def _draw_grid(block: b.DataTable, links: Links, kind: str | None = None) -> Mar
 
 
 def _draw_cells(row: Sequence[b.Value], figures: set[int], links: Links) -> Iterator[Markup]:
-    """Yields the cells of a row; the first text is the row's heading."""
+    """Yields the cells of a row; the first is the row's heading, unless it is a figure."""
     for place, value in enumerate(row):
         kind = "figure" if place in figures else "text"
         if place == 0 and kind == "text":
@@ -261,8 +261,8 @@ def _draw_cell(value: b.Value, links: Links) -> Markup:
     return join(shown, tag("br"), tag("span", value.below, class_="soft")) if value.below else shown
 
 
-def _marked_segments(block: b.MarkedText) -> Iterator[Markup]:
-    """The segments of a text; those with a target are links, and the style sheet highlights the target."""
+def _draw_segments(block: b.MarkedText) -> Iterator[Markup]:
+    """Yields the segments of a text; those with a target are links, and the style sheet highlights the target."""
     for segment in block.segments:
         if not (segment.mark or segment.target or segment.key):
             yield join(segment.text)
@@ -275,20 +275,20 @@ def _marked_segments(block: b.MarkedText) -> Iterator[Markup]:
         yield tag(name, shown, spoken, class_=kind, title=label or None, id=_anchor(segment.key))
 
 
-def _mark_legend(block: b.MarkedText) -> Markup | None:
-    """The labels that occur, in their colours."""
+def _draw_mark_legend(block: b.MarkedText) -> Markup | None:
+    """Draws the labels that occur, in their colours; None if there are none."""
     marks = dict.fromkeys(segment.mark for segment in block.segments if segment.mark)
     legend = [tag("span", field_words(mark), class_=f"tone tone-{block.tones.get(mark, 'info')}") for mark in marks]
     return tag("div", *legend, class_="marks", aria_hidden="true") if legend else None
 
 
 def _anchor(key: str | None) -> str | None:
-    """The anchor of a key, escaped because keys hold ids of steps from the input."""
+    """Returns the anchor of a key, escaped because keys hold ids of steps from the input; None without a key."""
     return None if key is None else f"at-{quote(key, safe='')}"
 
 
 def _draw_fields(fields: Sequence[b.Field]) -> Iterator[Markup]:
-    """Yields names and values as a definition list."""
+    """Yields names and values as a definition list; fields in a row with the same name share it."""
     for name, found in groupby(fields, key=lambda field: field.name):
         yield tag("dt", field_words(name))
         for field in found:
@@ -297,22 +297,24 @@ def _draw_fields(fields: Sequence[b.Field]) -> Iterator[Markup]:
             yield tag("dd", shown, *(tag("p", line, class_="note text") for line in lines))
 
 
-def _verdict_panels(fields: Sequence[b.Field]) -> Iterator[Markup]:
-    """One panel for each value with its evidence and who decided it; empty values come last in one panel.
+def _draw_verdict_panels(fields: Sequence[b.Field]) -> Iterator[Markup]:
+    """Yields one panel for each value with its evidence and who decided it; empty values come last in one panel.
 
     A field that only explains another (`score_explanation` for `score`) is shown with that field.
     """
-    explained = {field.name: of for field in fields if (of := _explained_by(field, fields)) is not None}
+    explained = {field.name: of for field in fields if (of := _find_explained(field, fields)) is not None}
     bare = [field for field in fields if field.value == "null" and not (field.notes or field.first)]
     for field in fields:
         if field.name not in explained and field not in bare:
             explanations = [other for other in fields if explained.get(other.name) == field.name and other not in bare]
             yield _draw_verdict_panel(field, explanations)
     if empty := [field for field in bare if field.name not in explained]:
-        yield _panel(tag("dl", *_draw_fields([replace(field, by="") for field in empty]), class_="small"))
+        yield _draw_panel(tag("dl", *_draw_fields([replace(field, by="") for field in empty]), class_="small"))
 
 
-def _explained_by(field: b.Field, fields: Sequence[b.Field]) -> str | None:
+def _find_explained(field: b.Field, fields: Sequence[b.Field]) -> str | None:
+    """Returns the name of the field that this one explains (`score` for `score_explanation`); None if it explains
+    none."""
     if field.notes or field.first:
         return None
     return next((other.name for other in fields if field.name.startswith(f"{other.name}_")), None)

@@ -30,16 +30,18 @@ class LiveJudge:
     """The last record with its case and facts, because the view and the request of a case are asked for in turn."""
 
     def prompt(self) -> str:
-        """The instructions, which are the same for every case, in the form for JSON schemas."""
+        """Returns the instructions, which are the same for every case, in the form for JSON schemas."""
         return system_text(self.judge.prompt, "json_schema", {})
 
     def request(self, record: Record) -> str | None:
-        """The part of a prompt about the case, with `TAG` for the random tag; None if nothing is left to ask."""
+        """Returns the part of a prompt about the case, with `TAG` for the random tag; None if nothing is left to ask,
+        or the case cannot be studied."""
         studied = self._study_in_time(record)
         return None if studied is None else request_of(self.judge, studied, CodeLimit(self.seconds))
 
     def view(self, judgement: Record, record: Record) -> list[Block]:
-        """The blocks that show a case; empty if it cannot be read or studied."""
+        """Returns the blocks that show a case; empty if it cannot be read or studied. If showing it takes too long, no
+        further case is shown."""
         if broke_unlabelled(judgement["status"], judgement.get("labeller")):
             return []
         if (studied := self._study_in_time(record)) is None:
@@ -59,13 +61,14 @@ class LiveJudge:
             return None
         try:
             with CodeLimit(self.seconds):
-                return self._studied(record)
+                return self._study(record)
         except Exception as fault:
             self._is_too_slow = isinstance(fault, TookTooLong)
             return None
 
-    def _studied(self, record: Record) -> StudiedCase:
-        """Reads and studies a case, and keeps the last one since views and prompts are asked for in turn."""
+    def _study(self, record: Record) -> StudiedCase:
+        """Reads and studies a case, or returns the last one if it is the same record: view and prompt of a case are
+        asked for in turn."""
         if self._studied_last is None or self._studied_last[0] is not record:
             case = self.judge.read(record)
             self._studied_last = record, StudiedCase(case, self.judge.study(case))
@@ -111,5 +114,6 @@ class RunOverview:
         return self._problems or found
 
     def _give_up(self, fault: Exception) -> None:
+        """Ends the overview, and keeps what is shown in its place."""
         assert self.judge is not None
         self._overview, self._problems = None, [problem_with(self.judge, "overview", fault)]

@@ -31,7 +31,7 @@ def to_markdown(blocks: Iterable[b.Block]) -> str:
 
 
 def escape(text: str, most: int = _LONGEST_CELL) -> str:
-    """The text on one line, escaped and shortened."""
+    """Returns the text on one line, escaped and shortened."""
     return _SELF_LINKING.sub(rf"\1{_BREAK}", _SPECIAL.sub(r"\\\1", clean_line(text, most)))
 
 

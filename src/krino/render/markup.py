@@ -18,7 +18,8 @@ class Markup(str):
 
 
 def tag(name: str, /, *children: str | Markup | None, **attributes: str | float | bool | None) -> Markup:
-    """An element. `class_` is written `class`, `aria_label` is written `aria-label`; None and False are left out."""
+    """Writes an element. `class_` is written `class`, `aria_label` is written `aria-label`; None and False are left
+    out."""
     written = "".join(_attribute(key, value) for key, value in attributes.items())
     if name in _VOID and not children:
         return Markup(f"<{name}{written}/>" if name in _DRAWN else f"<{name}{written}>")
@@ -26,6 +27,7 @@ def tag(name: str, /, *children: str | Markup | None, **attributes: str | float 
 
 
 def join(*children: str | Markup | None) -> Markup:
+    """Joins pieces of HTML; what is no `Markup` is escaped, None is left out."""
     given = (child for child in children if child is not None)
     return Markup("".join(child if isinstance(child, Markup) else escape(clean(child)) for child in given))
 

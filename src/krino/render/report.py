@@ -76,7 +76,7 @@ class Report(ExitStack):
         self._own.add(judgement)
 
     def write(self, found: Collected) -> Path:
-        """Writes the page. The old report stays until the new one is complete."""
+        """Writes the page and returns its path. The old report stays until the new one is complete."""
         with replacing(self._target) as page:
             _write_page(page, found, self._own.blocks(), self._collector, self._manifest)
         return self._target
@@ -100,19 +100,19 @@ def _write_page(
     title = f"{judge_name(manifest)} · {run_labeller_name(manifest)} · {format_start(manifest)} · Krino"
     style, script = page_file("report.css"), page_file("report.js")
     places: dict[str, Callable[[], Iterable[bytes]]] = {
-        "policy": lambda: _text(_policy(style, script)),
+        "policy": lambda: _text(_write_policy(style, script)),
         "title": lambda: _text(tag("title", clean_line(title, 200))),
         "style": lambda: [style.encode()],
         "header": lambda: _text(_draw_header(manifest)),
         "overview": lambda: _text(to_html(page_blocks(found.summary, manifest, found.slices, own))),
-        "prompt": lambda: _text(_prompt(collector.judge, manifest)),
-        "settings": lambda: _text(_settings(manifest)),
+        "prompt": lambda: _text(_draw_prompt(collector.judge, manifest)),
+        "settings": lambda: _text(_draw_settings(manifest)),
         "info": lambda: [script_json(info)],
         "rows": lambda: collector.rows(info["columns"]),
         "texts": collector.texts,
         "details": collector.details,
         "requests": collector.requests,
-        "kept": lambda: _text(_kept_notes(collector.kept)),
+        "kept": lambda: _text(_draw_kept_notes(collector.kept)),
         "script": lambda: [script.encode()],
     }
     for part in _fill_template(page_file("report.html"), places):
@@ -132,8 +132,9 @@ def _text(markup: str) -> list[bytes]:
     return [markup.encode("utf-8", "replace")]
 
 
-def _policy(style: str, script: str) -> str:
-    """Nothing may be fetched or sent; only our own script and style sheet are allowed."""
+def _write_policy(style: str, script: str) -> str:
+    """Writes the page's security policy: nothing may be fetched or sent; only our own script and style sheet are
+    allowed."""
     rules = [
         "default-src 'none'",
         f"style-src '{_digest(style)}'",
@@ -155,7 +156,7 @@ def _draw_header(manifest: Manifest) -> Markup:
         ("Started", format_start(manifest)),
         ("State", _state(manifest)),
     ]
-    facts.append(("Input", ", ".join(_names(manifest))))
+    facts.append(("Input", ", ".join(_list_input_names(manifest))))
     shown = [tag("div", tag("dt", name), tag("dd", value)) for name, value in facts if value]
     return tag(
         "header",
@@ -166,16 +167,17 @@ def _draw_header(manifest: Manifest) -> Markup:
     )
 
 
-def _settings(manifest: Manifest) -> Markup:
-    """The settings of the run, collapsed, at the end."""
-    settings = {**manifest.plan.model_dump(mode="json"), "inputs": _names(manifest)}
+def _draw_settings(manifest: Manifest) -> Markup:
+    """Draws the settings of the run, collapsed, at the end."""
+    settings = {**manifest.plan.model_dump(mode="json"), "inputs": _list_input_names(manifest)}
     plan = orjson.dumps(settings, option=orjson.OPT_INDENT_2).decode()
     note = tag("p", f"Krino {manifest.krino_version}, plan {manifest.plan.digest()}", class_="note")
     return draw_folded("How this run was made", tag("pre", plan, class_="code"), note)
 
 
-def _prompt(judge: LiveJudge | None, manifest: Manifest) -> Markup:
-    """The judge's instructions to a model; the page shows them with the request of each case."""
+def _draw_prompt(judge: LiveJudge | None, manifest: Manifest) -> Markup:
+    """Draws the judge's instructions to a model, collapsed; nothing if no judge is loaded. The page shows them with the
+    request of each case."""
     if judge is None:
         return join()
     note = None
@@ -185,8 +187,8 @@ def _prompt(judge: LiveJudge | None, manifest: Manifest) -> Markup:
     return draw_folded("The judge's prompt", note, tag("pre", judge.prompt(), class_="code", id="prompt"))
 
 
-def _kept_notes(kept: Kept) -> Markup:
-    """Notes about what the page leaves out."""
+def _draw_kept_notes(kept: Kept) -> Markup:
+    """Draws notes about what the page leaves out."""
     lines = []
     if kept.rows < kept.cases:
         lines.append(
@@ -217,6 +219,6 @@ def _state(manifest: Manifest) -> str:
     return manifest.state if manifest.stop_reason is None else f"{manifest.state}: {manifest.stop_reason}"
 
 
-def _names(manifest: Manifest) -> list[str]:
-    """File names without folders: reports are passed on, and paths are private."""
+def _list_input_names(manifest: Manifest) -> list[str]:
+    """Returns the file names of the inputs without folders: reports are passed on, and paths are private."""
     return [PurePath(name).name or name for name in manifest.plan.inputs]

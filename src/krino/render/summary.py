@@ -53,13 +53,13 @@ _LONGEST_ID = 60
 
 
 def summary_blocks(summary: Summary, manifest: Manifest, folder: Path) -> Iterator[b.Block]:
-    """A run on one screen, with the place of its report and how to see its cases."""
+    """Yields a run on one screen, with the place of its report and how to see its cases."""
     state = "running, or killed: the same command goes on" if manifest.state == "running" else manifest.state
     note = " · ".join((run_labeller_name(manifest), format_start(manifest), state))
     yield b.Heading(judge_name(manifest), note=note, level=1)
     yield counts_block(summary.counts)
-    yield from _repeated_ids_warning(manifest)
-    yield from _overview(summary, manifest)
+    yield from _warn_of_repeated_ids(manifest)
+    yield from _show_overview(summary, manifest)
     usage, report = total_usage(summary, manifest), folder / "report.html"
     name = shlex.quote(str(folder))
     yield b.KeyFigures(
@@ -75,18 +75,20 @@ def summary_blocks(summary: Summary, manifest: Manifest, folder: Path) -> Iterat
 def page_blocks(
     summary: Summary, manifest: Manifest, slices: Sequence[SliceTable], own: Sequence[b.Block] = ()
 ) -> Iterator[b.Block]:
-    """The upper half of the report. `own`: the judge's own overview of all cases."""
+    """Yields the upper half of the report. `own`: the judge's own overview of all cases."""
     yield b.Section(
-        "Outcome", [b.KeyFigures(list(_outcome_figures(summary, manifest))), counts_block(summary.counts)], "outcome"
+        "Outcome",
+        [b.KeyFigures(list(_list_outcome_figures(summary, manifest))), counts_block(summary.counts)],
+        "outcome",
     )
-    yield from _repeated_ids_warning(manifest)
-    yield from _overview(summary, manifest, own)
+    yield from _warn_of_repeated_ids(manifest)
+    yield from _show_overview(summary, manifest, own)
     yield from slice_sections(slices)
-    yield from _rules(summary, manifest)
+    yield from _show_rules(summary, manifest)
 
 
-def _repeated_ids_warning(manifest: Manifest) -> Iterator[b.Block]:
-    """A warning about repeated ids, since labels, comparisons and `krino show` use the id."""
+def _warn_of_repeated_ids(manifest: Manifest) -> Iterator[b.Block]:
+    """Yields a warning about repeated ids, if there are any, since labels, comparisons and `krino show` use the id."""
     if count := manifest.repeated_ids:
         have = "case has" if count == 1 else "cases have"
         yield b.Paragraph(
@@ -97,18 +99,19 @@ def _repeated_ids_warning(manifest: Manifest) -> Iterator[b.Block]:
         )
 
 
-def _overview(summary: Summary, manifest: Manifest, own: Sequence[b.Block] = ()) -> Iterator[b.Block]:
-    """Yields the sections of a run: scores, categories, failures, stability, findings."""
+def _show_overview(summary: Summary, manifest: Manifest, own: Sequence[b.Block] = ()) -> Iterator[b.Block]:
+    """Yields the sections of a run that have content: scores, categories, the judge's own blocks, failures, stability,
+    findings."""
     about = manifest.about
     if summary.numbers:
-        yield b.Section("Scores", list(_scores(summary.numbers, declared_scales(about.fields_schema))), "scores")
+        yield b.Section("Scores", list(_show_scores(summary.numbers, declared_scales(about.fields_schema))), "scores")
     if summary.codes:
-        yield b.Section("Categories", [b.Categories(list(_categories(summary, manifest)))], "categories")
+        yield b.Section("Categories", [b.Categories(list(_list_categories(summary, manifest)))], "categories")
     yield from own
     if summary.messages:
-        yield b.Section("Why cases were not judged", [_messages(summary)], "failures")
+        yield b.Section("Why cases were not judged", [_make_message_table(summary)], "failures")
     if summary.stability is not None:
-        yield b.Section("Stability", list(_stability(summary.stability)), "stability")
+        yield b.Section("Stability", list(_show_stability(summary.stability)), "stability")
     if summary.findings:
         rows = [(f"{count:,}", describe_rule(rule, about.rules)) for rule, count in summary.findings.items()]
         table = b.DataTable("", ("Findings", "what the rule says"), rows, figures=(0,), most=_SHOWN_FINDINGS)
@@ -121,20 +124,20 @@ def counts_block(counts: Counts) -> b.Parts:
 
 
 def status_mark(status: str) -> tuple[str, b.Tone | None]:
-    """A status with its sign and tone."""
+    """Returns a status with its sign, and its tone."""
     tone = TONES.get(status)
     return f"{SIGNS[tone]} {status}" if tone else status, tone
 
 
 def score_tone(scales: Scales, field: str, value: object) -> b.Tone | None:
-    """The tone of a score by its position on its scale; None if the judge declares no scale."""
+    """Returns the tone of a score by its position on its scale; None if the judge declares no scale."""
     return _GRADES.get(grade_value(scales, field, value))
 
 
 def slice_blocks(tables: Sequence[SliceTable]) -> Iterator[b.Block]:
     """Yields the tables of slices, with notes on intervals and small slices."""
     for table in tables:
-        yield _slices(table)
+        yield _make_slice_table(table)
     if any(table.numbers for table in tables):
         yield b.Paragraph(f"{INTERVAL_NOTE}.", small=True)
     if any(item.few for table in tables for item in table.slices):
@@ -142,7 +145,7 @@ def slice_blocks(tables: Sequence[SliceTable]) -> Iterator[b.Block]:
 
 
 def slice_sections(tables: Sequence[SliceTable]) -> Iterator[b.Section]:
-    """The slices, collapsed if all of them are too small to say much.
+    """Yields the slices as one section, collapsed if all of them are too small to say much.
 
     Columns in which most cases have a new value (ids, names) are left out.
     """
@@ -162,7 +165,7 @@ def _decided_figure(summary: Summary) -> Iterator[b.KeyFigure]:
         yield b.KeyFigure("Decided", format_share(decided.rules, decided.total), note)
 
 
-def _outcome_figures(summary: Summary, manifest: Manifest) -> Iterator[b.KeyFigure]:
+def _list_outcome_figures(summary: Summary, manifest: Manifest) -> Iterator[b.KeyFigure]:
     """Yields the key figures of a run."""
     counts, decided, usage = summary.counts, summary.decided_by, total_usage(summary, manifest)
     yield b.KeyFigure("Cases", f"{counts.total:,}", f"{format_share(counts.ok, counts.total)} judged")
@@ -184,8 +187,8 @@ def _outcome_figures(summary: Summary, manifest: Manifest) -> Iterator[b.KeyFigu
     yield b.KeyFigure("Labelling time", format_duration(usage.seconds), "summed over cases")
 
 
-def _scores(numbers: Sequence[NumberField], scales: Scales) -> Iterator[b.Block]:
-    """Yields the scores with their charts."""
+def _show_scores(numbers: Sequence[NumberField], scales: Scales) -> Iterator[b.Block]:
+    """Yields the scores for their charts, and a note about intervals."""
     yield b.Scores(
         [
             b.Score(
@@ -203,7 +206,7 @@ def _scores(numbers: Sequence[NumberField], scales: Scales) -> Iterator[b.Block]
         yield b.Paragraph(f"{INTERVAL_NOTE}{few}; only ok cases count.", small=True)
 
 
-def _categories(summary: Summary, manifest: Manifest) -> Iterator[b.Category]:
+def _list_categories(summary: Summary, manifest: Manifest) -> Iterator[b.Category]:
     """Yields the categories, with labels that never occurred."""
     for item in summary.codes:
         closed = closed_labels(manifest.about.fields_schema, item.name) or set()
@@ -211,7 +214,7 @@ def _categories(summary: Summary, manifest: Manifest) -> Iterator[b.Category]:
         yield b.Category(item.name, item.n, item.nulls, {**item.counts, **never})
 
 
-def _messages(summary: Summary) -> b.DataTable:
+def _make_message_table(summary: Summary) -> b.DataTable:
     """Returns the table of why cases were not judged."""
     rows: list[Sequence[b.Value]] = [
         (b.Cell(*status_mark(group.status)), f"{group.count:,}", group.text, b.Cell(group.example, case=group.example))
@@ -221,7 +224,7 @@ def _messages(summary: Summary) -> b.DataTable:
     return b.DataTable("", heads, rows, figures=(1,), most=_SHOWN_MESSAGES)
 
 
-def _stability(stability: Stability) -> Iterator[b.Block]:
+def _show_stability(stability: Stability) -> Iterator[b.Block]:
     """Yields the stability of a panel, by field."""
     rows = [
         (
@@ -243,14 +246,14 @@ def _stability(stability: Stability) -> Iterator[b.Block]:
     )
 
 
-def _slices(table: SliceTable) -> b.DataTable:
+def _make_slice_table(table: SliceTable) -> b.DataTable:
     heads = (table.column, "n", "not ok", *table.roll_ups, *table.numbers)
-    rows = [(b.Cell(item.value, slice_of=table.column), *_slice_cells(item, table)) for item in table.slices]
+    rows = [(b.Cell(item.value, slice_of=table.column), *_make_slice_cells(item, table)) for item in table.slices]
     return b.DataTable("", heads, rows, figures=range(1, len(heads)), names=2)
 
 
-def _slice_cells(item: Slice, table: SliceTable) -> Iterator[b.Value]:
-    """The cells after the value, in the order of the headings."""
+def _make_slice_cells(item: Slice, table: SliceTable) -> Iterator[b.Value]:
+    """Yields the cells after the value, in the order of the headings."""
     yield b.Cell(f"{item.n:,}{'*' if item.few else ''}", "plain" if item.few else None)
     yield b.Cell(f"{item.not_ok:,}", "warn" if item.not_ok else "plain")
     for word in table.roll_ups:
@@ -267,7 +270,7 @@ def _slice_mean(found: SliceNumber) -> b.Cell:
     return b.Cell(format_number(found.mean), strong=True, below=below)
 
 
-def _rules(summary: Summary, manifest: Manifest) -> Iterator[b.Section]:
+def _show_rules(summary: Summary, manifest: Manifest) -> Iterator[b.Section]:
     """Yields a section of the rules that fired, if any did."""
     known = manifest.about.rules
     fired = dict.fromkeys([*known, *summary.rules, *summary.findings])

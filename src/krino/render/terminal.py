@@ -40,12 +40,12 @@ _LEAST_TEXT = 15  # minimum width of a text column beside number columns
 
 class _Screen(Console):
     def on_broken_pipe(self) -> NoReturn:
-        """Rich would exit with code 1, which means that a gate failed."""
+        """Raises `BrokenPipeError`. Rich would exit with code 1, which means that a gate failed."""
         raise BrokenPipeError
 
 
 def screen(**settings: Any) -> Console:
-    """A console without markup, emoji codes and highlighting."""
+    """Returns a console without markup, emoji codes and highlighting."""
     return _Screen(markup=False, emoji=False, highlight=False, **settings)
 
 
@@ -54,14 +54,14 @@ def show(console: Console, blocks: Iterable[b.Block]) -> None:
 
 
 def to_text(blocks: Iterable[b.Block], width: int = 100) -> str:
-    """Blocks as plain text, for `print`."""
+    """Returns blocks as plain text, for `print`."""
     sink = io.StringIO()
     show(screen(file=sink, width=width, color_system=None), blocks)
     return "\n".join(line.rstrip() for line in sink.getvalue().splitlines())
 
 
 def can_be_shown(blocks: Sequence[b.Block]) -> bool:
-    """Whether blocks can be shown: those of an edited run folder may be invalid."""
+    """Can the blocks be shown? Those of an edited run folder may be invalid."""
     try:
         to_text(blocks)
     except Exception:
@@ -70,7 +70,7 @@ def can_be_shown(blocks: Sequence[b.Block]) -> bool:
 
 
 def _add_blank_lines(blocks: Iterable[b.Block], width: int) -> Iterator[RenderableType]:
-    """Adds blank lines between blocks that do not belong together."""
+    """Yields what is drawn for the blocks, with blank lines between those that do not belong together."""
     before: b.Block | None = None
     for block in expand_for_text(blocks, sparkline):
         drawn = list(_draw(block, width))
@@ -102,11 +102,11 @@ def _draw(block: b.Block, width: int) -> Iterator[RenderableType]:
         case b.Parts():
             yield _draw_parts(block)
         case b.KeyFigures():
-            yield _name_value_table(key_figure_lines(block))
+            yield _make_name_value_table(key_figure_lines(block))
         case b.DataTable():
             yield from _draw_table(block, width)
         case b.MarkedText():
-            yield from _with_title(block.title, _indent(_marked_text(block)))
+            yield from _with_title(block.title, _indent(_draw_marked_text(block)))
         case b.BulletList():
             items = (Padding(Text.assemble(("· ", "dim"), _draw_text(item)), (0, 0, 0, 2)) for item in block.items)
             yield from _with_title(block.title, *items)
@@ -123,7 +123,7 @@ def _with_title(title: str, *lines: RenderableType) -> Iterator[RenderableType]:
 
 
 def _draw_heading(block: b.Heading, width: int) -> Text:
-    """A heading, with its note on the same line if it fits."""
+    """Draws a heading, with its note on the same line if it fits."""
     line = Text.assemble((clean_line(block.text, 200), "bold" if block.level < 3 else "bold cyan"))
     if block.mark:
         line.append("  ").append(clean_line(block.mark, 80), style=_STYLES[block.tone] or "bold")
@@ -145,7 +145,7 @@ def _draw_parts(block: b.Parts) -> Text:
     return line.append_text(Text("   ").join(shown))
 
 
-def _name_value_table(rows: Iterable[tuple[str, str]]) -> Table:
+def _make_name_value_table(rows: Iterable[tuple[str, str]]) -> Table:
     """Returns a table of names and values."""
     table = Table(box=None, show_header=False, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column(style="dim", no_wrap=True)
@@ -156,7 +156,7 @@ def _name_value_table(rows: Iterable[tuple[str, str]]) -> Table:
 
 
 def sparkline(score: b.Score) -> b.Cell:
-    """The distribution of a score in at most ten characters; every non-empty bin is visible."""
+    """Draws the distribution of a score in at most ten characters; every non-empty bin is visible."""
     counts = list(score.counts)
     if len(counts) > _SPARK_BINS:
         counts = [sum(counts[place : place + 2]) for place in range(0, len(counts), 2)]
@@ -166,7 +166,7 @@ def sparkline(score: b.Score) -> b.Cell:
     return b.Cell("".join(signs), tone="info")
 
 
-def _marked_text(block: b.MarkedText) -> Text:
+def _draw_marked_text(block: b.MarkedText) -> Text:
     """Returns a text with its marks. Each label follows its segment in brackets, because not every reader sees
     colours."""
     shown = Text()
@@ -209,7 +209,7 @@ def _draw_text(text: str, style: str = "") -> Text:
 
 
 def _draw_table(block: b.DataTable, width: int) -> Iterator[RenderableType]:
-    """One table. If the number columns leave no room for text columns, the last ones move to further tables."""
+    """Yields one table. If the number columns leave no room for text columns, the last ones move to further tables."""
     if block.title:
         yield Text(clean_line(block.title, 240), style="bold")
     heads = [Text(clean_line(name, 40)) for name in block.columns]
@@ -221,11 +221,11 @@ def _draw_table(block: b.DataTable, width: int) -> Iterator[RenderableType]:
         [_draw_cell(value, tone) for value in [*row, *empty][: len(heads)]]
         for row, tone in zip(block.rows[: block.most or None], tones, strict=False)
     ]
-    wide = [_width(column) for column in zip(heads, *rows, strict=True)]
-    for number, places in enumerate(_split(block, wide, width)):
+    wide = [_measure_width(column) for column in zip(heads, *rows, strict=True)]
+    for number, places in enumerate(_split_columns(block, wide, width)):
         if number:
             yield Text()
-        table = _plain_table([heads[place] for place in places], [place in block.figures for place in places])
+        table = _make_plain_table([heads[place] for place in places], [place in block.figures for place in places])
         table.columns[0].no_wrap = 0 in block.figures or wide[0] <= width // 3  # names should not wrap
         for row in rows:
             table.add_row(*(row[place] for place in places))
@@ -234,8 +234,8 @@ def _draw_table(block: b.DataTable, width: int) -> Iterator[RenderableType]:
         yield Padding(Text(note, style="dim"), (0, 0, 0, 2))
 
 
-def _split(block: b.DataTable, wide: Sequence[int], width: int) -> Iterator[list[int]]:
-    """The columns of each part: names in all, text columns in the first, number columns where they fit."""
+def _split_columns(block: b.DataTable, wide: Sequence[int], width: int) -> Iterator[list[int]]:
+    """Yields the columns of each part: names in all, text columns in the first, number columns where they fit."""
     names = list(range(min(block.names, len(wide))))
     words = [place for place in range(len(names), len(wide)) if place not in block.figures]
     first = names[:1]
@@ -251,8 +251,8 @@ def _split(block: b.DataTable, wide: Sequence[int], width: int) -> Iterator[list
     yield sorted(places)
 
 
-def _plain_table(heads: Sequence[Text], figures: Sequence[bool]) -> Table:
-    """A table in which text columns wrap and number columns do not."""
+def _make_plain_table(heads: Sequence[Text], figures: Sequence[bool]) -> Table:
+    """Returns an empty table in which text columns wrap and number columns do not."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1), title_justify="left")
     for head, right in zip(heads, figures, strict=True):
         justify = "right" if right else "left"
@@ -263,16 +263,16 @@ def _plain_table(heads: Sequence[Text], figures: Sequence[bool]) -> Table:
 def _draw_cell(value: b.Value, tone: b.Tone | None) -> Text:
     """Returns the text of a cell in its style."""
     if not isinstance(value, b.Cell):
-        return Text(_line(cell_text(value)), style=_STYLES[tone])
+        return Text(_clean_cell(cell_text(value)), style=_STYLES[tone])
     style = _STYLES[value.tone or tone] or ("bold" if value.strong else "")
-    shown = Text(_line(value.text), style=style)
-    return Text.assemble(shown, (f"\n{_line(value.below)}", "dim")) if value.below else shown
+    shown = Text(_clean_cell(value.text), style=style)
+    return Text.assemble(shown, (f"\n{_clean_cell(value.below)}", "dim")) if value.below else shown
 
 
-def _line(text: str) -> str:
-    """The text on one line. A short line is not changed, since a sparkline contains blanks."""
+def _clean_cell(text: str) -> str:
+    """Returns the text on one line. A short line is not changed, since a sparkline contains blanks."""
     return text if len(text) <= _LONGEST_CELL and text.isprintable() else clean_line(text, _LONGEST_CELL)
 
 
-def _width(cells: Iterable[Text]) -> int:
+def _measure_width(cells: Iterable[Text]) -> int:
     return max((cell_len(line) for cell in cells for line in cell.plain.split("\n")), default=0)

@@ -14,9 +14,9 @@ _SHOWN_NEVER = 4
 
 
 def expand_for_text(blocks: Iterable[b.Block], spread: Callable[[b.Score], b.Value] | None = None) -> Iterator[b.Block]:
-    """Blocks without sections and charts; `spread` draws the distribution of a score in a table cell.
+    """Yields blocks without sections and charts; `spread` draws the distribution of a score in a table cell.
 
-    A section that begins with a table gets no heading, because the table has one.
+    A folded section is left out. One that begins with a table gets no heading, because the table has one.
     """
     for block in blocks:
         match block:
@@ -26,9 +26,9 @@ def expand_for_text(blocks: Iterable[b.Block], spread: Callable[[b.Score], b.Val
                         yield b.Heading(block.title)
                     yield from expand_for_text(block.blocks, spread)
             case b.Scores():
-                yield _scores_table(block, spread)
+                yield _make_scores_table(block, spread)
             case b.Categories():
-                rows = [(item.name, f"{item.n:,}", _counts(item)) for item in block.categories]
+                rows = [(item.name, f"{item.n:,}", _format_counts(item)) for item in block.categories]
                 yield b.DataTable("", ("Field", "n", "values"), rows, figures=(1,))
             case b.Reliability():
                 yield reliability_table(block)
@@ -36,7 +36,7 @@ def expand_for_text(blocks: Iterable[b.Block], spread: Callable[[b.Score], b.Val
                 yield block
 
 
-def _scores_table(block: b.Scores, spread: Callable[[b.Score], b.Value] | None) -> b.DataTable:
+def _make_scores_table(block: b.Scores, spread: Callable[[b.Score], b.Value] | None) -> b.DataTable:
     """Returns scores as a table, with a column for the spread where one can be drawn."""
     columns: tuple[str, ...] = ("Score", "n", "null", "mean", "95 % interval")
     rows: list[Sequence[b.Value]] = [
@@ -53,8 +53,8 @@ def _scores_table(block: b.Scores, spread: Callable[[b.Score], b.Value] | None) 
     return b.DataTable("", (*columns, "spread") if spread else columns, rows, figures=(1, 2, 3, 4))
 
 
-def _counts(item: b.Category) -> str:
-    """The most frequent codes, and those of a closed list that were never given."""
+def _format_counts(item: b.Category) -> str:
+    """Returns the most frequent codes with their counts, and those of a closed list that were never given."""
     given = [(code, count) for code, count in item.counts.items() if count]
     shown = [f"{code} {count:,} ({format_share(count, item.n)})" for code, count in given[:_SHOWN_CODES]]
     if (more := len(given) - _SHOWN_CODES) > 0:
@@ -84,7 +84,7 @@ def key_figure_lines(block: b.KeyFigures) -> Iterator[tuple[str, str]]:
 
 
 def hidden_rows_note(block: b.DataTable) -> str:
-    """A note about rows that are not shown."""
+    """Returns a note about rows that are not shown; empty if all are."""
     more = len(block.rows) - block.most if block.most else 0
     return f"… and {more:,} more" if more > 0 else ""
 

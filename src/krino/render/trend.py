@@ -11,12 +11,12 @@ _WIDTH = 30
 
 
 def trend_blocks(found: Trend) -> Iterator[Block]:
-    """The sentence, then one row for each run with a small chart of its interval."""
+    """Yields the sentence, then one row for each run with a small chart of its interval."""
     yield Heading(f"Trend of {found.target}")
     yield Paragraph(found.sentence, "warn" if found.first_different else "good", strong=True)
     ends = [edge for point in found.points for edge in (*(point.interval or ()), *_value(point))]
     low, high = min(ends, default=0.0), max(ends, default=1.0)
-    rows = [_row(number, point, found, low, high) for number, point in enumerate(found.points, 1)]
+    rows = [_make_row(number, point, found, low, high) for number, point in enumerate(found.points, 1)]
     yield DataTable("", ("", "Run", "started", "cases", "value", "interval", "chart", "change"), rows, figures=(3, 4))
     yield Paragraph(
         "The intervals hold for all runs together, however many follow: over the whole series a change is reported "
@@ -33,7 +33,7 @@ def _value(point: TrendPoint) -> tuple[float, ...]:
     return () if point.value is None else (point.value,)
 
 
-def _row(number: int, point: TrendPoint, found: Trend, low: float, high: float) -> tuple[str | Cell, ...]:
+def _make_row(number: int, point: TrendPoint, found: Trend, low: float, high: float) -> tuple[str | Cell, ...]:
     """Returns one run of a series as a table row."""
     run = Cell(point.run, "warn" if point.differs else None, strong=point.differs)
     if point.value is None or point.interval is None:
@@ -41,12 +41,12 @@ def _row(number: int, point: TrendPoint, found: Trend, low: float, high: float) 
     interval = " to ".join(_format(edge, found) for edge in point.interval)
     change = "" if point.change is None else " to ".join(_format(edge, found, signed=True) for edge in point.change)
     outcome = f"{change}, differs" if point.differs else change
-    chart = _chart(point.value, point.interval, low, high)
+    chart = _draw_chart(point.value, point.interval, low, high)
     return (f"{number}", run, point.started, f"{point.cases:,}", _format(point.value, found), interval, chart, outcome)
 
 
-def _chart(value: float, interval: tuple[float, float], low: float, high: float) -> str:
-    """The interval as a line, with a mark at the value."""
+def _draw_chart(value: float, interval: tuple[float, float], low: float, high: float) -> str:
+    """Draws the interval as a line of characters, with a mark at the value."""
     spread = (high - low) or 1.0
     start, end, middle = (round((edge - low) / spread * (_WIDTH - 1)) for edge in (*interval, value))
     line = ["·" if start <= place <= end else " " for place in range(_WIDTH)]

@@ -12,7 +12,7 @@ from krino.results.true_rate import ALONE, Estimate, TrueRate, TrueRates
 def true_rates_blocks(found: TrueRates) -> Iterator[Block]:
     """Yields the true value of a run, of its slices, and the difference from another run."""
     yield Heading(f"True value of {found.overall.target}", note=f"{found.run} · {found.judge}")
-    yield from _blocks(found.overall)
+    yield from _show_estimates(found.overall)
     if found.slices:
         rows = [
             (name, f"{one.cases:,}", f"{one.labels:,}", format_rate(one.judged, one), *_cells(one.best, one))
@@ -26,7 +26,7 @@ def true_rates_blocks(found: TrueRates) -> Iterator[Block]:
         yield Paragraph(found.difference, strong=True)
 
 
-def _blocks(found: TrueRate) -> Iterator[Block]:
+def _show_estimates(found: TrueRate) -> Iterator[Block]:
     """Yields the sentence, every estimate and the advice for one field."""
     yield Paragraph(found.sentence, strong=True)
     rows = [
@@ -35,7 +35,7 @@ def _blocks(found: TrueRate) -> Iterator[Block]:
     ]
     about = f"{format_count(found.labels, 'label')} on {format_count(found.cases)}"
     yield DataTable(about, ("Estimate", "value", "95 % interval", "how"), rows, figures=(1, 2))
-    yield Paragraph(_next_labels(found), small=True)
+    yield Paragraph(_advise_labels(found), small=True)
     for note in found.notes:
         yield Paragraph(note[:1].upper() + note[1:] + ".", small=True)
 
@@ -45,7 +45,7 @@ def _cells(one: Estimate, found: TrueRate) -> tuple[str, str]:
     return format_rate(one.value, found), f"{format_rate(low, found)} to {format_rate(high, found)}"
 
 
-def _next_labels(found: TrueRate) -> str:
+def _advise_labels(found: TrueRate) -> str:
     """Says how many more labels would help, and where to take them."""
     if found.trusted == ALONE:
         return "Label some cases of every answer of the judge: then its verdicts can be used too."

@@ -11,20 +11,20 @@ from krino.results.verification import NamedCase, Verification
 
 
 def verification_blocks(found: Verification) -> Iterator[Block]:
-    """The sentence first, then each case that does not follow with what was recorded and what was computed."""
+    """Yields the sentence first, then each case that does not follow with what was recorded and what was computed."""
     tone: Tone = "good" if found.verified else "bad"
     yield Heading(f"{SIGNS[tone]} {found.sentence}", note=f"{found.run} · {found.judge}")
     if found.problems:
         yield BulletList("What is wrong with the run folder", found.problems)
     if found.cases:
-        rows: list[tuple[Value, ...]] = [row for case in found.cases for row in _rows(case)]
+        rows: list[tuple[Value, ...]] = [row for case in found.cases for row in _list_rows(case)]
         yield DataTable("Verdicts that do not follow", ("Case", "line", "fault", "field", "recorded", "computed"), rows)
-    for note in _notes(found):
+    for note in _list_notes(found):
         yield Paragraph(note, small=True)
 
 
-def _rows(case: NamedCase) -> Iterator[tuple[Value, ...]]:
-    """Yields the rows of a case: one for each field that differs."""
+def _list_rows(case: NamedCase) -> Iterator[tuple[Value, ...]]:
+    """Yields the rows of a case: one for each field that differs, and one for the reason."""
     head = (Cell(case.id, case=case.id), "" if case.line is None else f"{case.line:,}", case.fault)
     if not case.differences:
         yield (*head, case.why, "", "")
@@ -36,8 +36,8 @@ def _rows(case: NamedCase) -> Iterator[tuple[Value, ...]]:
         yield ("", "", "", case.why, "", "")
 
 
-def _notes(found: Verification) -> Iterator[str]:
-    """Yields notes on a changed judge and on cases that are not shown."""
+def _list_notes(found: Verification) -> Iterator[str]:
+    """Yields notes on a changed judge, on faults that are not named, and on cases without a verdict."""
     if found.judge_changes:
         yield "The installed judge is not the one that made the run: " + "; ".join(found.judge_changes) + "."
     named = len(found.cases)

@@ -27,7 +27,7 @@ HASH = core_schema.str_schema(strict=True, pattern="^[0-9a-f]{32}$")
 
 
 def typed(fields: Mapping[str, CoreSchema], optional: frozenset[str] | set[str] = frozenset()) -> CoreSchema:
-    """An object with these fields; fields that a later version has added are ignored."""
+    """Returns the schema of an object with these fields; fields that a later version has added are ignored."""
     described = {
         name: core_schema.typed_dict_field(schema, required=name not in optional) for name, schema in fields.items()
     }
@@ -59,10 +59,10 @@ class LineCheck:
     def __init__(self, folder: Path, manifest: Manifest) -> None:
         judge = manifest.plan.judge
         path = folder / MANIFEST
-        verdict, definitions = _schema_of(manifest.about.verdict_schema, f"{path}: about.verdict_schema")
-        common = _common(judge["name"], judge["version"], verdict)
-        lines = _by_status(common, verdict, _figures_of(manifest, path))
-        whole = core_schema.definitions_schema(lines, [_numberless(), *definitions])
+        verdict, definitions = _compile_schema(manifest.about.verdict_schema, f"{path}: about.verdict_schema")
+        common = _make_common(judge["name"], judge["version"], verdict)
+        lines = _make_by_status(common, verdict, _compile_figures(manifest, path))
+        whole = core_schema.definitions_schema(lines, [_make_numberless(), *definitions])
         self._validate = SchemaValidator(whole).validate_python
 
     def __call__(self, data: Any) -> None:
@@ -77,8 +77,9 @@ class LineCheck:
             raise ValueError("decided_by: every field of an ok verdict must say who decided it, and no other")
 
 
-def _schema_of(schema: Schema, place: str) -> tuple[CoreSchema, list[CoreSchema]]:
-    """The schema of a verdict. It comes from the manifest, so any fault in it is a fault of that file."""
+def _compile_schema(schema: Schema, place: str) -> tuple[CoreSchema, list[CoreSchema]]:
+    """Returns the validator of a verdict schema and its definitions. It comes from the manifest, so any fault in it is
+    raised as a `UsageProblem` about that file."""
     try:
         check, definitions = compiled(schema)
         SchemaValidator(core_schema.definitions_schema(check, definitions))
@@ -88,16 +89,16 @@ def _schema_of(schema: Schema, place: str) -> tuple[CoreSchema, list[CoreSchema]
     return check, definitions
 
 
-def _figures_of(manifest: Manifest, path: Path) -> CoreSchema:
-    """The schema of the figures beside a verdict: numbers or null, so that it needs no definitions."""
+def _compile_figures(manifest: Manifest, path: Path) -> CoreSchema:
+    """Returns the validator of the figures beside a verdict: numbers or null, so that it needs no definitions."""
     schema = manifest.about.figures_schema
     if not schema:
         return core_schema.dict_schema(max_length=0, strict=True)
-    return _schema_of({**schema, "$defs": {}}, f"{path}: about.figures_schema")[0]
+    return _compile_schema({**schema, "$defs": {}}, f"{path}: about.figures_schema")[0]
 
 
 def _describe(error: ValidationError) -> str:
-    """The first few faults, each with its field, without the claimed status in the location."""
+    """Describes the first few faults, each with its field, without the claimed status in the location."""
     faults = []
     for item in error.errors(include_url=False)[:_MOST_FAULTS]:
         where = clean_line(".".join(str(part) for part in item["loc"][1:]), _LONGEST) or "the line"
@@ -105,8 +106,9 @@ def _describe(error: ValidationError) -> str:
     return "; ".join(faults)
 
 
-def _by_status(common: Mapping[str, CoreSchema], verdict: CoreSchema, figures: CoreSchema) -> CoreSchema:
-    """One shape for each status: only ok lines have a verdict that counts, and only they may have numbers."""
+def _make_by_status(common: Mapping[str, CoreSchema], verdict: CoreSchema, figures: CoreSchema) -> CoreSchema:
+    """Returns the validator of a line, with one shape for each status: only ok lines have a verdict that counts, and
+    only they may have numbers."""
     failed_form = core_schema.nullable_schema(core_schema.definition_reference_schema("numberless"))
     words = core_schema.str_schema(strict=True, min_length=1)
     nothing = core_schema.dict_schema(max_length=0, strict=True)
@@ -119,8 +121,8 @@ def _by_status(common: Mapping[str, CoreSchema], verdict: CoreSchema, figures: C
     return core_schema.tagged_union_schema(dict(lines), discriminator="status")
 
 
-def _common(judge: str, version: str, verdict: CoreSchema) -> dict[str, CoreSchema]:
-    """The schema of every field of a judgement; fields without one here may hold any JSON."""
+def _make_common(judge: str, version: str, verdict: CoreSchema) -> dict[str, CoreSchema]:
+    """Returns the validator of every field of a judgement; fields without one here may hold any JSON."""
     texts = core_schema.nullable_schema(TEXT)
     roll_up = core_schema.nullable_schema(core_schema.literal_schema(list(get_args(RollUp))))
     finding = typed({"rule": TEXT, "text": TEXT, "where": texts})
@@ -149,12 +151,12 @@ def _common(judge: str, version: str, verdict: CoreSchema) -> dict[str, CoreSche
         "labeller_findings": COUNT,
         "unread": core_schema.list_schema(unread, strict=True),
         "raw_reply": texts,
-        "ballots": core_schema.list_schema(_ballot(verdict, roll_up), strict=True),
+        "ballots": core_schema.list_schema(_make_ballot(verdict, roll_up), strict=True),
     }
     return {name: known.get(name, core_schema.any_schema()) for name in Judgement.model_fields}
 
 
-def _ballot(verdict: CoreSchema, roll_up: CoreSchema) -> CoreSchema:
+def _make_ballot(verdict: CoreSchema, roll_up: CoreSchema) -> CoreSchema:
     """Returns the schema of a ballot."""
     return typed(
         {
@@ -171,8 +173,8 @@ def _ballot(verdict: CoreSchema, roll_up: CoreSchema) -> CoreSchema:
     )
 
 
-def _numberless() -> CoreSchema:
-    """The failed form of a rubric: any JSON without numbers (booleans are labels)."""
+def _make_numberless() -> CoreSchema:
+    """Returns the validator of a rubric's failed form: any JSON without numbers (booleans are labels)."""
     again = core_schema.definition_reference_schema("numberless")
     return core_schema.union_schema(
         [

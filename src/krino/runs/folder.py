@@ -52,7 +52,8 @@ class RunLocation:
 def find_location(
     plan: Plan, *, named: Path | None = None, base: Path | None = None, fresh: bool = False
 ) -> RunLocation:
-    """A named folder is used or refused; without a name, every plan has its own folder. Nothing is changed here.
+    """Returns the folder of a plan's run, and whether that run is continued. A named folder is used or refused with a
+    `UsageProblem`; without a name, every plan has its own folder. Nothing is changed here.
 
     `fresh`: do not use what the folder holds.
     """
@@ -83,14 +84,15 @@ def refuse_batches_out(folder: Path) -> None:
 
 
 def was_killed(folder: Path) -> bool:
-    """Whether the last command in this folder ended without saying so: a case may have killed its process."""
+    """Did the last command in this folder end without saying so? Then a case may have killed its process."""
     known = _manifest_of(folder)
     return (folder / TRYING).exists() or (known is not None and known.state == "running")
 
 
 @contextlib.contextmanager
 def trying(folder: Path) -> Iterator[None]:
-    """Marks the folder while the judge's code is tried: if that kills this process, `was_killed` is true."""
+    """Marks the folder while the judge's code is tried: if that kills this process, `was_killed` is true. Afterwards
+    removes the mark, and the folders that it had to make."""
     made = make(folder)
     try:
         with contextlib.suppress(OSError):  # if nothing can be written, claiming the folder fails with a message
@@ -104,7 +106,8 @@ def trying(folder: Path) -> Iterator[None]:
 
 
 def make(folder: Path) -> list[Path]:
-    """Makes the folder; returns the folders that were made, innermost first."""
+    """Makes the folder; returns the folders that were made, innermost first. Raises `UsageProblem` if it cannot be
+    made."""
     made = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         make_own_folder(folder)
@@ -114,7 +117,8 @@ def make(folder: Path) -> list[Path]:
 
 
 def clear_results(folder: Path) -> None:
-    """Deletes the results. `run.json` says first that the run is unfinished, in case this is killed."""
+    """Deletes the results of the last command and drafts of files. `run.json` says first that the run is unfinished, in
+    case this is killed."""
     known = _manifest_of(folder)
     if known is not None:
         known.state, known.stop_reason = "running", None
@@ -130,7 +134,8 @@ def clear_results(folder: Path) -> None:
 
 
 def unclaim(folder: Path, made: Sequence[Path]) -> None:
-    """Nothing was judged: remove the files and the folders that were made for the run."""
+    """Removes the files of a run in which nothing was judged, and the folders that were made for it. Stops without a
+    word at what cannot be removed."""
     with contextlib.suppress(OSError):  # it is gone, or has files of others
         for path in (path for path in folder.iterdir() if _is_our_file(path.name)):
             path.unlink()
@@ -142,7 +147,7 @@ def unclaim(folder: Path, made: Sequence[Path]) -> None:
 
 
 def _can_continue(plan: Plan, named: Path, fresh: bool) -> bool:
-    """Whether there are judgements to continue from. Raises if the folder is no run's, or another run's."""
+    """Are there judgements to continue from? Raises `UsageProblem` if the folder is no run's, or another run's."""
     if not named.exists():
         return False
     if not named.is_dir() or not (_is_run(named) or _is_ours(named)):
@@ -201,7 +206,7 @@ def _in_base(plan: Plan, base: Path, fresh: bool) -> RunLocation:
 
 
 def _latest_over_same_input(plan: Plan, base: Path, stem: str) -> Path | None:
-    """The newest run of the same judge over the same input, if there is one."""
+    """Returns the newest run of the same judge over the same input; None if there is none."""
     alike = []
     for folder in base.glob(f"{stem}-*"):
         known = _manifest_of(folder)

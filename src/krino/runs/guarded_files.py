@@ -17,7 +17,8 @@ from krino.errors import UsageProblem
 
 
 def inside(path: Path) -> Path:
-    """The path of a file in a run folder. Raises `UsageProblem` for links out of the folder and for pipes and devices.
+    """Returns the path of a file in a run folder as it was given, also if there is no such file. Raises `UsageProblem`
+    for links out of the folder and for pipes and devices.
 
     A link could expose files that only the reader may see; a pipe may never end.
     """
@@ -71,7 +72,8 @@ class Line(NamedTuple):
 def read_lines(
     path: Path, advice: str, *, after: FilePosition = BEGINNING, most_bytes: int = MOST_BYTES
 ) -> Iterator[Line]:
-    """The complete lines of a file; an incomplete last one, left by a killed process, is ignored. No file: no lines.
+    """Yields the complete lines of a file, parsed; an incomplete last one, left by a killed process, is ignored. No
+    file: no lines. Raises `UsageProblem` for a line that is too long or no JSON.
 
     `after`: start at this position.
     """

@@ -44,7 +44,7 @@ class HashTable:
         self._wait(number, value)
 
     def add(self, digest: str, value: int) -> int:
-        """The value that the hash has already; where it has none, `value`, which it has from now on."""
+        """Returns the value that the hash has already; if it has none, sets `value` and returns that."""
         number = int(digest, 16)
         if (known := self._known(number)) is not None:
             return known
@@ -57,7 +57,7 @@ class HashTable:
     # --- a table that is complete ------------------------------------------------------------------
 
     def place(self, digest: str) -> int | None:
-        """The place of a hash among `values`; None where it has no value. Valid until something is added."""
+        """Returns the place of a hash among `values`; None where it has no value. Valid until something is added."""
         if self._waiting:
             self._sort_in()
         return self._place(int(digest, 16))
@@ -66,20 +66,20 @@ class HashTable:
         return self._values[place]
 
     def values(self) -> NDArray[np.int64]:
-        """All values, in the order of their hashes."""
+        """Returns all values, in the order of their hashes."""
         if self._waiting:
             self._sort_in()
         return np.frombuffer(self._values, np.int64)
 
     def to_bytes(self) -> list[memoryview]:
-        """The columns of the table, for a file."""
+        """Returns the columns of the table, for a file."""
         if self._waiting:
             self._sort_in()
         return [memoryview(column).cast("B") for column in (self._firsts, self._seconds, self._values) if column]
 
     @classmethod
     def from_bytes(cls, data: bytes) -> HashTable:
-        """The table that `to_bytes` gave. Bytes that are no table give one in which some hashes are not found."""
+        """Makes the table that `to_bytes` gave. Bytes that are no table give one in which some hashes are not found."""
         table, size = cls(), len(data) // 3
         for number, column in enumerate((table._firsts, table._seconds, table._values)):
             column.frombytes(memoryview(data)[number * size : (number + 1) * size])
@@ -95,6 +95,7 @@ class HashTable:
         return None if place is None else self._values[place]
 
     def _wait(self, number: int, value: int) -> None:
+        """Adds a new entry to those that wait, and sorts them in when there are enough."""
         self._waiting[number] = value
         if len(self._waiting) >= self._most_waiting:
             self._sort_in()

@@ -70,7 +70,8 @@ class JournalIndex:
         """Whether every line was checked when it was indexed. If not, readers check the lines that they read."""
 
     def note(self, digest: str, status: Status, usage: Usage, offset: int, size: int) -> None:
-        """Adds the next line of the journal."""
+        """Adds the next line of the journal. It replaces an earlier line for the same content only if that was an
+        error."""
         self.end = offset + size
         line = offset << 2 | CODES[status]
         known = self._lines.add(digest, line)
@@ -83,24 +84,24 @@ class JournalIndex:
         return len(self._lines)
 
     def status(self, digest: str) -> Status | None:
-        """How the case with this content ended, if it did."""
+        """Returns how the case with this content ended; None if it was not judged."""
         line = self._lines.get(digest)
         return None if line is None else NAMES[line & 3]
 
     def number(self, digest: str) -> int | None:
-        """The number of a content's line, from 0 and valid until the next `note`; None if it was not judged."""
+        """Returns the number of a content's line, from 0 and valid until the next `note`; None if it was not judged."""
         return self._lines.place(digest)
 
     def offset_at(self, number: int) -> int:
-        """Where the line with this number begins in the journal."""
+        """Returns where the line with this number begins in the journal."""
         return self._lines.value_at(number) >> 2
 
     def offsets(self) -> NDArray[np.int64]:
-        """All offsets, by number."""
+        """Returns where all lines begin in the journal, by number."""
         return self._lines.values() >> 2
 
     def count(self, numbers: array[int]) -> Counts:
-        """How many of the lines with these numbers ended how; -1 counts for none."""
+        """Counts by status how the lines with these numbers ended; the number -1 is skipped."""
         wanted = np.frombuffer(numbers, np.int64)
         codes = self._lines.values()[wanted[wanted >= 0]] & 3
         found = np.bincount(codes, minlength=len(CODES) + 1)
@@ -118,7 +119,7 @@ class JournalIndex:
     # --- the file ----------------------------------------------------------------------------------
 
     def save(self, journal: Path) -> None:
-        """Keeps the index of a journal that is complete. It can be made again, so nothing is said if that fails."""
+        """Writes the index of a complete journal beside it. It can be made again, so nothing is said if that fails."""
         body = self._lines.to_bytes()
         head = {
             "format": _FORMAT,
@@ -133,7 +134,8 @@ class JournalIndex:
 
     @classmethod
     def load(cls, journal: Path) -> Self | None:
-        """The index that was kept for the journal as it is now; None if there is none that can be read."""
+        """Reads the index that was kept for the journal as it is now; None if there is none that can be read. Its lines
+        are unchecked."""
         try:
             with inside(journal.with_name(INDEX)).open("rb") as file:
                 head = orjson.loads(file.readline(_LONGEST_HEAD))
@@ -161,7 +163,7 @@ def is_open(status: Status | None) -> bool:
 
 
 def _stamp(journal: Path) -> list[int]:
-    """Size and time of change of the journal."""
+    """Returns size and time of change of the journal."""
     found = inside(journal).stat()
     return [found.st_size, found.st_mtime_ns]
 

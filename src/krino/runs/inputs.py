@@ -95,14 +95,14 @@ class Inputs:
         return bool(self._copies)
 
     def keep_in(self, folder: Path) -> None:
-        """Copies stdin and records into the run's folder too, and reads them there from now on."""
+        """Copies stdin and records into the run's folder too; from now on they are read there."""
         for place, name in enumerate(self.given):
             if name in self._copies:
                 self.paths[place] = str(_keep(self._copies[name], folder))
 
 
 def _keep(copy: Copy, folder: Path) -> Path:
-    """Copies an input into the run folder."""
+    """Copies an input into the run folder, and returns the path of the copy."""
     target = folder / copy.stored_as
     make_own_folder(folder)
     with replacing(target) as kept, copy.path.open("rb") as source:
@@ -112,33 +112,34 @@ def _keep(copy: Copy, folder: Path) -> Path:
 
 @contextlib.contextmanager
 def inputs_of(source: Source) -> Iterator[Inputs]:
-    """Opens the inputs. Copies last as long as the block; if all inputs are files, nothing is copied."""
+    """Gives the inputs of a source, each of whose files is opened at most once. What can be read only once is copied
+    for as long as the block lasts; if all inputs are files, nothing is copied."""
     with contextlib.ExitStack() as stack:
 
-        def folder() -> Path:
+        def make_folder() -> Path:
             return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="krino-")))
 
         files, records = _paths_or_records(source)
         if records is not None:
-            yield stack.enter_context(opened_once(Inputs([RECORDS], {RECORDS: _write_records(records, folder())})))
+            yield stack.enter_context(opened_once(Inputs([RECORDS], {RECORDS: _write_records(records, make_folder())})))
             return
         once = [name for name in files if name == "-" or _is_pipe(Path(name))]
         if twice := [name for name in once if once.count(name) > 1]:
             raise UsageProblem(f"{_shown(twice[0])} is named twice; it can be read once")
-        home = folder() if once else Path()
+        home = make_folder() if once else Path()
         copies = {name: _copy_once(name, number, home) for number, name in enumerate(once, 1)}
         yield stack.enter_context(opened_once(Inputs(files, copies)))
 
 
 @contextlib.contextmanager
 def opened_once(inputs: Inputs) -> Iterator[Inputs]:
-    """The inputs. Inside the block each file is opened at most once."""
+    """Gives the inputs. Inside the block each file is opened at most once."""
     with inputs.files:
         yield inputs
 
 
 def _paths_or_records(source: Source) -> tuple[list[str], Iterator[Mapping[str, Any]] | None]:
-    """The paths, or else the records."""
+    """Returns the paths, or else the records; raises `UsageProblem` for an empty source and for anything else."""
     if isinstance(source, str | PathLike):
         return [str(source)], None
     if (rows := rows_of_frame(source)) is not None:
@@ -158,7 +159,8 @@ def _paths_or_records(source: Source) -> tuple[list[str], Iterator[Mapping[str, 
 
 
 def _write_records(records: Iterator[Any], folder: Path) -> Copy:
-    """Writes records from Python as JSON lines."""
+    """Writes records from Python as JSON lines, and returns that copy; raises `UsageProblem` for one that JSON cannot
+    hold."""
     path, digest = folder / f"{RECORDS}.jsonl", hashlib.blake2b(digest_size=8)
     with path.open("wb") as copy:
         for number, record in enumerate(records, 1):
@@ -184,7 +186,8 @@ def _is_pipe(path: Path) -> bool:
 
 
 def _copy_once(name: str, number: int, folder: Path) -> Copy:
-    """Copies an input that can be read only once, and guesses its format."""
+    """Copies an input that can be read only once, and names the copy by its format: that of its name, else guessed.
+    Raises `UsageProblem` if it is empty."""
     draft = folder / str(number)
     with _open(name) as source, draft.open("wb") as copy:
         digest, head = _copy(source, copy, _shown(name))
@@ -207,7 +210,8 @@ def _open(name: str) -> contextlib.AbstractContextManager[BinaryIO]:
 
 
 def _copy(source: BinaryIO, copy: BinaryIO, shown: str) -> tuple[str, bytes]:
-    """Copies; returns the content hash and the first byte that is not blank."""
+    """Copies; returns the content hash and the first byte that is not blank. Raises `UsageProblem` for zero bytes
+    outside Parquet and gzip."""
     digest, head, start = hashlib.blake2b(digest_size=8), b"", b""
     while chunk := source.read(CHUNK):
         start = start or chunk[:4]
@@ -245,7 +249,7 @@ def _is_json(text: bytes) -> bool:
 
 
 def kept_inputs(folder: Path, names: Sequence[str]) -> Inputs | None:
-    """The copies in a run's folder, by the names in its plan; None if an input is not a copy in the folder."""
+    """Returns the copies in a run's folder, by the names in its plan; None if an input is not a copy in the folder."""
     copies: dict[str, Copy] = {}
     for name in names:
         if (found := _NAME.fullmatch(name)) is None:
@@ -258,7 +262,8 @@ def kept_inputs(folder: Path, names: Sequence[str]) -> Inputs | None:
 
 
 def identify_by(judge: AnyJudge | None, names: Sequence[str] | None) -> Identify:
-    """Hashes the fields that the judge reads. `names`: those of its plain case model, if the judge is not loaded."""
+    """Returns the function that hashes the fields of a record which the judge reads. `names`: those of its plain case
+    model, if the judge is not loaded; None: the whole record is hashed."""
     if judge is not None:
         return partial(content_hash, judge)
     return hash_record if names is None else partial(content_hash_by_names, names)
@@ -267,9 +272,9 @@ def identify_by(judge: AnyJudge | None, names: Sequence[str] | None) -> Identify
 def with_cases(
     judgements: Iterable[Mapping[str, Any]], cases: Callable[[], Iterator[CaseItem]], identify: Identify = hash_record
 ) -> Iterator[Mapping[str, Any]]:
-    """The judgements in the order of the input, each with its raw record under `case`.
+    """Yields the judgements in the order of the input, each with its raw record under `case`.
 
-    A record that can no longer be read, or is not the one that was judged, is left out.
+    A judgement whose record can no longer be read, or is not the one that was judged, comes without `case`.
     """
     beside = CasesBeside(cases, identify)
     for judgement in judgements:

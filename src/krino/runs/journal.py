@@ -35,7 +35,8 @@ _SEAL = "seal"
 
 
 def read_journal(folder: Path, check: LineCheck, after: FilePosition = BEGINNING) -> Iterator[Line]:
-    """Every line, checked; also superseded lines, and lines of cases that are no longer on the roll."""
+    """Yields every line, checked and without its seal; also superseded lines, and lines of cases that are no longer on
+    the roll. Raises `UsageProblem` for a line that is no judgement of this run."""
     path = folder / JOURNAL
     for line in read_lines(path, ADVICE, after=after):
         try:
@@ -47,13 +48,15 @@ def read_journal(folder: Path, check: LineCheck, after: FilePosition = BEGINNING
 
 
 def known_fields(data: dict[str, Any]) -> dict[str, Any]:
-    """A judgement without its seal, and without the fields that a later version of Krino has added."""
+    """Returns a judgement without its seal (removed in place), and without the fields that a later version of Krino has
+    added."""
     data.pop(_SEAL, None)
     return data if data.keys() <= _KNOWN else {name: value for name, value in data.items() if name in _KNOWN}
 
 
 def open_index(folder: Path, manifest: Manifest) -> JournalIndex:
-    """The index of a run's journal: the one that is kept beside it, or else made from the journal, line by line."""
+    """Returns the index of a run's journal: the one that is kept beside it, or else made from the journal, line by
+    line."""
     if (kept := JournalIndex.load(folder / JOURNAL)) is not None:
         return kept
     index = JournalIndex()
@@ -100,7 +103,8 @@ class Journal:
         self._end, self.index, self._is_indexed = 0, JournalIndex(), True
 
     def append(self, *judgements: Finished) -> None:
-        """Append in one write. Raises `ValueError` and writes nothing if one of them cannot be written as JSON."""
+        """Appends judgements in one write. Raises `ValueError` and writes nothing if one of them cannot be written as
+        JSON."""
         lines = [_line(judgement) for judgement in judgements]
         data = b"".join(lines)
         try:
@@ -116,27 +120,28 @@ class Journal:
             self._end += len(line)
 
     def is_in_place(self) -> bool:
-        """False when the file was deleted or replaced while it was written."""
+        """Is the file still at its path? False when it was deleted or replaced while it was written."""
         try:
             return os.path.samestat(self.path.stat(), os.fstat(self._file.fileno()))
         except FileNotFoundError:
             return False
 
     def close(self) -> None:
-        """Keeps the index beside the journal."""
+        """Saves the index beside the journal, if the journal is indexed and still in place, and closes it."""
         if self._end and self._is_indexed and self.is_in_place():
             self.index.save(self.path)
         self._file.close()
 
 
 def sealed_line(judgement: Finished) -> bytes:
-    """The line of a judgement."""
+    """Returns the line of a judgement, with its seal."""
     text = judgement.to_json()
     return b'%b,"seal":"%b"}\n' % (text[:-1], _seal(text[:-1]))
 
 
 def parse_line(text: bytes) -> tuple[dict[str, Any], bool]:
-    """The judgement on a line, and whether it is as it was written. A line of an older version has no seal."""
+    """Returns the judgement on a line, and whether its seal fits. A line of an older version has no seal and counts as
+    whole."""
     data: dict[str, Any] = orjson.loads(text)
     body, _, seal = text.rpartition(b',"seal":"')
     is_whole = _SEAL not in data or seal == _seal(body) + b'"}\n'
@@ -148,7 +153,7 @@ def _seal(body: bytes) -> bytes:
 
 
 def _line(judgement: Finished) -> bytes:
-    """Returns the sealed line of a judgement, or refuses one that is too long."""
+    """Returns the sealed line of a judgement; raises `ValueError` if it is too long."""
     line = sealed_line(judgement)
     if len(line) > MOST_BYTES:
         raise ValueError(f"the judgement has {len(line):,} bytes, but a line of a journal takes {MOST_BYTES:,}")
@@ -156,7 +161,8 @@ def _line(judgement: Finished) -> bytes:
 
 
 def _lock(descriptor: int) -> None:
-    """Allow one writer for each journal. Without a lock on this platform, the user must see to it."""
+    """Locks the journal for this process; raises `OSError` if another one writes it. On a platform without locks the
+    user must see to it."""
     try:
         import fcntl
     except ImportError:  # Windows

@@ -70,22 +70,21 @@ class Plan(BaseModel):
     part: Part | None = Field(default=None, description="for a run over shards: inputs are those of the whole")
 
     def identity(self) -> Plan:
-        """The settings that must be the same to reuse verdicts. Cases are identified by content, not by position.
-
-        The judge counts by its fingerprint, not by the address it was loaded from.
-        """
+        """Returns the settings that must be the same to reuse verdicts. Cases are identified by content, not by
+        position. The judge counts by its fingerprint, not by the address it was loaded from."""
         judge = {key: value for key, value in self.judge.items() if key != "address"}
         return Plan(judge=judge, labeller=self.labeller, inputs=[])
 
     def digest(self) -> str:
-        """A hash by which the folder of a run is found. Older versions had no parts, so it leaves an empty one out."""
+        """Returns a hash by which the folder of a run is found. Older versions had no parts, so it leaves an empty one
+        out."""
         left_out = {"part"} if self.part is None else None
         data = orjson.dumps(self.model_dump(mode="json", exclude=left_out), option=orjson.OPT_SORT_KEYS)
         return hashlib.blake2b(data, digest_size=4).hexdigest()
 
 
 def in_part(plan: Plan, heads: Sequence[ShardHead]) -> Plan:
-    """The plan of a run over these shards: the plan of the whole, and which part this is."""
+    """Returns the plan of a run over these shards: the plan of the whole, and which part this is."""
     whole = heads[0].whole
     part = Part(
         shards=sorted({head.number for head in heads}),
@@ -168,13 +167,13 @@ class Manifest(BaseModel):
     )
 
     def judged_by(self) -> JudgedBy:
-        """Who judged in this run; single judgements may have asked no labeller."""
+        """Returns who judged in this run; single judgements may have asked no labeller."""
         measured = self.about.measured
         belongs = measured is not None and measured.belongs_to(self.plan.judge, self.plan.labeller)
         return JudgedBy.of(self.plan.judge, self.plan.labeller, str(measured) if belongs else None)
 
     def write(self, folder: Path) -> None:
-        """Writes atomically: readers see the old file or the new one."""
+        """Sets `updated` and writes the file atomically: readers see the old file or the new one."""
         self.updated = datetime.now(UTC)
         try:
             with replacing(folder / MANIFEST) as draft:
@@ -184,7 +183,7 @@ class Manifest(BaseModel):
 
     @classmethod
     def load(cls, folder: Path) -> Manifest:
-        """Reads the manifest of a run folder, or says why there is none that can be read."""
+        """Reads the manifest of a run folder; raises `UsageProblem` with why there is none that can be read."""
         path = inside(folder / MANIFEST)
         try:
             if path.stat().st_size > MOST_BYTES:
@@ -196,11 +195,11 @@ class Manifest(BaseModel):
             raise UsageProblem(f"{folder} is no run folder: {why}{guess}") from None
         except OSError as error:
             raise UsageProblem(f"{path} cannot be read: {error.strerror}") from None
-        return _parsed(text, path)
+        return _parse(text, path)
 
 
-def _parsed(text: bytes, path: Path) -> Manifest:
-    """Parses a manifest, and refuses one of another version or with wrong fields."""
+def _parse(text: bytes, path: Path) -> Manifest:
+    """Parses a manifest; raises `UsageProblem` for one of another version or with wrong fields."""
     try:
         data = orjson.loads(text)
     except orjson.JSONDecodeError as error:
@@ -240,7 +239,7 @@ HASHES = {
 
 
 def differences(old: Plan, new: Plan) -> list[str]:
-    """The differences of two plans, one line each, for users."""
+    """Returns the differences of two plans, one line each, for users."""
     return [_in_words(key, was, now) for key, was, now in differing(old, new)]
 
 
@@ -256,7 +255,7 @@ def _in_words(key: str, was: Any, now: Any) -> str:
 
 
 def differing(one: Plan, other: Plan) -> list[tuple[str, Any, Any]]:
-    """The settings in which two plans differ, with both values."""
+    """Returns the settings in which two plans differ, with both values."""
     here, there = dict(_leaves(one.model_dump(mode="json"))), dict(_leaves(other.model_dump(mode="json")))
     keys = sorted(here.keys() | there.keys())
     return [(key, here.get(key), there.get(key)) for key in keys if here.get(key) != there.get(key)]

@@ -55,7 +55,8 @@ class _Source:
 
 
 def merge_runs(folders: Sequence[Path], into: Path) -> Manifest:
-    """The manifest of the merged run in `into`. Raises `UsageProblem` for runs that do not belong together."""
+    """Merges the runs, and the run in `into` if there is one, into the folder `into`; returns the manifest of the
+    merged run. Raises `UsageProblem` for runs that do not belong together."""
     target = into if (into / MANIFEST).exists() else None
     names = {path.resolve(): path for path in (*folders, *([target] if target else []))}
     sources = [_Source(path, Manifest.load(path)) for path in names.values()]
@@ -72,7 +73,8 @@ def merge_runs(folders: Sequence[Path], into: Path) -> Manifest:
 
 
 def _refuse_strangers(sources: Sequence[_Source]) -> Part | None:
-    """Refuses runs of different judges, labellers or inputs. Returns the whole input that they are parts of, if any."""
+    """Raises `UsageProblem` for runs of different judges, labellers or inputs. Returns the whole input that they are
+    parts of; None without shards."""
     first = sources[0]
     for other in sources:
         if (other.folder / BATCHES).exists():
@@ -115,12 +117,15 @@ class _Best:
         self.payments.append(FREE)
 
     def offer(self, slot: int, status: Status, moment: float, run: int, offset: int, payment: int) -> None:
+        """Takes this line for the content if it counts before the one that is known."""
         if self._is_better(NAMES.get(self.codes[slot]), self.times[slot], status, moment):
             self.codes[slot], self.times[slot] = CODES[status], moment
             self.runs[slot], self.offsets[slot], self.payments[slot] = run, offset, payment
 
     @staticmethod
     def _is_better(known: Status | None, at: float, status: Status, moment: float) -> bool:
+        """Does a line count before the known one? A settled one beats an error; of settled ones the first, of errors
+        the last."""
         if known is None or is_open(known) != is_open(status):
             return known is None or is_open(known)
         return moment > at if is_open(status) else moment < at
@@ -139,7 +144,8 @@ class _Paid:
         self._times, self._runs, self._offsets, self._open = array("d"), array("l"), array("q"), bytearray()
 
     def add(self, line: Mapping[str, Any], moment: float, run: int, offset: int) -> int:
-        """The number of the payment. The same judgement in two runs (one may be a merged run) is one payment."""
+        """Notes a judgement that cost a call, and returns the number of its payment; `FREE` if it cost none. The same
+        judgement in two runs (one may be a merged run) is one payment."""
         if not line["usage"]["calls"]:
             return FREE
         key = orjson.dumps([line["input_hash"], moment, line["status"], line["usage"]], option=orjson.OPT_SORT_KEYS)
@@ -151,8 +157,8 @@ class _Paid:
             self._open.append(is_open(line["status"]))
         return payment
 
-    def superseded(self, counting: array[int], *, errors: bool) -> Iterator[tuple[int, int]]:
-        """Run and offset of those that do not count, by time: either errors or settled ones."""
+    def list_superseded(self, counting: array[int], *, errors: bool) -> Iterator[tuple[int, int]]:
+        """Yields run and offset of those that do not count, by time: either errors or settled ones."""
         others = np.setdiff1d(np.arange(len(self._runs)), np.frombuffer(counting, np.int64))
         for payment in sorted(others.tolist(), key=lambda number: (self._times[number], number)):
             if bool(self._open[payment]) == errors:
@@ -170,7 +176,7 @@ class _Merged:
         self._journals = [_open(source.folder / JOURNAL, stack) for source in self._sources]
         self._views = [stack.enter_context(StoredViews(source.folder)) for source in self._sources]
         self._slots, self._best, self._paid = HashTable(), _Best(), _Paid()
-        self._places = self._sorted_places()
+        self._places = self._sort_places()
         digest, self._cases = hashlib.blake2b(digest_size=16), 0
         for entry in self._entries():
             digest.update(entry.input_hash.encode())
@@ -180,7 +186,7 @@ class _Merged:
 
     def write(self, into: Path) -> Manifest:
         """Writes the merged run: first an unfinished manifest, then roll, journal and views, then the state."""
-        manifest = Manifest(plan=self._plan(), about=self._sources[0].manifest.about)
+        manifest = Manifest(plan=self._make_plan(), about=self._sources[0].manifest.about)
         manifest.write(into)  # unfinished before anything else changes
         for name in RESULTS:
             if name != ROLL:
@@ -201,7 +207,7 @@ class _Merged:
                 repeated.add(entry.id, entry.input_hash)
                 if self._best.codes[slot] and not given[slot]:
                     given[slot] = 1
-                    judgement = self._judgement(slot, index, entry)
+                    judgement = self._read_judgement(slot, index, entry)
                     manifest.usage.add(judgement.usage)
                     journal.write(sealed_line(judgement))
                     if (line := self._views[self._best.runs[slot]].line(entry.input_hash)) is not None:
@@ -222,15 +228,15 @@ class _Merged:
             manifest.state = "finished"
             return
         of = f" of {self._whole.cases:,}" if self._whole is not None else ""
-        missing = "; ".join(filter(None, (self._missing(manifest.plan), self._unfinished(into))))
+        missing = "; ".join(filter(None, (self._name_missing(manifest.plan), self._name_unfinished(into))))
         manifest.state = "interrupted"
         manifest.stop_reason = (
             f"merged from runs that are not all there is: {self._cases:,}{of} cases, {not_judged:,} of them not judged"
             + (f"; {missing}; judge what is missing, and merge again" if missing else "")
         )
 
-    def _missing(self, plan: Plan) -> str:
-        """Names the shards that are in none of the runs."""
+    def _name_missing(self, plan: Plan) -> str:
+        """Names the shards that are in none of the runs; empty if there are none."""
         if plan.part is None:
             return ""
         absent = sorted({*range(1, plan.part.of + 1)} - {*plan.part.shards})
@@ -238,8 +244,8 @@ class _Merged:
         named = ", ".join(f"{number:04d}" for number in absent[:_MOST_NAMED])
         return f"missing of {plan.part.of:,} shards: {named}{more}" if absent else ""
 
-    def _unfinished(self, into: Path) -> str:
-        """Names the runs, except the target, that are not finished."""
+    def _name_unfinished(self, into: Path) -> str:
+        """Names the runs, except the target, that are not finished; empty if all are."""
         others = [source for source in self._sources if source.folder.resolve() != into.resolve()]
         names = [str(source.folder) for source in others if source.manifest.state != "finished"]
         more = f" and {len(names) - _MOST_NAMED:,} more" if len(names) > _MOST_NAMED else ""
@@ -247,33 +253,36 @@ class _Merged:
 
     # --- the cases ---------------------------------------------------------------------------------
 
-    def _sorted_places(self) -> NDArray[np.int64]:
-        """One row for each case of a run: the three parts of its key, its run and its offset, sorted by key."""
+    def _sort_places(self) -> NDArray[np.int64]:
+        """Returns one row for each case of a run: the three parts of its key, its run and its offset, sorted by key.
+        Also gives every content a slot."""
         files: dict[str, int] = {}
         table = array("q")
         for run, source in enumerate(self._sources):
             for position, (offset, entry) in enumerate(entries_with_offsets(source.folder, source.manifest)):
                 if self._slots.add(entry.input_hash, len(self._best.codes)) == len(self._best.codes):
                     self._best.add()
-                table.extend((*self._key(entry, position, files), run, offset))
+                table.extend((*self._make_key(entry, position, files), run, offset))
         rows = np.frombuffer(table, np.int64).reshape(-1, 5).copy()
         names = sorted(files)
         ranks = np.empty(len(names), np.int64)
         ranks[[files[name] for name in names]] = np.arange(len(names))
         if self._whole is None and len(rows):
             rows[:, 0] = ranks[rows[:, 0]]
-            rows[:, 2] = _numbers_in_lines(rows)
+            rows[:, 2] = _number_in_lines(rows)
         return rows[np.lexsort((rows[:, 3], rows[:, 2], rows[:, 1], rows[:, 0]))]
 
-    def _key(self, entry: Entry, position: int, files: dict[str, int]) -> Key:
-        """Returns the sort key of an entry: its position in the whole input if that is known."""
+    def _make_key(self, entry: Entry, position: int, files: dict[str, int]) -> Key:
+        """Returns the sort key of an entry: its position in the whole input if that is known, else file, line and
+        position. Adds a new file to `files`."""
         if self._whole is not None:
             return 0, position if entry.place is None else entry.place, 0
         source = entry.source or {}
         return files.setdefault(source.get("file", ""), len(files)), source.get("line") or 0, position
 
     def _entries(self) -> Iterator[Entry]:
-        """The cases in the order of their places, each once. Raises `UsageProblem` for two cases in one place."""
+        """Yields the cases in the order of their places, each once; raises `UsageProblem` for two cases in one
+        place."""
         known: tuple[Key, Entry, int] | None = None
         for row in self._places:
             first, second, third, run, offset = (int(value) for value in row)
@@ -299,7 +308,8 @@ class _Merged:
         )
 
     def _is_complete(self) -> bool:
-        """Whether the runs have all cases of the whole input, judged or not."""
+        """Do the runs have all cases of the whole input, judged or not? Without shards: do the finished runs cover
+        every input? Raises `UsageProblem` if there are as many cases, but others."""
         if self._whole is not None:
             if self._cases != self._whole.cases:
                 return False
@@ -310,7 +320,7 @@ class _Merged:
         covered = {name for source in ended for name in source.plan.inputs}
         return all(set(source.plan.inputs) <= covered for source in self._sources)
 
-    def _plan(self) -> Plan:
+    def _make_plan(self) -> Plan:
         """Returns the plan of the merged run."""
         plan = self._sources[0].plan
         if self._whole is None:
@@ -323,7 +333,7 @@ class _Merged:
     # --- the judgements ----------------------------------------------------------------------------
 
     def _read_journals(self) -> None:
-        """Reads all journals, and notes for each content which line counts."""
+        """Reads all journals, and notes every payment and for each content which line counts."""
         for run, source in enumerate(self._sources):
             for line in read_journal(source.folder, LineCheck(source.folder, source.manifest)):
                 data, moment = line.data, _parse_moment(line.data.get("time"))
@@ -332,15 +342,17 @@ class _Merged:
                     self._best.offer(slot, data["status"], moment, run, line.offset, payment)
 
     def _keep_superseded(self, journal: IO[bytes], manifest: Manifest, *, errors: bool) -> None:
-        """Copies lines that were paid for and later replaced, so that the merged usage stays complete."""
-        for run, offset in self._paid.superseded(self._best.payments, errors=errors):
+        """Copies lines that were paid for and do not count, and adds their usage, so that the merged costs are
+        complete."""
+        for run, offset in self._paid.list_superseded(self._best.payments, errors=errors):
             self._journals[run].seek(offset)
             line = self._journals[run].readline()
             manifest.usage.add(Usage.of(orjson.loads(line)["usage"]))
             journal.write(line.rstrip(b"\n") + b"\n")
 
-    def _judgement(self, slot: int, index: int, entry: Entry) -> Judgement:
-        """The judgement as a run over the whole input would have written it, for the first case with this content."""
+    def _read_judgement(self, slot: int, index: int, entry: Entry) -> Judgement:
+        """Returns the judgement as a run over the whole input would have written it, for the first case with this
+        content."""
         stream = self._journals[self._best.runs[slot]]
         stream.seek(self._best.offsets[slot])
         source = None if entry.source is None else Source(**entry.source)
@@ -348,8 +360,8 @@ class _Merged:
         return found.model_copy(update={"index": index, "id": entry.id, "source": source})
 
 
-def _numbers_in_lines(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The number of each case within its line and run: a record may hold several cases."""
+def _number_in_lines(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Returns the number of each case within its line and run: a record may hold several cases."""
     order = np.lexsort((rows[:, 2], rows[:, 1], rows[:, 0], rows[:, 3]))
     groups = rows[order][:, [3, 0, 1]]
     begins = np.concatenate([[True], (groups[1:] != groups[:-1]).any(axis=1)])
@@ -360,7 +372,7 @@ def _numbers_in_lines(rows: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _open(path: Path, stack: ExitStack) -> BinaryIO:
-    """The file, or an empty one: a run that was killed early may lack it."""
+    """Opens the file, or an empty one: a run that was killed early may lack it."""
     return stack.enter_context(inside(path).open("rb")) if path.exists() else io.BytesIO()
 
 

@@ -96,7 +96,7 @@ class RollWriter:
             raise write_failed(self._path, error) from None
 
     def input_hash(self) -> str:
-        """A hash over the content of all cases in order."""
+        """Returns a hash over the content of all cases in order."""
         return self._hash.hexdigest()
 
     def __enter__(self) -> Self:
@@ -114,12 +114,14 @@ class RollWriter:
 
 
 def read_roll(folder: Path, manifest: Manifest) -> Iterator[Entry]:
-    """The cases in order. The roll of a finished run must be the one that the run ended with."""
+    """Yields the cases in order. For a finished run, raises `UsageProblem` at the end if they are not those that it
+    ended with."""
     return (entry for _, entry in entries_with_offsets(folder, manifest))
 
 
 def entries_with_offsets(folder: Path, manifest: Manifest) -> Iterator[tuple[int, Entry]]:
-    """Yields the entries, each with the offset of its line."""
+    """Yields the entries, each with the offset of its line. For a finished run, raises `UsageProblem` at the end if
+    they are not those that it ended with."""
     whole = hashlib.blake2b(digest_size=16)
     cases = 0
     for line in read_lines(folder / ROLL, ADVICE):
@@ -135,13 +137,13 @@ def entries_with_offsets(folder: Path, manifest: Manifest) -> Iterator[tuple[int
 
 
 def read_entries(folder: Path, after: FilePosition = BEGINNING) -> Iterator[tuple[Entry, FilePosition]]:
-    """The cases after a position in the roll, each with the position behind it. The roll may be incomplete."""
+    """Yields the cases after a position in the roll, each with the position behind it. The roll may be incomplete."""
     for line in read_lines(folder / ROLL, ADVICE, after=after):
         yield _entry_in(line, folder), line.place
 
 
 def _entry_in(line: Line, folder: Path) -> Entry:
-    """Parses one line of a roll, or says where it is wrong."""
+    """Parses one line of a roll; raises `UsageProblem` with its number if it is none."""
     try:
         return entry_of(line.data)
     except ValidationError:
@@ -151,7 +153,7 @@ def _entry_in(line: Line, folder: Path) -> Entry:
 
 
 def entry_of(data: Any) -> Entry:
-    """Raises `ValidationError` for anything but a line of a roll."""
+    """Returns the entry in a line of a roll; raises `ValidationError` for anything else."""
     _ENTRY.validate_python(data)
     return Entry(data["id"], data["input_hash"], data["source"], data.get("place"))
 

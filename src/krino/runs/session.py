@@ -125,7 +125,8 @@ class Session:
     # --- start and end -------------------------------------------------------------------------------
 
     def _begin(self, journal: Journal) -> Manifest:
-        """Refuses what must be refused, then prepares the folder: loads or clears the journal, deletes old results."""
+        """Refuses what must be refused, then prepares the folder: loads or clears the journal, deletes old results.
+        Returns a new manifest, not written yet."""
         about = JudgeCard.of(self.judge)
         if (self.folder / BATCHES).exists() and not isinstance(self.make_engine(), _batch_files()):
             refuse_batches_out(self.folder)
@@ -155,7 +156,7 @@ class Session:
             self._record(journal, manifest)
 
     def _record(self, journal: Journal, manifest: Manifest) -> None:
-        """Writes counts and usage into the manifest, unless the folder was replaced in the meantime."""
+        """Writes counts and usage into the manifest; raises `UsageProblem` if the folder was replaced meanwhile."""
         if not journal.is_in_place():
             raise UsageProblem(
                 f"{self.folder} was deleted, moved or replaced while the run was going on: what was judged is not in it"
@@ -169,7 +170,8 @@ class Session:
     async def _judge_all(
         self, cases: CaseSource | AsyncIterator[CaseItem], journal: Journal, roll: RollWriter, manifest: Manifest
     ) -> None:
-        """Judges all open cases, then those that ended in error in an earlier session; sets the state of the run."""
+        """Judges all open cases, then those that ended in error in an earlier session; sets the state of the run, also
+        if it was stopped."""
 
         def is_open(item: CaseItem, digest: str) -> bool:
             return self._is_open(item, digest, journal, roll)
@@ -180,10 +182,10 @@ class Session:
         try:
             trial = Trial(passed=journal.index.has_verdicts)
             items = cases if isinstance(cases, AsyncIterator) else cases()
-            await self._pass(items, journal, roll, is_open, trial, may_kill=self._killed)
+            await self._judge_once(items, journal, roll, is_open, trial, may_kill=self._killed)
             if self._earlier_errors and self._problem is None and not isinstance(cases, AsyncIterator):
-                late = _at(self._earlier_errors, cases())
-                await self._pass(late, journal, roll, is_error, Trial(passed=True), may_kill=True)
+                late = _select_at(self._earlier_errors, cases())
+                await self._judge_once(late, journal, roll, is_error, Trial(passed=True), may_kill=True)
         except RunStopped as reason:
             self.stopped = reason
             manifest.state = "interrupted" if reason.kind == "interrupt" else "stopped"
@@ -201,7 +203,7 @@ class Session:
                 if (self.folder / BATCHES).exists():
                     forget_answered(self.folder / BATCHES)
 
-    async def _pass(
+    async def _judge_once(
         self,
         items: Iterator[CaseItem] | AsyncIterator[CaseItem],
         journal: Journal,
@@ -211,12 +213,13 @@ class Session:
         *,
         may_kill: bool = False,
     ) -> None:
-        """Reads the items once, and judges those that are open."""
+        """Reads the items once, and judges those that are open. Raises `RunStopped` if the run must end."""
 
         async def receive(cases: Sequence[tuple[Returned, Finished | None]]) -> None:
-            """Records finished cases in journal and roll, and checks them against the trial's rules."""
+            """Records finished cases in journal and counts. Raises `RunStopped` if the judge's own code broke on each
+            of the first labelled cases."""
             finished = [(case, judgement) for case, judgement in cases if judgement is not None]
-            self._take(finished, journal, roll)
+            self._record_judgements(finished, journal, roll)
             self.broken += sum(has_broken(judgement) for _, judgement in finished)
             for _, judgement in finished:
                 trial.check(judgement)
@@ -224,24 +227,26 @@ class Session:
         if self.interrupted:
             return
         self._engine = self.make_engine()
-        stream = items if isinstance(items, AsyncIterator) else self._readable(items)
+        stream = items if isinstance(items, AsyncIterator) else self._stop_at_problem(items)
         cases = opened(stream, is_open, self.judge)
         seconds, views = self.case_seconds, self._view_keeper
         work = Assignment(self.judge, self.labeller, self.folder, seconds, may_kill, views)
         await self._engine.run(work, cases, receive)
 
-    def _readable(self, items: Iterator[CaseItem]) -> Iterator[CaseItem]:
-        """The items until an interruption or an unreadable file; cases in flight finish first."""
+    def _stop_at_problem(self, items: Iterator[CaseItem]) -> Iterator[CaseItem]:
+        """Yields the items until an interruption or an unreadable file, whose problem is kept: cases in flight finish
+        first."""
         try:
             for item in items:
                 if self.interrupted:
                     return
-                yield _encodable(item)
+                yield _make_encodable(item)
         except UsageProblem as problem:
             self._problem = problem
 
     def _is_open(self, item: CaseItem, digest: str, journal: Journal, roll: RollWriter) -> bool:
-        """Whether to judge the case. Called once for each case, in the order of the input."""
+        """Is the case to be judged now? Also adds it to the roll, counts it as skipped if it is not, and notes an
+        earlier error for the second pass. Called once for each case, in the order of the input."""
         roll.add(item, digest)
         if self._first_places.add(digest, item.index) != item.index:
             self.progress.skipped += 1
@@ -253,8 +258,11 @@ class Session:
             self.progress.skipped += 1
         return status is None
 
-    def _take(self, finished: Sequence[tuple[Returned, Finished]], journal: Journal, roll: RollWriter) -> None:
-        """Adds judgements to the journal and to the counts."""
+    def _record_judgements(
+        self, finished: Sequence[tuple[Returned, Finished]], journal: Journal, roll: RollWriter
+    ) -> None:
+        """Adds judgements to the journal and to the counts, and reports progress. One that cannot be written becomes an
+        error."""
         roll.flush()  # a case is on the roll before its verdict is in the journal
         judgements = [judgement for _, judgement in finished]
         try:
@@ -262,7 +270,7 @@ class Session:
         except ValueError as fault:  # it cannot be written: the case is an error, the run continues
             if len(finished) > 1:
                 for one in finished:
-                    self._take([one], journal, roll)
+                    self._record_judgements([one], journal, roll)
                 return
             case, judgement = finished[0]
             judgements = [unwritable(self.judge, case.item, judgement, fault)]
@@ -276,14 +284,14 @@ class Session:
 
 
 def _batch_files() -> type[Engine]:
-    """Imported only if needed, because it imports HTTP."""
+    """Returns the engine of batch files, imported only if needed, because it imports HTTP."""
     from krino.engine.batch import BatchFiles
 
     return BatchFiles
 
 
-def _encodable(item: CaseItem) -> CaseItem:
-    """The item with an id and a file name that can be written as UTF-8."""
+def _make_encodable(item: CaseItem) -> CaseItem:
+    """Returns the item with an id and a file name that can be written as UTF-8."""
     try:
         item.id.encode()
         if item.source is not None:
@@ -295,13 +303,13 @@ def _encodable(item: CaseItem) -> CaseItem:
 
 
 def _count(folder: Path, manifest: Manifest, journal: Journal) -> Counts:
-    """How the cases on the roll ended."""
+    """Counts by status how the cases on the roll ended."""
     found = Counter(journal.index.status(entry.input_hash) for entry in read_roll(folder, manifest))
     return Counts(ok=found["ok"], failed=found["failed"], error=found["error"])
 
 
-def _at(places: array[int], items: Iterator[CaseItem]) -> Iterator[CaseItem]:
-    """The items at these positions, which are in ascending order."""
+def _select_at(places: array[int], items: Iterator[CaseItem]) -> Iterator[CaseItem]:
+    """Yields the items at these positions, which are in ascending order."""
     wanted = iter(places)
     place = next(wanted, None)
     for item in items:

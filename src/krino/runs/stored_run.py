@@ -50,23 +50,25 @@ class StoredRun:
         return Judgement.model_validate(found)
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """The judgements as plain dicts, for readers of many. Index, id and source are those of the present input."""
+        """Yields the judgements as plain dicts, for readers of many. Index, id and source are those of the present
+        input."""
         return self.judged().records()
 
     def counts(self) -> Counts:
-        """How the cases of the run ended so far."""
+        """Returns how the cases of the run ended so far."""
         return self.manifest.counts if self.manifest.state == "finished" else self.judged().counts
 
     def index(self) -> JournalIndex:
-        """Where in the journal the line of each content is."""
+        """Returns the index that says where in the journal the line of each content is."""
         return open_index(self.folder, self.manifest)
 
     def judged(self, index: JournalIndex | None = None) -> JudgedCases:
-        """The cases with a judgement, for callers that read them more than once. `index`: if the caller has it."""
+        """Returns the cases with a judgement, for callers that read them more than once. `index`: if the caller has
+        it."""
         return JudgedCases(self, self.index() if index is None else index)
 
     def roll(self) -> Iterator[Entry]:
-        """The cases that were read, judged or not."""
+        """Yields the cases that were read, judged or not."""
         return read_roll(self.folder, self.manifest)
 
     @property
@@ -74,11 +76,12 @@ class StoredRun:
         return self.folder / JOURNAL
 
     def begun_anew(self) -> UsageProblem:
+        """Returns the error for a run that was restarted while it was read; the caller raises it."""
         return UsageProblem(f"{self.folder} was restarted while it was read; try again")
 
 
 def load_stored_run(folder: str | PathLike[str]) -> StoredRun:
-    """The run in a folder that `krino judge` has written."""
+    """Loads the run in a folder that `krino judge` has written."""
     path = Path(folder)
     return StoredRun(path, Manifest.load(path))
 
@@ -94,7 +97,8 @@ class LineReader:
         self._at = 0
 
     def read(self, offset: int, input_hash: str) -> dict[str, Any]:
-        """The judgement at an offset, of the content whose hash is, or begins with, `input_hash`."""
+        """Returns the judgement at an offset, of the content whose hash is, or begins with, `input_hash`. Raises
+        `UsageProblem` if that is not the line there any more."""
         self._file = self._file or inside(self._run.journal).open("rb")
         if offset != self._at:
             self._file.seek(offset)
@@ -186,8 +190,9 @@ class JudgedCases:
     def records(
         self, wanted: Collection[int] | None = None, ids: Collection[str] | None = None
     ) -> Iterator[dict[str, Any]]:
-        """The judgements in the order of the input. `wanted`, `ids`: only of the cases at these places or with these
-        ids; the lines of other cases are not read."""
+        """Yields the judgements in the order of the input, with the present index, id and source; usage counts only for
+        the first case of a content. `wanted`, `ids`: only of the cases at these places or with these ids; the lines of
+        other cases are not read."""
         with LineReader(self._run, self._index) as lines:
             for place, entry, offset, again in self:
                 if (wanted is not None and place not in wanted) or (ids is not None and entry.id not in ids):
@@ -199,7 +204,7 @@ class JudgedCases:
                 yield record
 
     def judged_offsets(self) -> JudgedOffsets:
-        """Returns which cases of the roll are judged, and where their lines begin."""
+        """Returns which cases of the roll are judged, where their lines begin, and which repeat an earlier case."""
         self._refuse_gaps()
         numbers = np.frombuffer(self._numbers, np.int64)
         judged = numbers >= 0
@@ -208,7 +213,8 @@ class JudgedCases:
         return JudgedOffsets(judged, self._index.offsets()[numbers[judged]], again)
 
     def _refuse_gaps(self) -> None:
-        """A finished run has a line for every case, and as many of each kind as it had when it was finished."""
+        """Raises `UsageProblem` for a finished run without a line for every case, or with other counts than when it was
+        finished."""
         manifest = self._run.manifest
         if manifest.state == "finished" and self.counts != manifest.counts:
             raise UsageProblem(
@@ -223,7 +229,8 @@ def _listed(counts: Counts) -> str:
 
 
 def unpaid(usage: dict[str, Any]) -> dict[str, Any]:
-    """For a case that shares its verdict with an earlier one: what was paid is counted there."""
+    """Returns a usage of zeros, for a case that shares its verdict with an earlier one, where what was paid is
+    counted."""
     return {name: None if value is None else type(value)(0) for name, value in usage.items()}
 
 
@@ -251,17 +258,17 @@ class RecordedLabels:
         return labels if isinstance(labels, dict) else None
 
     def ballots(self, task: Task[Any, Any, Any]) -> list[Ballot]:
-        """The vote of each seat of a panel; empty where one labeller was asked."""
+        """Returns the vote of each seat of a panel; empty where one labeller was asked."""
         return [_BALLOT.validate_python(ballot) for ballot in self._line(task).get("ballots") or ()]
 
     def findings(self, task: Task[Any, Any, Any]) -> list[Finding]:
-        """The findings that came with the labels: present rules find their own again, but not these."""
+        """Returns the findings that came with the labels: present rules find their own again, but not these."""
         line = self._line(task)
         count = line.get("labeller_findings") or 0
         return [_FINDING.validate_python(found) for found in (line.get("findings") or [])[-count:]] if count else []
 
     def _line(self, task: Task[Any, Any, Any]) -> Mapping[str, Any]:
-        """Returns the recorded line of a case, or an empty mapping if it has no labels."""
+        """Returns the recorded line of a case; an empty mapping if it was not judged or ended in error."""
         number = self._index.number(task.input_hash)
         if number is None or is_open(self._index.status(task.input_hash)):
             return {}

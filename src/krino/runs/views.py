@@ -78,7 +78,7 @@ class ViewFile:
             raise write_failed(self._path, error) from None
 
     def _end_torn_line(self) -> None:
-        """A killed process may have left half a line; the next view must not be appended to it."""
+        """Ends a line that a killed process left half written; the next view must not be appended to it."""
         assert self._file is not None
         if self._size == 0:
             return
@@ -116,7 +116,7 @@ class StoredViews:
         return len(self._offsets)
 
     def line(self, input_hash: str) -> bytes | None:
-        """The line of a case as it is in the file; None if there is none, or if it is too long."""
+        """Returns the line of a case as it is in the file; None if there is none, or if it is too long."""
         if (offset := self._offset_of(input_hash)) is None:
             return None
         try:
@@ -132,12 +132,12 @@ class StoredViews:
         return line if is_same and line.endswith(b"\n") and len(line) <= LONGEST_VIEW else None
 
     def of(self, input_hash: str) -> CaseView | None:
-        """The checked view of a case; None if there is none that can be read."""
+        """Returns the checked view of a case; None if there is none that can be read."""
         line = self.line(input_hash)
         return None if line is None else _parse_view(line)
 
     def blocks_of(self, input_hash: str) -> list[Block] | None:
-        """The same as blocks; None if there is no view."""
+        """Returns the view of a case as blocks; None if there is no view."""
         view = self.of(input_hash)
         return None if view is None else from_data(view.blocks)
 
@@ -145,7 +145,7 @@ class StoredViews:
         return self._offsets.get(input_hash) if _HASH.fullmatch(input_hash) else None
 
     def _note_offsets(self) -> None:
-        """Notes where the view of each case begins."""
+        """Notes where the view of each case begins; torn, long and foreign lines are passed over."""
         at, begins = 0, True
         with self._path.open("rb") as file:
             for _ in range(MOST_LINES):
@@ -158,7 +158,7 @@ class StoredViews:
 
 
 def why_no_view(judgement: Mapping[str, Any]) -> str:
-    """Why a case has no view; empty for a case that never gets one."""
+    """Returns why a case has no view; empty for a case that never gets one."""
     if broke_unlabelled(judgement["status"], judgement.get("labeller")):
         return ""
     return (
@@ -186,6 +186,6 @@ def _parse_view(line: bytes) -> CaseView | None:
 
 
 def _is_deeper(value: object, levels: int) -> bool:
-    """Whether lists and objects are nested deeper than in any view that Krino writes."""
+    """Are lists and objects nested deeper than in any view that Krino writes?"""
     items = value if isinstance(value, list) else value.values() if isinstance(value, dict) else ()
     return any(levels == 0 or _is_deeper(item, levels - 1) for item in items if isinstance(item, list | dict))

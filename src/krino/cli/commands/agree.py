@@ -113,12 +113,13 @@ def agree(
 
 
 def exit_code(found: Agreement) -> int:
-    """3 if a labelled case has no verdict or is not in the run, so that a script notices; else 0."""
+    """Returns 3 if a labelled case has no verdict or is not in the run, so that a script notices; else 0."""
     return exits.CASES_FAILED if found.counts.without_verdict or found.counts.absent else exits.DONE
 
 
 def _parse_pairs(given: Sequence[str]) -> dict[str, str]:
-    """Parses pairs of a confidence and the field it is about."""
+    """Parses `CONFIDENCE=FIELD` into the field that each confidence is about; raises `UsageProblem` for anything
+    else."""
     pairs = {}
     for pair in given:
         name, equals, about = (part.strip() for part in pair.partition("="))

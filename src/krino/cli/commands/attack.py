@@ -50,7 +50,7 @@ def attack(
     from krino.labellers.factory import names_in
 
     judge = load_judge(judge_name, judge_options(judge_name, option))
-    records = _records(file, cases, judge, parse_mapping(map or []))
+    records = _read_records(file, cases, judge, parse_mapping(map or []))
     chosen = None
     if labeller is not None:
         keys = keys_for(ctx, names_in(labeller), llm.get("base_url"), api_key_env)
@@ -59,12 +59,12 @@ def attack(
     if json:
         print_json(asdict(found))
     else:
-        print_blocks(_blocks(found))
+        print_blocks(_make_blocks(found))
     raise typer.Exit(exits.GATE_FAILED if found.structural else exits.DONE)
 
 
-def _records(file: str, most: int, judge: object, mapping: Mapping[str, str]) -> list[dict[str, object]]:
-    """Returns the first cases of a file."""
+def _read_records(file: str, most: int, judge: object, mapping: Mapping[str, str]) -> list[dict[str, object]]:
+    """Returns the first readable cases of a file; raises `UsageProblem` if there are none."""
     from itertools import islice
 
     from krino.cases import read_cases
@@ -76,7 +76,7 @@ def _records(file: str, most: int, judge: object, mapping: Mapping[str, str]) ->
     return records
 
 
-def _blocks(found: Attacked) -> list[Block]:
+def _make_blocks(found: Attacked) -> list[Block]:
     """Returns what an attack found, as blocks."""
     from krino.blocks import BulletList, DataTable, Paragraph
 

@@ -48,5 +48,5 @@ def demo(
 
 
 def _command_name() -> str:
-    """The name of this command: `krino` if that is on the path, else as it was called."""
+    """Returns the name of this command: `krino` if that is on the path, else as it was called."""
     return "krino" if shutil.which("krino") else os.path.relpath(sys.argv[0])

@@ -87,7 +87,7 @@ def doctor(
 
 
 def _check_installation() -> list[Check]:
-    """Checks version, settings, cache and optional packages."""
+    """Returns what was found of version, settings, cache and optional packages; none of it is a fault."""
     from importlib.util import find_spec
 
     from krino import __version__
@@ -106,7 +106,8 @@ def _check_installation() -> list[Check]:
 
 
 async def _check_endpoint(labeller: LlmLabeller) -> AsyncIterator[Check]:
-    """Judges a short and a long case as `krino judge rag` would, and reports what that shows of the endpoint."""
+    """Judges a short and a long case as `krino judge rag` would, and yields what that shows of the endpoint. The long
+    case is not tried if the short one fails."""
     import krino
     from krino.labellers.llm.endpoint import clean_address
 
@@ -142,7 +143,7 @@ async def _check_endpoint(labeller: LlmLabeller) -> AsyncIterator[Check]:
 
 
 def _make_case(length: int = 0) -> dict[str, Any]:
-    """A case for the judge `rag`, with passages of at least `length` characters."""
+    """Makes a case for the judge `rag`, with passages of at least `length` characters."""
     shelves: list[str] = []
     while sum(map(len, shelves)) < length:
         first = 12 * len(shelves)
@@ -173,7 +174,7 @@ def _check_channel(abilities: Abilities) -> Check:
 
 
 def _list_left_out(abilities: Abilities) -> str:
-    """The parameters that the endpoint refused, without those that were only renamed."""
+    """Lists the parameters that the endpoint refused, without those that were only renamed."""
     return ", ".join(name for name in abilities.dropped if not name.startswith("renamed "))
 
 

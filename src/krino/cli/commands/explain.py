@@ -47,7 +47,8 @@ def explain(
 
 
 def _find_explainer(what: str, name: str | None, given: list[str]) -> Explainer:
-    """Finds the judge that explains something."""
+    """Returns what explains this: of the named judge, or of the first of Krino's judges that does; raises
+    `UsageProblem` if none does."""
     from krino.judges.registry import OURS
 
     known: dict[str, Explainer] = {}
@@ -68,7 +69,7 @@ def _load(name: str, given: list[str]) -> AnyJudge:
 
 
 def _collect_texts(texts: list[str] | None, file: Path | None) -> list[str]:
-    """Returns the texts to explain, from arguments and file."""
+    """Returns the texts to explain, from arguments and file; raises `UsageProblem` if there are none."""
     given = list(texts or ())
     if file is not None:
         given += _read_lines(file)
@@ -78,7 +79,8 @@ def _collect_texts(texts: list[str] | None, file: Path | None) -> list[str]:
 
 
 def _read_lines(file: Path) -> list[str]:
-    """Returns the lines of a file, or of stdin for `-`, without blank ones."""
+    """Returns the lines of a file, or of stdin for `-`, without blank ones; raises `UsageProblem` if it cannot be
+    read."""
     try:
         content = typer.get_text_stream("stdin").read() if str(file) == "-" else file.read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:

@@ -125,7 +125,8 @@ class Gating:
     markdown: Path | None = None
 
     def check(self, folder: Path) -> GateResult:
-        """Checks a run and writes the result files."""
+        """Checks a run, writes the result files, and returns the result; raises `UsageProblem` if the run would be
+        compared with itself."""
         from krino.render.gate import gate_blocks, to_junit
         from krino.results.gates.gate import check_run
         from krino.writing import writing
@@ -139,7 +140,8 @@ class Gating:
         return result
 
     def refuse_self_comparison(self, folder: Path) -> None:
-        """Refuses to compare a run with itself: it is never worse, so the rule would always hold."""
+        """Raises `UsageProblem` if a run would be compared with itself: it is never worse, so the rule would always
+        hold."""
         if self.gate.base is not None and self.gate.base.resolve() == folder.resolve():
             raise UsageProblem(f"--not-worse-than {self.gate.base}: that is the run itself; name an earlier one")
 
@@ -152,7 +154,8 @@ def make_gating(
     files: Mapping[str, Path | None],
     run: Path | None,
 ) -> Gating | None:
-    """The gate of `krino judge --gate`. Wrong rules are refused before anything is judged or paid."""
+    """Makes the gate of `krino judge --gate`; None if no gate is wanted. Wrong rules are refused with a `UsageProblem`
+    before anything is judged or paid."""
     from krino.results.gates.validate import refuse_for_judge
     from krino.runs.manifest import Manifest
 
@@ -188,7 +191,7 @@ def read_gate(
     worst: int | None = None,
     measured: bool | None = None,
 ) -> Gate:
-    """The gate from flags; what they do not set comes from krino.toml."""
+    """Makes the gate from flags; what they do not set comes from krino.toml."""
     from krino.api.recorded_run import make_gate
     from krino.cli.settings import load_settings
     from krino.results.explanations import DEFAULT_WORST
@@ -222,7 +225,7 @@ def _merge_rules(flags: Mapping[str, RuleList], stored: Mapping[str, Any], where
 
 
 def _check_types(section: Mapping[str, Any], where: str) -> Mapping[str, Any]:
-    """The section of krino.toml. Raises if a value has the wrong type."""
+    """Returns this section of krino.toml unchanged; raises `UsageProblem` if a value has the wrong type."""
     kinds: dict[str, tuple[type, str]] = {name: (dict, f"a table, as [gate.{name}]") for name in TABLES}
     kinds |= {"not_worse_than": (str, "the folder of a run"), "by": (str, 'columns, as "court,language"')}
     kinds |= dict.fromkeys(("few", "worst"), (int, "a whole number of cases")) | dict.fromkeys(

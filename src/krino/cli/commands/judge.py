@@ -91,7 +91,7 @@ def judge(
 
 
 def load_named_judge(ctx: typer.Context, name: str, option: list[str] | None, prompt: Path | None) -> AnyJudge:
-    """The judge with its options and the prompt that the user names; a prompt outside the folder is refused."""
+    """Loads the judge with its options and the prompt that the user names; a prompt outside the folder is refused."""
     from krino.cli.keys import refuse_outside_folder
     from krino.judges.registry import load_judge
 
@@ -100,7 +100,8 @@ def load_named_judge(ctx: typer.Context, name: str, option: list[str] | None, pr
 
 
 def _split_arguments(judge_name: str, files: list[str], rubric: str | None) -> tuple[str, list[str]]:
-    """Splits the arguments into judge and files; with `--rubric` every argument is a file."""
+    """Splits the arguments into judge and files; with `--rubric` every argument is a file. Raises `UsageProblem` if
+    either is missing."""
     if rubric is not None:
         judge_name, files = f"rubric:{rubric}", [judge_name, *files] if judge_name else []
     if not judge_name:
@@ -112,7 +113,7 @@ def _split_arguments(judge_name: str, files: list[str], rubric: str | None) -> t
 
 
 def _choose_cores(workers: int | None) -> int:
-    """The cores that finishing a run may use: one if the user asks for one worker."""
+    """Returns the cores that finishing a run may use: one if the user asks for one worker."""
     from krino.engine.processes import usable_cores
 
     return 1 if workers == 1 else usable_cores()
@@ -121,7 +122,8 @@ def _choose_cores(workers: int | None) -> int:
 def _choose_engine(
     labeller: Labeller, engine: options.EngineName, workers: int | None, address: str | None, dry_run: bool
 ) -> Callable[[], Engine]:
-    """Chooses the engine: all cores for the embedded labeller, one process if a model is asked."""
+    """Returns what makes the engine: the one that is named, else all cores for the embedded labeller and one process if
+    a model is asked. Raises `UsageProblem` for flags that do not go together."""
     from krino.engine.child_process import keep_to_one_core
     from krino.engine.processes import AllCores
     from krino.labellers.local import LocalLabeller
@@ -152,7 +154,7 @@ def _choose_engine(
 
 
 def _print_estimate(running: Any, json: bool) -> int:
-    """Prints what a run would call and cost, without spending anything."""
+    """Prints what a run would call and cost, without spending anything; returns the exit code."""
     import asyncio
     from dataclasses import asdict
 
@@ -180,12 +182,12 @@ def _print_estimate(running: Any, json: bool) -> int:
 
 
 def judge_options(name: str, given: list[str] | None) -> dict[str, Any]:
-    """The options of a judge from krino.toml, overridden by those of the command line."""
+    """Returns the options of a judge from krino.toml, overridden by those of the command line."""
     return {**load_settings().options.get(name, {}), **parse_options(given)}
 
 
 def parse_options(given: list[str] | None) -> dict[str, str]:
-    """Parses `name=value` options of a judge."""
+    """Parses `name=value` options of a judge; raises `UsageProblem` for anything else."""
     values = {}
     for pair in given or []:
         key, equals, value = pair.partition("=")
@@ -196,7 +198,7 @@ def parse_options(given: list[str] | None) -> dict[str, str]:
 
 
 def read_prompt(path: Path | None) -> str | None:
-    """Reads a prompt from a file, and refuses an empty one."""
+    """Reads a prompt from a file; raises `UsageProblem` if it is empty or cannot be read. None without a file."""
     if path is None:
         return None
     try:

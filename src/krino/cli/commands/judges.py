@@ -39,7 +39,8 @@ def _format_judge(entry: dict[str, Any]) -> str:
 
 
 def _describe_need(info: dict[str, Any]) -> str:
-    """Says whether an input is required, and under which other names it is read."""
+    """Says whether an input is required or which outputs need it, what it is, and under which other names it is
+    read."""
     need = "required" if info["required"] else f"for {', '.join(info['for'])}" if info["for"] else "optional"
     also = f" (or {', '.join(info['also'])})" if info["also"] else ""
     about = f": {info['about']}" if info["about"] else ""

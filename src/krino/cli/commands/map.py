@@ -94,14 +94,15 @@ def _print_rest(found: Mapped) -> None:
 
 
 def toml_lines(pairs: list[str]) -> list[str]:
-    """The key `map` of the section `judge`."""
+    """Returns the mapping as lines of krino.toml: the key `map` of the section `judge`."""
     import orjson
 
     return ["map = [", *(f"    {orjson.dumps(pair).decode()}," for pair in pairs), "]"]
 
 
 def write_settings(path: Path, lines: list[str]) -> None:
-    """Adds the mapping to a settings file and keeps the rest; refuses a file that has a mapping already."""
+    """Adds the mapping to a settings file and keeps the rest; raises `UsageProblem` for a file that has a mapping
+    already."""
     from krino.cli.settings import read_toml
 
     text = path.read_text("utf-8-sig") if path.exists() else ""

@@ -38,7 +38,7 @@ def new(
 
 
 def _read_ready_judge(source: str) -> str:
-    """Returns the text of a ready judge, or says which there are."""
+    """Returns the text of a ready judge; raises `UsageProblem` with the names of all if there is none of this name."""
     from krino.judges.registry import SHELF, shelf_names
     from krino.text.guessing import did_you_mean
 
@@ -68,7 +68,7 @@ def check(
 
 
 def _print_findings(found: CheckedFiles, json: bool) -> None:
-    """Prints the mistakes and examples of judge files."""
+    """Prints for each file of a judge what was found in it, and how many examples came out as they say."""
     if json:
         for checked in found.files:
             print_json(
@@ -104,7 +104,7 @@ def import_prompt(
 
 
 def _write_new(file: Path, text: str) -> None:
-    """Writes a new file, and refuses to overwrite one."""
+    """Writes a new file; raises `UsageProblem` if there is one of this name already."""
     from krino.writing import write_failed
 
     try:

@@ -90,7 +90,7 @@ def serve(
     address = f"http://{'localhost' if host in ('127.0.0.1', '::1') else host}:{port}/"
 
     def listening() -> None:
-        """Says where the workbench is, and opens a browser if asked to."""
+        """Prints where the workbench is and where labels are kept, and opens a browser if asked to."""
         say(f"the workbench is at {address} (Ctrl-C ends it)")
         if database is None and find_runs_folder(runs) != runs:
             kept = f"labels are kept beside it, in {find_runs_folder(runs) / FOLDER}"
@@ -102,7 +102,8 @@ def serve(
 
 
 def make_limited_labeller(ctx: typer.Context, name: str, api_key_env: str | None, llm: options.LlmFlags) -> Labeller:
-    """Makes the labeller that clients of a server may use. They spend money on it, so it needs a limit."""
+    """Makes the labeller that clients of a server may use. They spend money on it, so without a limit it raises
+    `UsageProblem`."""
     from krino.cli.keys import keys_for
     from krino.cli.settings import load_settings
     from krino.labellers.factory import names_in

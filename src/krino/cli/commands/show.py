@@ -67,7 +67,7 @@ def show(
 
 
 def _show_worst(run: StoredRun, most: int, by: str | None, json: bool) -> None:
-    """Shows the worst cases of a run."""
+    """Prints the worst cases of a run and those that were not judged."""
     from krino.render.case import worst_blocks
     from krino.results.verdict_schema import declared_scales
     from krino.results.worst_cases import rank_worst
@@ -82,7 +82,7 @@ def _show_worst(run: StoredRun, most: int, by: str | None, json: bool) -> None:
 
 
 def _show_slices(judgements: Iterable[dict[str, Any]], schema: Mapping[str, Any], by: str, json: bool) -> None:
-    """Shows a run by slices of metadata."""
+    """Prints the outcome of a run by slices of metadata."""
     from krino.render.summary import slice_blocks
     from krino.results.slices import parse_columns, slice_by
 
@@ -100,7 +100,7 @@ def _show_summary(run: StoredRun) -> None:
 
 
 def _show_judgement(judgement: dict[str, Any], run: StoredRun, labels: bool) -> None:
-    """Shows one judgement in full."""
+    """Prints one judgement in full, with its view; if there is none, says why on stderr."""
     from krino.contract import Judgement
     from krino.render.case import case_blocks
     from krino.render.terminal import can_be_shown

@@ -90,7 +90,7 @@ def watch(
         chosen,
         source=_name_of(source),
         make_source=lambda folder, known: _open_source(source, folder, known, quiet, since),
-        make_target=_target_maker(source, endpoint, ready, chosen),
+        make_target=_choose_target(source, endpoint, ready, chosen),
         interval=every or (10.0 if _is_platform(source) else 1.0),
         mapping=parse_mapping(map or []),
         case_seconds=seconds,
@@ -102,7 +102,7 @@ def watch(
 
 
 def _name_of(source: str) -> str:
-    """The source under a name that is the same wherever the command is called."""
+    """Returns the source under a name that is the same wherever the command is called."""
     return source if _is_platform(source) or source.startswith("http://") else f"otlp:{Path(source).resolve()}"
 
 
@@ -113,14 +113,14 @@ def _is_platform(source: str) -> bool:
 def _open_source(
     source: str, folder: Path, is_known: Callable[[str], bool], quiet: float, since: datetime | None
 ) -> TraceSource:
-    """The source that the user named."""
+    """Opens the source that the user named; raises `UsageProblem` if it is a folder or does not take `--since`."""
     from krino.cli.runner import notify
     from krino.live.otlp_file import OtlpFile
     from krino.live.receiver import Receiver
 
     if _is_platform(source):
         start = None if since is None else since.astimezone()
-        with _needing_extra(source):
+        with _explain_missing_extra(source):
             if source == LANGFUSE:
                 from krino.live.langfuse import LangfuseTraces
 
@@ -137,10 +137,11 @@ def _open_source(
     return OtlpFile(Path(source), quiet, is_known, notify)
 
 
-def _target_maker(
+def _choose_target(
     source: str, endpoint: str | None, judge: AnyJudge, labeller: LabellerObject
 ) -> Callable[[Manifest, Path], ScoreTarget] | None:
-    """How the target of scores is made, if they are to be written anywhere."""
+    """Returns what makes the target of scores: the endpoint, else the platform that traces come from; None if there is
+    neither."""
     from krino.cli.runner import notify
     from krino.exports.otlp_send import logs_address
 
@@ -153,7 +154,7 @@ def _target_maker(
         return None
     from krino.adapters.shared_judge import SharedJudge
 
-    with _needing_extra(source):
+    with _explain_missing_extra(source):
         if source == LANGFUSE:
             from krino.live.langfuse import LangfuseScores
 
@@ -164,8 +165,8 @@ def _target_maker(
 
 
 @contextmanager
-def _needing_extra(source: str) -> Iterator[None]:
-    """Says which extra a platform needs."""
+def _explain_missing_extra(source: str) -> Iterator[None]:
+    """Turns an `ImportError` inside the block into a `UsageProblem` that says which extra a platform needs."""
     try:
         yield
     except ImportError as missing:
@@ -181,7 +182,7 @@ async def _watch(watch: Watch) -> int:
     loop, running = asyncio.get_running_loop(), asyncio.ensure_future(watch.run())
 
     def end() -> None:
-        """Ends the watch; a second signal ends it at once."""
+        """Stops the watch when what is under way is judged; a second signal ends it at once."""
         if watch.is_ending():
             running.cancel()
         watch.stop()
