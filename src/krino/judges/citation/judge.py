@@ -48,18 +48,25 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels, CitationV
     )
 
     def read(self, record: Mapping[str, Any]) -> CitationCase:
+        """Reads the case, and replaces the user's aliases of courts."""
         return apply_aliases(super().read(record), self.options.aliases)
 
     def reads(self, record: Mapping[str, Any]) -> Reads:
+        """Returns the names that are read of a record."""
         return reads_of_record(record)
 
     def study(self, case: CitationCase) -> CitationFacts:
         return study(case, self.options.reasoning)
 
     def leaves_open(self, case: CitationCase, facts: CitationFacts) -> bool:
+        """Is anything asked?
+
+        The candidate if identifiers do not decide, or the reasoning if a labeller always reads it.
+        """
         return facts.truth.open or (facts.who_reads == "always" and facts.cues.written)
 
     def ask(self, case: CitationCase, facts: CitationFacts) -> Questions | None:
+        """Returns the questions, or None if nothing is open."""
         return ask(case, facts) if self.leaves_open(case, facts) else None
 
     def bounds(self, case: CitationCase, facts: CitationFacts, asked: Questions, exact: bool) -> Bound:
@@ -74,6 +81,7 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels, CitationV
     def reorder(
         self, case: CitationCase, facts: CitationFacts, draw: Random
     ) -> Reordered[CitationCase, CitationFacts, CitationLabels] | None:
+        """Shuffles the candidates that a labeller is shown; None if there are fewer than two."""
         return reorder(case, facts, draw)
 
     def join_votes(
@@ -88,12 +96,15 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels, CitationV
         return main_inputs(case)
 
     def raw_inputs(self, record: Mapping[str, Any]) -> dict[str, str]:
+        """Returns the citation as written in a record that could not be read as a case."""
         return {"citation": as_written(with_snake_keys(record))}
 
     def metadata(self, case: CitationCase) -> dict[str, Any]:
+        """Returns the columns by which results can be sliced: court, place, language, class of the court."""
         return slice_columns(case)
 
     def columns(self, case: CitationCase, facts: CitationFacts, settlement: Settlement) -> dict[str, Any]:
+        """Returns what tables show beside the verdict: what was cited, and the matcher's choice with its confidence."""
         return answer_columns(case, facts, settlement.rulings)
 
     def overview(self) -> CitationOverview:

@@ -82,7 +82,7 @@ def _note_fast_path(outcome: Outcome) -> str:
 
 @cache
 def place_name(place: str) -> str:
-    """The name of a place in its own language; Brussels in both."""
+    """Returns the name of a place in its own language; Brussels in both."""
     row = next(row for row in belgian_table("places")["place"] if row["id"] == place)
     if place == "bruxelles":
         return f"{row['fr']}/{row['nl']}"

@@ -38,6 +38,7 @@ class Opinions:
 
 
 def label_locally(batch: Sequence[EfficiencyFacts]) -> list[EfficiencyLabels]:
+    """Labels every step of each trace from its facts alone, without a model."""
     return [_label_trace(facts) for facts in batch]
 
 
@@ -138,7 +139,7 @@ def _explain_repeat(facts: EfficiencyFacts, repeat: Repeat) -> str:
 
 
 def describe_place(facts: EfficiencyFacts, place: int) -> str:
-    """What the facts say about one step, as it is shown to a labelling model."""
+    """Returns what the facts say about one step, as it is shown to a labelling model; empty if nothing."""
     if place in facts.unknown:
         return "nothing was recorded of this step; it is not counted"
     said = []

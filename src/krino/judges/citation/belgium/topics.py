@@ -159,7 +159,10 @@ def _stem(word: str) -> str:
 
 
 def _analyse_word(word: str) -> _Word | None:
-    """Returns the concepts and features that a word may stand for, or None if it says nothing."""
+    """Returns the concepts and features that a word may stand for.
+
+    None for small words and figures, which are skipped; an unknown word keeps its place as `_NOTHING`.
+    """
     lexicon = _lexicon()
     if word in lexicon.small or len(word) > _MAX_WORD or word.isdigit():
         return None
@@ -289,7 +292,10 @@ def _weigh_feature(feature: str) -> float:
 
 
 def _score_features(shared: Iterable[str], counts: Mapping[str, int], candidates: int) -> float:
-    """The weight of shared features; one that every candidate has weighs nothing."""
+    """Returns the weight of shared features; one that every candidate has weighs nothing.
+
+    Words outside the table of legal terms count up to a cap.
+    """
     terms = words = 0.0
     for feature in sorted(shared):
         rarity = (candidates - counts[feature]) / (candidates - 1) if candidates > 1 else 1.0
@@ -312,7 +318,7 @@ def _grade_strength(best: float, second: float) -> Strength:
 
 @lru_cache(maxsize=8_192)
 def _locate_features(text: str) -> tuple[tuple[int, int, str], ...]:
-    """The features of a text with their offsets."""
+    """Returns the features of a text with their offsets, in order."""
     letters = text.translate(_WORDS_ONLY)
     read = [(match.span(), _VOCABULARY[match.group()]) for match in _WORD.finditer(letters)]
     spans = [span for span, word in read if word is not None]
@@ -328,7 +334,7 @@ def _total(names: Iterable[str]) -> float:
 
 
 def _choose_quote(texts: Sequence[str], deciding: frozenset[str]) -> str:
-    """The short quotation from the candidate's texts with most of the deciding features."""
+    """Returns the short quotation from the candidate's texts with most of the deciding features, or an empty text."""
     best, quote = 0.0, ""
     promising = [(_total(deciding & _find_features(text[:_MAX_TEXT])), text[:_MAX_TEXT]) for text in texts]
     for limit, text in sorted(promising, key=lambda item: -item[0]):
@@ -350,7 +356,10 @@ def _choose_quote(texts: Sequence[str], deciding: frozenset[str]) -> str:
 
 
 def topic_match(snippet: str, candidates: Sequence[Sequence[str]]) -> TopicMatch:
-    """Finds the candidate, given by its summaries and teachings, that the snippet is about."""
+    """Finds the candidate, given by its summaries and teachings, that the snippet is about.
+
+    Returns it with its strength, all scores, a quotation and the deciding terms; undecided if two are as near.
+    """
     wanted = _find_snippet_features(snippet[:_MAX_TEXT])
     if not wanted:
         return TopicMatch(None, "none", (0.0,) * len(candidates), "", ())
@@ -373,5 +382,8 @@ def topic_match(snippet: str, candidates: Sequence[Sequence[str]]) -> TopicMatch
 
 
 def subjects_of(text: str) -> frozenset[str]:
-    """The legal concepts and statutes that a text names, the same in every language; other words do not count."""
+    """Returns the legal concepts and statutes that a text names, the same in every language.
+
+    Other words do not count.
+    """
     return frozenset(feature for feature in _find_snippet_features(text[:_MAX_TEXT]) if not feature.startswith("~"))

@@ -95,7 +95,7 @@ class Cues:
 
     @lazy
     def rejects_others(self) -> bool:
-        """Does it mention the other candidates?"""
+        """Does the reasoning mention the other candidates?"""
         return has_cue("others", self.text)
 
     @lazy
@@ -123,5 +123,5 @@ def find_words(text: str) -> list[str]:
 
 @lru_cache(maxsize=64)
 def read_reasoning(text: str | None) -> Cues:
-    """The cues of a reasoning; a missing one has none."""
+    """Returns the cues of a reasoning, cached; a missing one has none."""
     return Cues(text)

@@ -143,7 +143,10 @@ class Objections:
         return found
 
     def _find_own_percent(self, clause: Clause) -> Iterator[Cue]:
-        """The confidence of the match, named as a consequence, costs: "no number, so 55 %"."""
+        """Yields a cue "costs" wherever a clause names the confidence of the match: "no number, so 55 %".
+
+        The percentage of a ceiling does not count.
+        """
         top = self._answer.top
         if top is not None and top.percent is not None and f"{top.percent:g}" not in _CEILING_PERCENTS:
             written = rf"(?<![\d.,/]){top.percent:g}(?![\d/]|[.,]\d)|0[.,]{top.percent:02g}(?!\d)"
@@ -159,7 +162,7 @@ class Objections:
     # --- the court -----------------------------------------------------------------------------------
 
     def _stance_on_court(self, clause: Clause) -> str | None:
-        """What a clause says of the cited court and that of the candidate: same, other, unclear or nothing."""
+        """Returns what a clause says of the cited court and that of the candidate: same, other, unclear, or None."""
         if self._is_about_others(clause) or (self._cited.classification == "GENERIC" and not clause.is_about_names):
             return None
         stances = {(item.kind, item.negated) for item in clause.stances if item.topic in _OF_COURTS}
@@ -220,9 +223,10 @@ class Objections:
     # --- what a citation leaves open -------------------------------------------------------------------
 
     def _find_penalised_lack(self, topic: str, kinds: tuple[str, ...] = ()) -> Objection | None:
-        """The clause that counts a lack of the citation against a match, unless a clause says that it does not count.
+        """Returns the clause that counts a lack of the citation against a match, or None if it is said not to count.
 
-        Where no other reason is given for too little confidence, the lack itself is the reason.
+        Where no other reason is given for too little confidence, the lack itself is the reason. `kinds`: the
+        cues that count, by default all.
         """
         against, penalty, unsure = None, None, None
         doubted = elsewhere = False

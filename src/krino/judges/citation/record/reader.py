@@ -93,7 +93,7 @@ def to_snake_case(name: str) -> str:
 
 
 def with_snake_keys(record: Mapping[str, Any]) -> Fields:
-    """The record with snake_case keys; of `cited_date` and `citedDate` the first wins if it has a value."""
+    """Returns the record with snake_case keys; of `cited_date` and `citedDate` the first wins if it has a value."""
     fields = {to_snake_case(key): value for key, value in record.items() if isinstance(key, str)}
     if len(fields) < len(record):
         for key, value in record.items():
@@ -107,7 +107,7 @@ def with_snake_keys(record: Mapping[str, Any]) -> Fields:
 
 
 def _split_duplicates(record: Mapping[str, Any]) -> tuple[Fields, Duplicates]:
-    """The record with snake_case keys, and the duplicates of keys whose value differs."""
+    """Returns the record with snake_case keys, and the duplicates of keys whose value differs."""
     fields = with_snake_keys(record)
     if len(fields) == len(record):
         return fields, []
@@ -208,7 +208,10 @@ def _parse_output(value: Any, name: str) -> Fields | None:
 
 
 def _normalise_answer(output: Fields, name: str) -> Fields:
-    """The output with `matches` as a list, however one match or none was written."""
+    """Returns the output with `matches` as a list, however one match or none was written.
+
+    Refuses an error of the matcher, and an output with neither matches nor a reason.
+    """
     if "matches" in output or plain_text(output.get("no_match_reason")) is not None:
         return output
     error = next((output[key] for key in ("error", "errors", "exception") if output.get(key)), None)
@@ -227,7 +230,10 @@ def _normalise_answer(output: Fields, name: str) -> Fields:
 
 
 def _refuse_second_answer(fields: Fields, name: str, answer: Fields, source: Any) -> None:
-    """Refuses an output with other matches than those read from `source`, or another reason for none."""
+    """Refuses an output with other matches than those read from `source`, or another reason for none.
+
+    If they agree, gaps in the matches read are filled from it.
+    """
     if "matches" in answer and answer["matches"] is not source:
         read = fields["matches"]
         given = _read_matches(answer["matches"], fields["candidates"])
@@ -253,7 +259,7 @@ def _is_same_match(one: Any, other: Any) -> bool:
 
 
 def _percent_of(match: Mapping[str, Any]) -> float | None:
-    """The confidence of a match in percent, to compare two records of one answer."""
+    """Returns the confidence of a match in percent (else its score), to compare two records of one answer."""
     sure = match.get("confidence")
     if isinstance(sure, float):
         return sure * 100 if sure <= 1 else sure
@@ -310,7 +316,7 @@ def _merge_texts(text: Any, field: str, duplicates: Duplicates) -> Any:
 
 
 def _keep_duplicates(fields: Fields, duplicates: Duplicates, also: tuple[str, ...]) -> None:
-    """Keeps further identifiers in `other_ids`, and reports other disagreements in `contradictions`."""
+    """Notes further identifiers in `other_ids`, and other disagreements in `contradictions`."""
     ids = [str(undo_float(value)) for name, _, value in duplicates if name in ("decision_id", *also)]
     ids += [str(fields[name]) for name in also if _has_value(fields.get(name))]
     first = str(fields.get("decision_id"))
@@ -323,7 +329,10 @@ def _keep_duplicates(fields: Fields, duplicates: Duplicates, also: tuple[str, ..
 
 
 def _resolve_position(fields: Fields, candidates: list[Any]) -> None:
-    """Resolves a candidate given by its position in the list: "Candidate 2", or an unambiguous index."""
+    """Sets the decision of a match that names its candidate by position: "Candidate 2", or an unambiguous index.
+
+    Refuses an index that may count from 0 or from 1.
+    """
     written = fields.get("decision_id") or fields.get("candidate")
     place = _POSITION.fullmatch(str(written)) if written is not None and not isinstance(written, bool) else None
     listed = [item.get("decision_id") if isinstance(item, Mapping) else None for item in candidates]
@@ -379,7 +388,10 @@ def _id_at(listed: list[Any], index: int) -> Any:
 
 
 def _read_candidates(fields: Fields) -> list[Any]:
-    """Reads the list of candidates; two lists that differ are refused."""
+    """Returns the list of candidates, and removes `candidates_list`; two lists that differ are refused.
+
+    A second list that cannot be parsed is one for people to read.
+    """
     listed, text = fields.get("candidates"), fields.pop("candidates_list", None)
     if listed is None:
         listed, text = text, None
@@ -479,7 +491,7 @@ def _split_court_names(fields: Fields) -> None:
 
 
 def read_ground_truth(fields: Mapping[str, Any]) -> tuple[Any, bool]:
-    """The right decision, and whether it is known; (None, True) means "none of them"."""
+    """Returns the right decision, and whether it is known; (None, True) means "none of them"."""
     value = fields.get("ground_truth")
     known = fields.get("ground_truth_known")
     if isinstance(value, list | tuple) and len(value) < 2:

@@ -38,7 +38,10 @@ RULES: dict[AlignmentHandling, str] = {
 
 
 def find_alignment_faults(outcome: Outcome, floor: int) -> tuple[AlignmentHandling, ...]:
-    """All faults in handling the court, the most important first; `floor`: the lowest confidence that was justified."""
+    """Returns all faults in handling the court, the most important first.
+
+    `floor`: the lowest confidence that was justified.
+    """
     made = {
         "WRONG_COURT_ACCEPTED": _exceeds_court_ceiling(outcome, "OTHER_TYPE", "court_type"),
         "MISSED_COURT_MATCH": _misses_court(outcome, floor),
@@ -178,7 +181,7 @@ def find_errors(
 
 
 def objections_behind(errors: Sequence[str], facts: CitationFacts) -> list[tuple[str, Objection]]:
-    """The errors that show in words of the reasoning, each with those words."""
+    """Returns the errors that show in words of the reasoning, each with those words."""
     claims = facts.objections
     made: dict[str, Callable[[], Objection | None]] = {
         "FR_NL_CONFUSION": lambda: claims.court,
@@ -203,7 +206,7 @@ def breaks_ceiling(outcome: Outcome, of_case: Ceiling | None) -> bool:
 
 
 def rule_of_handling(handling: AlignmentHandling, outcome: Outcome) -> str:
-    """The rule of a handling. Without a fault, a match whose name and code disagree still goes to review."""
+    """Returns the rule of a handling. Without a fault, a match whose name and code disagree still goes to review."""
     top = outcome.top
     if (
         top is not None

@@ -114,7 +114,10 @@ def decide_by_code(case: CitationCase, cited: Cited, given: CandidatePool) -> Tr
 
 
 def decide_with_context(truth: Truth, pointed: CandidateFacts | None, strength: Strength) -> Truth:
-    """Decides with the labels: for the contender that the context points to, if strongly enough."""
+    """Decides with the labels: for the contender that the context points to, if strongly enough.
+
+    Otherwise `truth` stays as it is.
+    """
     if pointed is None or pointed.key not in {contender.key for contender in truth.contenders}:
         return truth
     if truth.signal in ("only", "lone"):
@@ -125,7 +128,7 @@ def decide_with_context(truth: Truth, pointed: CandidateFacts | None, strength: 
 
 
 def find_closest_carriers(pool: Sequence[CandidateFacts]) -> tuple[CandidateFacts, ...]:
-    """The candidates that carry the cited number, those of the closest spelling only."""
+    """Returns the candidates that carry the cited number, those of the closest spelling only."""
     carrying = [candidate for candidate in pool if candidate.carries_number]
     if not carrying:
         return ()
@@ -150,7 +153,10 @@ def division_of(court: CourtRef) -> str | None:
 
 
 def _decide_by_ground_truth(decision: str | None, candidates: Sequence[CandidateFacts]) -> Truth:
-    """Finds the decision that the record gives as right."""
+    """Returns the decision that the record gives as right; None means none of the candidates.
+
+    Refuses an id that is neither an ECLI nor that of a candidate.
+    """
     if decision is None:
         return Truth("given_none")
     for candidate in candidates:

@@ -59,7 +59,7 @@ def _list_items(value: Any) -> list[Mapping[str, Any]]:
 
 
 def _read(value: Any) -> Trace:
-    """Reads items of OpenAI's Responses API."""
+    """Reads items of OpenAI's Responses API; what a user says after a message becomes its reply."""
     items = _list_items(value)
     outputs = {str(item.get("call_id")): item for item in items if str(item.get("type")).endswith("_call_output")}
     steps: list[Step] = []
