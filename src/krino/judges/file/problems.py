@@ -28,6 +28,7 @@ class Problem:
     fatal: bool = True
 
     def in_line(self, file: str) -> str:
+        """Returns the problem as one line: file, line, column and text."""
         kind = "" if self.fatal else "warning: "
         return f"{file}:{self.place.line}:{self.place.column}: {kind}{clean_line(self.text, 500)}"
 

@@ -53,12 +53,12 @@ def list_of(item: Type) -> Type:
 
 
 def map_of(item: Type) -> Type:
-    """Texts to values of one type."""
+    """Returns the type of a mapping from texts to values of one type."""
     return Type("map", item)
 
 
 def record(fields: Mapping[str, Type]) -> Type:
-    """An object with exactly these names."""
+    """Returns the type of an object with exactly these names."""
     return Type("map", DYN, fields=fields)
 
 
@@ -67,7 +67,7 @@ def one_of(choices: tuple[str, ...]) -> Type:
 
 
 def is_comparable(one: Type, other: Type) -> bool:
-    """Whether `==` can ever be true of them."""
+    """Can `==` ever be true of values of these types?"""
     if "dyn" in (one.kind, other.kind):
         return True
     if one.kind == "null" or other.kind == "null":
@@ -80,7 +80,10 @@ def is_comparable(one: Type, other: Type) -> bool:
 
 
 def fits(given: Type, wanted: Type) -> bool:
-    """Whether a value of one type may be given where another is wanted. A whole number is a number."""
+    """May a value of one type be given where another is wanted?
+
+    A whole number is a number, and `any` fits everything.
+    """
     if "dyn" in (given.kind, wanted.kind) or (given.kind == "int" and wanted.kind == "double"):
         return True
     if given.kind == "null" and wanted.nullable:
@@ -91,7 +94,7 @@ def fits(given: Type, wanted: Type) -> bool:
 
 
 def join(one: Type, other: Type) -> Type:
-    """The type of a value that is one or the other."""
+    """Returns the type of a value that is one or the other."""
     if one.kind == "null" or other.kind == "null":
         known = other if one.kind == "null" else one
         return known if known.kind in ("null", "dyn") else known.or_null()
