@@ -63,10 +63,10 @@ class RagOptions(BaseModel):
 
     @field_validator("goal")
     @classmethod
-    def _known(cls, goal: str) -> str:
-        """For a whole run a goal that says nothing is a slip; a single case that has one is read as balanced.
+    def _check_goal(cls, goal: str) -> str:
+        """Returns the goal of a run ("balanced" if it is empty, as from an unset variable); refuses an unknown one.
 
-        An empty one is none, as from a variable that is not set.
+        For a whole run a goal that says nothing is a slip; a single case that has one is read as balanced.
         """
         if not goal.strip():
             return "balanced"
@@ -110,7 +110,10 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
     )
 
     def read(self, record: Mapping[str, Any]) -> RagCase:
-        """Reads a case, and says which names were looked for if question or answer is missing."""
+        """Reads a case; says which names were looked for if question or answer is missing.
+
+        Refuses two different answers.
+        """
         for what, names in (("question", QUESTION_NAMES), ("answer", ANSWER_NAMES)):
             if not any(name in record for name in names) and find_conversation(record, QUESTION_NAMES) is None:
                 fields = ", ".join(str(name) for name in list(record)[:_MOST_FIELDS])
@@ -126,6 +129,7 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
         return super().read(record)
 
     def reads(self, record: Mapping[str, Any]) -> Reads:
+        """Returns the names that are read of a record, which are the same for all records."""
         return reads_of_record()
 
     def study(self, case: RagCase) -> RagFacts:
@@ -138,6 +142,7 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
         return bounds_of(facts, exact)
 
     def leaves_open(self, case: RagCase, facts: RagFacts) -> bool:
+        """Always true: whether an answer covers its question is never a fact."""
         return True
 
     def check(self, case: RagCase, facts: RagFacts, labels: RagLabels) -> list[str]:
@@ -149,7 +154,11 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
         return settle(facts, labels)
 
     def reorder(self, case: RagCase, facts: RagFacts, draw: Random) -> Reordered[RagCase, RagFacts, RagLabels] | None:
-        """Passages keep their numbers, which labels and their reasons in free text refer to; they change places."""
+        """Returns the case with its passages in another order; None if there are fewer than two.
+
+        Passages keep their numbers, which labels and their reasons in free text refer to, so labels need no
+        mapping back.
+        """
         order = shuffled(len(facts.passages), draw)
         if order is None:
             return None
@@ -175,7 +184,10 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
         return rag_blocks(case, judgement)
 
     def metadata(self, case: RagCase) -> dict[str, Any]:
-        """The goal is the one that the case is judged by, whether it or the run has named it."""
+        """Returns the number of passages, the goal, and whether there is a reference.
+
+        The goal is the one that the case is judged by, whether it or the run has named it.
+        """
         goal = self.options.goal if case.goal is None else case.goal
         return {
             "passages": len(case.context),

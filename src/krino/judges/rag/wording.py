@@ -12,6 +12,7 @@ _NAMED = 5
 
 
 def list_lacking(reason: bool, category: str | None, validity: bool) -> str:
+    """Returns the criteria of a refusal that are not met, as a list in words; empty if all are."""
     criteria = (("a clear reason", reason), ("a category", category is not None), ("shown validity", validity))
     lacking = [name for name, met in criteria if not met]
     return " and ".join(filter(None, (", ".join(lacking[:-1]), *lacking[-1:])))
@@ -48,6 +49,7 @@ def list_claims(facts: RagFacts, claims: Sequence[Claim]) -> str:
 
 
 def list_some(items: Sequence[str]) -> str:
+    """Returns the first few items, and how many more there are."""
     shown = ", ".join(items[:_NAMED])
     return shown if len(items) <= _NAMED else f"{shown} and {len(items) - _NAMED} more"
 
@@ -73,7 +75,7 @@ def plural(noun: str, count: int) -> str:
 
 
 def shorten(text: str) -> str:
-    """Shortens a text for a quotation, and removes line ends."""
+    """Shortens a text for a quotation, and removes line ends and repeated spaces."""
     if (
         len(text) <= _QUOTED and text.isprintable() and "  " not in text
     ):  # most have no line breaks, only spaces at the ends

@@ -51,7 +51,7 @@ def words_for(section: str, name: str) -> frozenset[str]:
 
 @cache
 def numbered(name: str) -> dict[str, int]:
-    """The months, days or ordinals of a list in their order, each word with its number."""
+    """Returns the words for months, days or ordinals, each with its number in the list."""
     listed = table("values")["dates"][name]
     return {word: number for number, words in enumerate(listed, 1) for word in words.split()}
 
