@@ -148,6 +148,7 @@ class CitationFacts(NamedTuple):
 
     @property
     def number_carried(self) -> bool:
+        """Does a candidate that can be meant carry the cited number?"""
         return bool(self.carriers)
 
 

@@ -193,6 +193,7 @@ class Stretch:
 
     @property
     def folded(self) -> int:
+        """How many fields were folded."""
         return len(self.cuts)
 
 

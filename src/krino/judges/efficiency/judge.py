@@ -86,9 +86,14 @@ class EfficiencyJudge(
         return list_read_fields(record)
 
     def study(self, case: EfficiencyCase) -> EfficiencyFacts:
+        """Reads the trace and computes its facts.
+
+        The options give the format, and the task of traces that state none.
+        """
         return study(case, self.options.format, self.options.task)
 
     def ask(self, case: EfficiencyCase, facts: EfficiencyFacts) -> Questions | None:
+        """Returns the questions on every step, in windows if the trace does not fit the prompt."""
         return ask(facts, self.options.window_tokens)
 
     def leaves_open(self, case: EfficiencyCase, facts: EfficiencyFacts) -> bool:
@@ -103,6 +108,7 @@ class EfficiencyJudge(
         return limit_labels(asked.covers, tuple(step for step in facts.places if step in shown), exact)
 
     def check(self, case: EfficiencyCase, facts: EfficiencyFacts, labels: EfficiencyLabels) -> list[str]:
+        """Returns what is wrong with the labels of the whole trace; empty if nothing."""
         return check_labels(facts, labels, facts.places, facts.places)
 
     def check_part(
@@ -130,9 +136,11 @@ class EfficiencyJudge(
     def join_votes(
         self, case: EfficiencyCase, facts: EfficiencyFacts, ballots: Sequence[EfficiencyLabels]
     ) -> Joined[EfficiencyLabels]:
+        """Joins the labels of several seats step by step."""
         return join_votes(facts, ballots)
 
     def label_locally(self, batch: Sequence[tuple[EfficiencyCase, EfficiencyFacts]]) -> list[EfficiencyLabels]:
+        """Labels every step of each trace from its facts alone, without a model."""
         return label_locally([facts for _, facts in batch])
 
     def main_inputs(self, case: EfficiencyCase) -> dict[str, str]:
@@ -141,12 +149,15 @@ class EfficiencyJudge(
         return {"task": task} if task else {}
 
     def exhibits(self, case: EfficiencyCase, facts: EfficiencyFacts) -> Exhibits:
+        """Returns what a person sees who labels the trace: the task and every step, without facts found by code."""
         return build_exhibits(case, facts)
 
     def view(self, case: EfficiencyCase, facts: EfficiencyFacts, judgement: Judgement) -> Sequence[Block]:
+        """Returns a judgement as blocks: task, timeline, minimal sequence and table of the steps."""
         return build_blocks(facts, judgement)
 
     def metadata(self, case: EfficiencyCase) -> dict[str, Any]:
+        """Returns the option `mode`, by which results can be sliced."""
         return {"mode": self.options.mode}
 
 

@@ -187,9 +187,11 @@ class Definition:
         return len(self.labels) == 1 and self.labels[0].name == ONLY_LABEL and self.labels[0].each is None
 
     def rules_of(self, kind: RuleKind) -> tuple[FileRule, ...]:
+        """Returns the rules of one kind, in their order."""
         return tuple(rule for rule in self.rules if rule.kind == kind)
 
     def input(self, name: str) -> Input:
+        """Returns the input of this name, which must exist."""
         return next(known for known in self.inputs if known.name == name)
 
     @property

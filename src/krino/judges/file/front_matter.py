@@ -103,6 +103,7 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]
     _is_in_plain_text = False
 
     def scan_plain(self) -> Any:
+        """Scans a plain text as PyYAML does, while `peek` hides every `?` from it."""
         self._is_in_plain_text = True
         try:
             return super().scan_plain()
@@ -110,6 +111,7 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]
             self._is_in_plain_text = False
 
     def peek(self, index: int = 0) -> str:
+        """Returns the character ahead; "x" for a `?` inside a plain text, so that it does not end there."""
         char: str = super().peek(index)
         return "x" if char == "?" and self._is_in_plain_text else char
 

@@ -53,6 +53,7 @@ class FileJudge(Judge[BaseModel, FileFacts, BaseModel, BaseModel]):
             ) from None
 
     def study(self, case: BaseModel) -> FileFacts:
+        """Returns the values of a case and what its rules decide; raises `CannotJudge` if a rule refuses it."""
         return study(self.definition, case)
 
     def leaves_open(self, case: BaseModel, facts: FileFacts) -> bool:
@@ -92,6 +93,7 @@ class FileJudge(Judge[BaseModel, FileFacts, BaseModel, BaseModel]):
         return "turns of the assistant" if self.definition.input(name).kind == "messages" else "pieces"
 
     def check(self, case: BaseModel, facts: FileFacts, labels: BaseModel) -> list[str]:
+        """Returns what is wrong with labels about this case, by their quotes, items and the rules of the file."""
         return check(self.definition, facts, labels)
 
     def bounds(self, case: BaseModel, facts: FileFacts, asked: Questions, exact: bool) -> Bound | None:
@@ -114,6 +116,7 @@ class FileJudge(Judge[BaseModel, FileFacts, BaseModel, BaseModel]):
         return {name: value for name, value in found.items() if value is not None and len(str(value)) <= _LONGEST_SHORT}
 
     def settle(self, case: BaseModel, facts: FileFacts, labels: BaseModel | None) -> Settlement:
+        """Returns the rulings on all outputs, from facts, labels and rules."""
         return settle(self.definition, facts, labels)
 
     def fingerprint(self) -> dict[str, Any]:

@@ -23,9 +23,11 @@ class Reader:
         self.problems = problems
 
     def problem(self, place: Place, text: str) -> None:
+        """Notes a mistake with which the file cannot be used."""
         self.problems.append(Problem(place, text))
 
     def warn(self, place: Place, text: str) -> None:
+        """Notes something worth a second look; the file can be used."""
         self.problems.append(Problem(place, text, fatal=False))
 
     def refuse_unknown(self, value: Value, known: Collection[str], where: str) -> None:
@@ -118,4 +120,5 @@ class Reader:
 
 
 def is_scalar(value: Value) -> bool:
+    """Is a value neither a mapping nor a list?"""
     return not value.is_mapping and not value.is_list

@@ -30,6 +30,7 @@ class _Round:
 
     @property
     def question(self) -> str:
+        """What the user asked, all messages of the round joined."""
         return "\n".join(message.text for message in self.asked)
 
     @property

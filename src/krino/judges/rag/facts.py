@@ -64,6 +64,7 @@ class NumberedPassage(NamedTuple):
 
     @classmethod
     def of(cls, number: int, passage: Passage) -> NumberedPassage:
+        """Makes a passage with its number, the text that is shown, and its sentences."""
         return cls(number, passage, passage.shown, split_sentences(passage.text))
 
     @property
@@ -137,6 +138,7 @@ class RagFacts:
 
     @property
     def has_context(self) -> bool:
+        """Was any passage retrieved that has text?"""
         return bool(self.passages)
 
     @lazy

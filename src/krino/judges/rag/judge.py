@@ -133,12 +133,15 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
         return reads_of_record()
 
     def study(self, case: RagCase) -> RagFacts:
+        """Returns the facts of a case; raises `CannotJudge` if question or answer is missing or cannot be read."""
         return RagFacts(case, self.options.goal)
 
     def ask(self, case: RagCase, facts: RagFacts) -> Questions:
+        """Returns what a labeller is shown and asked; there is always something to ask."""
         return write_questions(facts)
 
     def bounds(self, case: RagCase, facts: RagFacts, asked: Questions, exact: bool) -> Bound:
+        """Returns what the labels may hold: numbers of sentences and passages, and quotations."""
         return bounds_of(facts, exact)
 
     def leaves_open(self, case: RagCase, facts: RagFacts) -> bool:
@@ -146,9 +149,11 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
         return True
 
     def check(self, case: RagCase, facts: RagFacts, labels: RagLabels) -> list[str]:
+        """Returns what is wrong with labels about this case; empty if nothing."""
         return check_labels(facts, labels)
 
     def settle(self, case: RagCase, facts: RagFacts, labels: RagLabels | None) -> Settlement:
+        """Returns the rulings on the eleven fields; labels are always needed."""
         if labels is None:
             raise ValueError("labels are needed: whether an answer covers its question always has to be labelled")
         return settle(facts, labels)
@@ -166,21 +171,27 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
         return Reordered(case, moved, tuple(item.number for item in moved.passages), lambda labels: labels)
 
     def join_votes(self, case: RagCase, facts: RagFacts, ballots: Sequence[RagLabels]) -> Joined[RagLabels]:
+        """Joins the labels of several seats: claims sentence by sentence, lists as a whole."""
         return join_votes(facts, ballots)
 
     def label_locally(self, batch: Sequence[tuple[RagCase, RagFacts]]) -> list[RagLabels]:
+        """Labels cases with the embedded models; the option `lenience` says how easily claims count as supported."""
         return label_locally([facts for _, facts in batch], self.options.lenience)
 
     def unreadable_locally(self, case: RagCase, facts: RagFacts) -> str | None:
+        """Returns why the embedded labeller cannot read a case, or None."""
         return unreadable(facts)
 
     def failed_form(self, status: Status, message: str) -> dict[str, Any]:
+        """Returns the verdict of a case that could not be judged: no scores, and the reason or error."""
         return failed_verdict(status, message)
 
     def exhibits(self, case: RagCase, facts: RagFacts) -> Exhibits:
+        """Returns what a person sees who labels the case: question and answer beside the passages."""
         return rag_exhibits(facts)
 
     def view(self, case: RagCase, facts: RagFacts, judgement: Judgement) -> Sequence[Block]:
+        """Returns a judgement as blocks: the answer coloured by its claims, and the passages. Empty without labels."""
         return rag_blocks(case, judgement)
 
     def metadata(self, case: RagCase) -> dict[str, Any]:

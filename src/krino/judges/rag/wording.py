@@ -55,14 +55,17 @@ def list_some(items: Sequence[str]) -> str:
 
 
 def list_quoted(items: Sequence[str]) -> str:
+    """Returns the first few items, shortened and in quotation marks, and how many more there are."""
     return list_some([f'"{shorten(item)}"' for item in items])
 
 
 def list_numbers(noun: str, numbers: Sequence[int]) -> str:
+    """Returns a noun with its numbers, the first few: "sentences 1, 2 and 4 more"."""
     return f"{plural(noun, len(numbers))} {list_some([str(number) for number in numbers])}"
 
 
 def category_name(category: str | None) -> str:
+    """Returns the category of a refusal in words; "none" without one."""
     return "none" if category is None else category.replace("_", " ")
 
 

@@ -34,12 +34,14 @@ class Stance(NamedTuple):
 
     @property
     def is_against(self) -> bool:
+        """Does it speak against a match: it differs, is unknown, costs, or does not agree?"""
         return (
             self.negated if self.kind == "agree" else self.kind in ("differ", "unknown", "costs") and not self.negated
         )
 
     @property
     def is_lack(self) -> bool:
+        """Does it say that something is missing: a lack, or not given, or not known?"""
         return self.negated if self.kind in ("given", "known") else self.kind == "lack" and not self.negated
 
 
@@ -60,6 +62,7 @@ class Clause:
         self.stances: list[Stance] = []
 
     def has_phrase(self, section: str, name: str) -> bool:
+        """Does the clause hold a phrase of this list in `claims.toml`, negated or not?"""
         return phrase_pattern(section, name).search(self.text) is not None
 
     @lazy
@@ -75,6 +78,7 @@ class Clause:
 
     @lazy
     def topic_names(self) -> frozenset[str]:
+        """The names of the topics that the clause is about, without their places."""
         return frozenset(name for name, *_ in self.topics)
 
     @property

@@ -117,6 +117,7 @@ def clean_texts(fields: Fields, names: frozenset[str]) -> Fields:
 
 
 def first_text(fields: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
+    """Returns the first of the named fields that is a text and not blank, or None."""
     return next((fields[name] for name in names if isinstance(fields.get(name), str) and fields[name].strip()), None)
 
 

@@ -59,6 +59,7 @@ class _Tally:
 
     @property
     def right(self) -> int:
+        """How many of the cases have a right answer."""
         return sum(self.correctness[code] for code in RIGHT)
 
 

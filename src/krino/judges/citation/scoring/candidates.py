@@ -136,6 +136,7 @@ class CandidateFacts(NamedTuple):
 
     @property
     def carries_number(self) -> bool:
+        """Is the relation of its number to the cited one close enough to count as the same?"""
         return self.relation in CARRYING
 
     @property

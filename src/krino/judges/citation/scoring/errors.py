@@ -61,6 +61,7 @@ def _exceeds_court_ceiling(outcome: Outcome, alignment: Alignment, limit: str) -
 
 
 def is_withheld_for_court(faults: tuple[AlignmentHandling, ...]) -> bool:
+    """Was confidence withheld because the court was missed, or punished for a jurisdiction that is not cited?"""
     return "MISSED_COURT_MATCH" in faults or "WRONG_JURISDICTION_OVERPUNISHED" in faults
 
 

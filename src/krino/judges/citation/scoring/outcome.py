@@ -33,10 +33,12 @@ class Outcome(NamedTuple):
 
     @property
     def other_type(self) -> bool:
+        """Is the first match of another type of court than the cited one?"""
         return self.top is not None and self.top.candidate.alignment == "OTHER_TYPE"
 
     @property
     def other_jurisdiction(self) -> bool:
+        """Is the first match of another court of the same type than the cited one?"""
         return self.top is not None and self.top.candidate.alignment == "OTHER_JURISDICTION"
 
     @property

@@ -46,10 +46,12 @@ class Truth(NamedTuple):
 
     @property
     def undecided(self) -> bool:
+        """Does no signal decide which decision is meant?"""
         return self.signal == "nothing"
 
     @property
     def rule(self) -> str:
+        """The id of the rule of the signal that decided."""
         return RULES[self.signal]
 
 
@@ -149,6 +151,7 @@ def keep_cited_division(cited: CourtRef, pool: tuple[CandidateFacts, ...]) -> tu
 
 
 def division_of(court: CourtRef) -> str | None:
+    """Returns the division of a court, or None."""
     return court.division if isinstance(court, Court) else None
 
 

@@ -89,6 +89,7 @@ def _is_test(commands: list[list[str]]) -> bool:
 
 
 def only_reads(step: Step, effect: Effect) -> bool:
+    """Is the step a call that only reads, by its effect?"""
     return step.kind in ("tool", "retrieval") and effect == "none"
 
 

@@ -94,6 +94,7 @@ def inflect(found: Collection[str]) -> set[str]:
 
 
 def remove_invisible(text: str) -> str:
+    """Returns the text without characters that are not shown, such as soft hyphens and zero-width spaces."""
     return text if text.isascii() else text.translate(INVISIBLE)
 
 

@@ -28,6 +28,7 @@ _SMOL = frozenset({"step_number", "tool_calls", "observations", "model_output", 
 
 
 def is_smol_step(raw: Mapping[str, Any]) -> bool:
+    """Is an object a step in the log of a smolagents run?"""
     return len(raw.keys() & _SMOL) >= 3 or "task_images" in raw
 
 

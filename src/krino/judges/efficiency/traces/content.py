@@ -205,6 +205,7 @@ def parse_number(value: Any) -> float | None:
 
 
 def parse_count(value: Any) -> int | None:
+    """Returns a non-negative whole number, decimals cut off; None for anything else."""
     found = parse_number(value)
     return None if found is None else int(found)
 
@@ -238,6 +239,7 @@ def parse_duration(value: Any) -> float | None:
 
 
 def time_between(start: float | None, end: float | None) -> float | None:
+    """Returns the seconds from start to end; None if one is missing, or the end comes first."""
     return None if start is None or end is None or end < start else end - start
 
 
@@ -260,6 +262,7 @@ def find_list(value: Any, *names: str) -> list[Any] | None:
 
 
 def keep_objects(value: list[Any] | None) -> list[Mapping[str, Any]]:
+    """Returns the entries of a list that are objects; empty if there is no list."""
     return [item for item in value or () if isinstance(item, Mapping)]
 
 

@@ -161,6 +161,7 @@ def is_trace(record: Mapping[str, Any]) -> bool:
 
 
 def has_named_trace(record: Mapping[str, Any]) -> bool:
+    """Does a record have a trace under one of its known names?"""
     return any(record.get(name) is not None for name in TRACE_NAMES)
 
 

@@ -56,6 +56,7 @@ def is_message(raw: Message) -> bool:
 
 
 def read_turns(value: Any) -> list[Turn]:
+    """Returns the messages of a conversation as turns, wherever the record holds them."""
     return [_read_turn(message) for message in find_messages(value)]
 
 

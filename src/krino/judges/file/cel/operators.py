@@ -124,6 +124,7 @@ def modulo(budget: StepBudget, one: Any, other: Any) -> Any:
 
 
 def negate(value: Any) -> Any:
+    """Returns the number with the other sign; raises `RuleFault` for any other value."""
     if not is_number(value):
         raise RuleFault(f"`-` takes a number, got {name_of(value)}")
     return _checked(-value)
@@ -201,6 +202,7 @@ def select(value: Any, name: str) -> Any:
 
 
 def has(value: Any, name: str) -> bool:
+    """Does an object have this field? Raises `RuleFault` for a value that is no object."""
     if type(value) is not dict:
         raise RuleFault(f"{name_of(value)} has no `.{name}`")
     return name in value
@@ -256,10 +258,12 @@ def _is_ever(budget: StepBudget, items: Iterable[Any], name: str, steps: int, bo
 
 
 def exists(budget: StepBudget, items: Iterable[Any], name: str, steps: int, body: Run) -> bool:
+    """Is the body true for any item? A fault of the body counts only where it is true for none."""
     return _is_ever(budget, items, name, steps, body, True)
 
 
 def every(budget: StepBudget, items: Iterable[Any], name: str, steps: int, body: Run) -> bool:
+    """Is the body true for every item? A fault of the body counts only where it is false for none."""
     return not _is_ever(budget, items, name, steps, body, False)
 
 
@@ -275,6 +279,7 @@ def select_items(budget: StepBudget, items: Iterable[Any], name: str, steps: int
 
 
 def exists_one(budget: StepBudget, items: Iterable[Any], name: str, steps: int, body: Run) -> bool:
+    """Is the body true for exactly one item? Any fault of the body counts."""
     return len(select_items(budget, items, name, steps, body)) == 1
 
 

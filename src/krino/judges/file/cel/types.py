@@ -30,13 +30,16 @@ class Type:
     fields: Mapping[str, Type] = field(default_factory=dict, hash=False)
 
     def in_words(self) -> str:
+        """Returns what messages call a value of this type."""
         return _WORDS[self.kind]
 
     @property
     def is_number(self) -> bool:
+        """May a value of this type be a number? True for `any` as well."""
         return self.kind in ("int", "double", "dyn")
 
     def or_null(self) -> Type:
+        """Returns the same type, which may also be null."""
         return replace(self, nullable=True)
 
 
@@ -49,6 +52,7 @@ DYN = Type("dyn")
 
 
 def list_of(item: Type) -> Type:
+    """Returns the type of a list with elements of one type."""
     return Type("list", item)
 
 
@@ -63,6 +67,7 @@ def record(fields: Mapping[str, Type]) -> Type:
 
 
 def one_of(choices: tuple[str, ...]) -> Type:
+    """Returns the type of a text that can only be one of these."""
     return Type("string", choices=choices)
 
 

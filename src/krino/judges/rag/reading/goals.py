@@ -59,6 +59,7 @@ def read_goal(text: str) -> Goal:
 
 
 def goal_names() -> list[str]:
+    """Returns the names of all goals, the balanced one first."""
     return [goal.name for goal, _ in _goals()]
 
 

@@ -35,10 +35,12 @@ class Reading:
 
     @property
     def value_keys(self) -> frozenset[str]:
+        """The exact keys of all values."""
         return frozenset(key for value in self.values for key in value.keys)
 
     @property
     def offered(self) -> frozenset[str]:
+        """All keys under which the values can be found, exact and alternative ones."""
         return offered(self.values)
 
 

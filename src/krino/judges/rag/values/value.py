@@ -26,6 +26,7 @@ class Value:
 
     @property
     def offers(self) -> tuple[str, ...]:
+        """All keys under which the value can be found: its own, and others of the same amount."""
         return (*self.keys, *self.also)
 
 
@@ -47,6 +48,7 @@ def stated(value: Value, known: frozenset[str]) -> bool:
 
 
 def offered(values: Iterable[Value]) -> frozenset[str]:
+    """Returns all keys under which these values can be found."""
     return frozenset(key for value in values for key in value.offers)
 
 
