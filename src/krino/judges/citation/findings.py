@@ -26,7 +26,7 @@ _MOST_MATCHES = 3
 
 
 def collect_findings(outcome: Outcome) -> tuple[Finding, ...]:
-    """All findings of a case, in a fixed order."""
+    """Returns all findings of a case, in a fixed order."""
     facts = outcome.facts
     return (
         *_check_citation(facts),

@@ -105,7 +105,7 @@ def _is_decision(item: CandidateFacts, decision: str | None) -> bool:
 
 
 def _show_answer(facts: CitationFacts, judgement: Judgement) -> MarkedText:
-    """The matcher's answer, with its errors marked at the words that show them."""
+    """Returns the matcher's answer, with its errors marked at the words that show them."""
     top = facts.answer.top
     if top is None:
         title = "The matcher found no match"

@@ -133,7 +133,7 @@ def write_notes(
 
 
 def _describe_answer(outcome: Outcome) -> list[str]:
-    """Describes the first match by its court and date."""
+    """Describes the first match in sentences: its court, another date, and another court by its ECLI."""
     top, cited = outcome.top, outcome.facts.cited
     if top is None:
         return ["The matcher returned no match."]

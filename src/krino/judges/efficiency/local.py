@@ -51,7 +51,10 @@ def _label_trace(facts: EfficiencyFacts) -> EfficiencyLabels:
 
 
 def _form_opinions(facts: EfficiencyFacts) -> Opinions:
-    """Collects what only this labeller computes: thinking aloud, rewriting and recomputing."""
+    """Returns what only this labeller computes: thinking aloud, rewriting and recomputing.
+
+    None of it in chats of several agents, who repeat each other on purpose.
+    """
     if facts.trace.format == "multi_agent":  # every step is a message there, and agents repeat each other on purpose
         return Opinions(frozenset(), {}, {}, facts.unneeded)
     thinking = frozenset(find_thinking(facts.steps, facts.task, facts.set_aside))

@@ -69,6 +69,7 @@ class _RuleReader:
         outputs: tuple[Output, ...],
         functions: Mapping[str, Function],
     ) -> None:
+        """Notes which names each kind of rule can use: inputs, then labels, then outputs."""
         self._reader = reader
         self._labels = labels
         self._outputs = outputs

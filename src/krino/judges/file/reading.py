@@ -36,7 +36,7 @@ def read_file(path: Path) -> Definition:
 
 
 def read_judge_text(path: Path) -> str:
-    """Reads a judge's file as UTF-8 text with plain line ends."""
+    """Reads a judge's file as UTF-8 text with plain line ends; raises `UsageProblem` if it cannot be read."""
     try:
         with path.open("rb") as file:
             written = file.read(LONGEST_FILE + 1)

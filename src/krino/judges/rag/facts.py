@@ -103,6 +103,10 @@ class RagFacts:
     """Facts of one case. Raises `CannotJudge` when question or answer is missing, or is nothing that can be read."""
 
     def __init__(self, case: RagCase, default_goal: str = "balanced") -> None:
+        """Reads passages, goal and sentences of a case.
+
+        Raises `CannotJudge` if question or answer is missing, unreadable or gibberish.
+        """
         if is_blank(case.question):
             raise CannotJudge("no question: the user question is missing or blank")
         if is_blank(case.answer):
@@ -201,7 +205,7 @@ class RagFacts:
     def no_claims(self) -> frozenset[int]:
         """Numbers of the units that are a heading, a lead-in or a source by markup, and have no value of their own.
 
-        None where the answer is nothing else: then that is the answer.
+        Empty where the answer is nothing else: then that is the answer.
         """
         marked = [number for number, unit in enumerate(self.units, 1) if unit.hint is not None]
         found = frozenset(number for number in marked if not self._has_new_value(number))
@@ -379,7 +383,7 @@ class RagFacts:
 
     @lazy
     def passage_sentences(self) -> tuple[PassageSentence, ...]:
-        """What may be cited as evidence."""
+        """The sentences of passages and titles that may be cited as evidence, without those that say too little."""
         language = self.context_language or self.question_language
         return tuple(
             PassageSentence(item.number, number, sentence, read_sentence(full_text, language), full_text)
@@ -396,7 +400,10 @@ class RagFacts:
 
     @lazy
     def copies(self) -> Mapping[int, PassageSentence]:
-        """Answer sentences that are a passage's own, identical except for case, spacing and reference marks."""
+        """By number, the passage sentence that an answer sentence repeats.
+
+        Case, spacing and reference marks may differ.
+        """
         whole = {canonical_text(item.sentence.text): item for item in reversed(self.passage_sentences)}
         found = (
             (number, whole.get(canonical_text(without_citations(item.text))))

@@ -108,7 +108,7 @@ def _find_other_value(claimed: Reading, quoted: Reading, words: frozenset[str]) 
 
 
 def unsure_claims(labels: RagLabels) -> list[Claim]:
-    """The claims that could as well have another label, by the labeller's own measure; the least sure first."""
+    """Returns the claims that could as well have another label, by the labeller's own measure; the least sure first."""
     limits = table("scoring")["unsure"]
     unsure = [
         (abs(claim.probability - limits["even"]), place, claim)

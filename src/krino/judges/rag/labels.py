@@ -230,7 +230,7 @@ def _check_claims(facts: RagFacts, labels: RagLabels, copies: Mapping[str, list[
 
 
 def _is_answered_so(facts: RagFacts, claim: Claim) -> bool:
-    """An answer that is "None." says so."""
+    """Is the text of a claim what its sentence says? An answer may be nothing but "None." itself."""
     said = facts.sentences[claim.sentence - 1].text if 1 <= claim.sentence <= len(facts.sentences) else ""
     return (
         any(map(str.isalnum, claim.text)) and f" {_reduce_to_letters(claim.text)} " in f" {_reduce_to_letters(said)} "

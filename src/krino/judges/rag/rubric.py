@@ -196,7 +196,7 @@ def _score_faithfulness(facts: RagFacts, labels: RagLabels) -> Score:
 
 
 def _score_without_context(facts: RagFacts, labels: RagLabels) -> Score:
-    """Scores faithfulness where no context was retrieved: only an honest refusal counts."""
+    """Scores faithfulness where no context was retrieved: 1 for a refusal that says so, else 0."""
     label = labels.refusal
     if label is not None and label.is_refusal and label.category == "insufficient_context":
         why = "No context was retrieved, and the answer admits that it has nothing to answer from."

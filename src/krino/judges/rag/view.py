@@ -106,7 +106,7 @@ def _show_answer(answer: str, labels: RagLabels, spans: Mapping[int, Sequence[_S
 
 
 def _explain(claims: Sequence[Claim], gravest: Claim) -> str:
-    """Says why claims are as they are, the gravest first."""
+    """Returns the reason for the gravest claim, and all claims of the sentence with their labels."""
     where = f" (passage {gravest.passage})" if gravest.passage is not None else ""
     why = f"{gravest.why}{where}"
     if len(claims) == 1:

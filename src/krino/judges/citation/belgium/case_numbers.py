@@ -192,7 +192,7 @@ def _year_in_pair(digits: str) -> int | None:
 
 
 def _parse_cassation(text: str, matter: str, year: str, sequence: str, language: str | None) -> list[CaseNumber]:
-    """Parses a number of the Court of Cassation, such as C.12.0345.F."""
+    """Parses a number of the Court of Cassation, such as C.12.0345.F; empty if its year is impossible."""
     # Letters at both ends identify a number of this court, so half of its digits may be mistyped letters.
     slip, full = (
         _has_mistyped_digits(year, sequence, share=1 if matter and language else 2),
@@ -393,7 +393,7 @@ def parse_case_numbers(text: str | None) -> tuple[CaseNumber, ...]:
 
 
 def _relate_cassation(a: CaseNumber, b: CaseNumber) -> tuple[Relation, str]:
-    """Compares two numbers of the Court of Cassation."""
+    """Returns how two numbers of the Court of Cassation relate, and why."""
     if (a.year, a.sequence) != (b.year, b.sequence):
         return "DIFFERENT", "the year or the sequence number differs"
     if a.matter != b.matter:
@@ -415,7 +415,7 @@ def _relate_language(a: CaseNumber, b: CaseNumber) -> tuple[Relation, str]:
 
 
 def _relate_roll(a: CaseNumber, b: CaseNumber) -> tuple[Relation, str]:
-    """Compares two roll numbers; year and sequence number may have been swapped."""
+    """Returns how two roll numbers relate, and why; year and sequence number may have been swapped."""
     if (a.year, a.sequence) != (b.year, b.sequence):
         readings = {(a.year, a.sequence), (b.year, b.sequence)}
         swapped = a.alternative if b.alternative is None else b.alternative if a.alternative is None else None
@@ -430,7 +430,10 @@ def _relate_roll(a: CaseNumber, b: CaseNumber) -> tuple[Relation, str]:
 
 
 def _relate_tailed(a: CaseNumber, b: CaseNumber) -> tuple[Relation, str]:
-    """Compares plain numbers and Council of State roles: a number and perhaps a suffix (bis; a chamber)."""
+    """Returns how two plain numbers or Council of State roles relate, and why.
+
+    Each is a number and perhaps a suffix (bis; a chamber).
+    """
     if a.sequence != b.sequence:
         return "DIFFERENT", "the number differs"
     if (a.register, a.suffix) != (b.register, b.suffix):
@@ -509,7 +512,10 @@ def compare(a: str | None, b: str | None) -> NumberComparison:
 
 
 def _compare_with_constitutional_court(number: CaseNumber, ecli: Ecli) -> Relation:
-    """Compares a case number with an ECLI of the Constitutional Court."""
+    """Compares a case number with an ECLI of the Constitutional Court.
+
+    A bare number can support the judgment but not contradict it.
+    """
     if number.family == "plain":
         # A bare number may be a role number, so it can support a judgment but not contradict it.
         return "PARTIAL" if number.sequence == ecli.number else "INCOMPARABLE"

@@ -38,7 +38,10 @@ class _Vocabulary(NamedTuple):
 
 @cache
 def _load_vocabulary() -> _Vocabulary:
-    """Returns the words of court names and places; abbreviations are left out of those to correct to: too short."""
+    """Returns the words of court names and places: all, and those that typing errors are corrected to.
+
+    Abbreviations are too short to be corrected to.
+    """
     gaz = gazetteer()
     heads = list(gaz.heads.items())
     cues = list(gaz.cues.items())
@@ -76,7 +79,10 @@ def suggest_spellings(text: str, *, places_only: bool) -> Iterator[Spelling]:
 
 
 def _find_nearest(word: str, places_only: bool) -> list[str]:
-    """Finds the known words that an unknown word may be meant for, those with the fewest errors."""
+    """Returns the known words that an unknown word may be meant for, those with the fewest errors.
+
+    Empty for a word that is known or too short.
+    """
     vocabulary = _load_vocabulary()
     if len(word) < _SHORTEST - 1 or not word.isalpha() or word in vocabulary.known:
         return []

@@ -96,6 +96,7 @@ class _Lexicon:
     """The table of legal terms as look-ups: word patterns ("atoms"), concepts of one word, and phrases."""
 
     def __init__(self) -> None:
+        """Loads stop words, names of codes and legal terms into the look-ups."""
         stop = table("stopwords")
         self.small = frozenset(stop["small"].split())
         self.silent = frozenset(stop["silent"].split())
@@ -208,7 +209,7 @@ def _find_phrase_end(rest: tuple[int, ...], words: Sequence[_Word], position: in
 
 
 def _find_phrase_concepts(words: Sequence[_Word]) -> list[tuple[str, int, int]]:
-    """Finds every concept named by several words, with its first and last word."""
+    """Returns every concept named by several words, with the places of its first and last word."""
     concepts, found = _lexicon().concepts, []
     absent_from = frozenset(chain.from_iterable(map(_ATOMS_OF, words))).isdisjoint
     openers = [at for at, opened in enumerate(map(_PHRASES_OF, words)) if opened and not absent_from(opened)]
@@ -232,7 +233,7 @@ def _find_code_near(folded: str, start: int, end: int) -> str:
 
 
 def _find_statutes(folded: str) -> Iterable[tuple[str, int, int]]:
-    """Finds articles (with their code if it is named) and laws by date, with their offsets."""
+    """Yields articles (with their code if it is named) and laws by date, with their offsets."""
     if "art" in folded:
         for match in _ARTICLES.finditer(folded):
             code = _find_code_near(folded, *match.span())

@@ -24,6 +24,7 @@ class Cues:
     """
 
     def __init__(self, text: str | None) -> None:
+        """Folds a text to plain small letters; a missing one is empty."""
         plain = fold_letters((text or "")[:LONGEST])
         if "`" in plain or "\u00b4" in plain:
             plain = plain.translate(_DAMAGED_APOSTROPHE)

@@ -64,7 +64,10 @@ class Objections:
 
     @lazy
     def court(self) -> Objection | None:
-        """The clause that takes the cited court for another or an unknown one. The last clause about it counts."""
+        """The clause that takes the cited court for another or an unknown one; None if no candidate is of that court.
+
+        The last clause about it counts.
+        """
         if not self._may_object or all(candidate.alignment != "SAME" for candidate in self._candidates):
             return None
         found, agreed = None, False
@@ -192,7 +195,10 @@ class Objections:
         return elsewhere and CITED not in clause.text and not clause.is_about_names
 
     def _is_meant(self, number: int) -> bool:
-        """Is the candidate with this number in the record the match, or without a match one of the cited court?"""
+        """Is the candidate with this number in the record the match, or without a match one of the cited court?
+
+        Also true for a number that no candidate has.
+        """
         listed, top = self._case.candidates, self._answer.top
         if not 1 <= number <= len(listed):
             return True

@@ -39,7 +39,7 @@ def inner_names() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
 
 @cache
 def _reads_at_top() -> dict[str, Reads | None]:
-    """Returns the fields that are read at the top of a record."""
+    """Returns the names that are read at the top of a record, with those read inside their values."""
     output = table("record_names")["output"]
     names = inner_names()
     candidate = dict.fromkeys([*ID_NAMES, *(name for every in names["candidates"].values() for name in every)])

@@ -59,7 +59,7 @@ _POSITION = re.compile(
 
 
 def read_record(record: Mapping[str, Any]) -> Fields:
-    """Reads a record into the fields of the case model."""
+    """Reads a record into the fields of the case model; refuses one that is ambiguous or incomplete."""
     fields, twins = _split_duplicates(record)
     for name, key, value in twins:
         if name in _READ:
@@ -146,7 +146,10 @@ def names_taken() -> frozenset[str]:
 
 
 def _lift_nested(fields: Fields) -> None:
-    """Lifts a citation that is nested one level deep to the top; values at the top win."""
+    """Lifts a citation that is nested one level deep to the top, in place.
+
+    Values at the top win; different values are refused.
+    """
     for name in [name for name, value in fields.items() if isinstance(value, Mapping)]:
         if holds_citation(fields[name]):
             inner = with_snake_keys(fields[name])
@@ -178,7 +181,10 @@ Answers = list[tuple[str, Fields]]
 
 
 def _lift_output(fields: Fields) -> Answers:
-    """Lifts the matcher's output to the top, where values at the top win; returns all outputs for comparison."""
+    """Lifts the matcher's output to the top, in place, where values at the top win.
+
+    Returns all outputs, to be compared with what is read.
+    """
     names = table("record_names")["output"]
     given = [(name, _parse_output(fields[name], name)) for name in names["names"] if name in fields]
     answers = [(name, _normalise_answer(output, name)) for name, output in given if output is not None]
@@ -196,7 +202,7 @@ def _lift_output(fields: Fields) -> Answers:
 
 
 def _parse_output(value: Any, name: str) -> Fields | None:
-    """Parses the matcher's output: an object, a list of matches, or JSON text of either."""
+    """Parses the matcher's output: an object, a list of matches, or JSON text of either; None if it is absent."""
     output = parse_json(value, name)
     if output is None:
         return None
@@ -248,7 +254,7 @@ def _refuse_second_answer(fields: Fields, name: str, answer: Fields, source: Any
 
 
 def _is_same_match(one: Any, other: Any) -> bool:
-    """Do two entries describe the same match?"""
+    """Do two entries describe the same match: no different id or reasoning, and about the same confidence?"""
     if not (isinstance(one, Mapping) and isinstance(other, Mapping)):
         return bool(one == other)
     for name in ("decision_id", "reasoning"):
@@ -456,7 +462,7 @@ def ecli_names() -> tuple[str, ...]:
 
 
 def _lift_ecli(fields: Fields) -> None:
-    """Lifts the ECLI of a candidate with another id, if it is nested one level deep."""
+    """Notes the ECLI of a candidate with another id, if it is nested one level deep."""
     if _has_value(fields.get("ecli")) or parse_ecli(str(fields.get("decision_id") or "")):
         return
     names = ecli_names()
@@ -474,7 +480,7 @@ def _join_numbers(numbers: Sequence[Any]) -> str | None:
 
 
 def _split_court_names(fields: Fields) -> None:
-    """Splits a court given as an object: one name for each language, or a name with a code."""
+    """Splits a court given as an object, in place: one name for each language, or a name with a code."""
     court = fields.get("court_name")
     if not isinstance(court, Mapping):
         return

@@ -333,7 +333,10 @@ class MatcherAnswer(NamedTuple):
 
 
 def read_matcher_answer(case: CitationCase, cited: Cited, candidates: tuple[CandidateFacts, ...]) -> MatcherAnswer:
-    """Reads the answer and finds the candidate of each match."""
+    """Returns the matches, each with its candidate, and the reasoning that is judged.
+
+    Raises `CannotJudge` if the first match has no usable confidence.
+    """
     known: dict[tuple[object, ...], list[CandidateFacts]] = {}
     for candidate in candidates:
         for key in candidate.keys:

@@ -160,7 +160,7 @@ _NOT_EXPLAINING: frozenset[ErrorType] = frozenset({"COURT_CHECK_SKIPPED", "CEILI
 def find_errors(
     outcome: Outcome, faults: tuple[AlignmentHandling, ...], calibration: Calibration, ceiling: Ceiling | None
 ) -> tuple[ErrorType, ...]:
-    """The errors in the rubric's order; never empty: NONE excludes all others."""
+    """Returns the errors in the rubric's order; never empty: NONE excludes all others."""
     found: set[ErrorType] = {_ERROR_OF_FAULT[fault] for fault in faults if fault in _ERROR_OF_FAULT}
     if "MISSED_COURT_MATCH" in faults:
         found.add(classify_name_error(outcome))

@@ -48,7 +48,7 @@ class Outcome(NamedTuple):
 
 
 def score_answer(facts: CitationFacts, labels: CitationLabels | None) -> Outcome:
-    """Decides which decision is meant, and whether the answer is right."""
+    """Returns the decision meant, whether the answer is right, and the answers about the reasoning."""
     truth = decide_with_context(facts.truth, *_find_pointed(facts, labels))
     correctness, rule = _judge_correctness(facts, truth)
     top = facts.answer.top
@@ -162,7 +162,7 @@ def _is_number_confirmed(candidate: CandidateFacts, facts: CitationFacts, by_ecl
 
 
 def _ceiling_without_match(outcome: Outcome) -> Ceiling | None:
-    """Returns the ceiling where no match is right: all candidates are of other courts."""
+    """Returns the ceiling of a right "no match", or None: only if all candidates are of other courts."""
     if outcome.correctness != "CORRECT_NO_MATCH" or outcome.truth.undecided or not outcome.facts.candidates:
         return None
     alignments = {candidate.alignment for candidate in outcome.facts.candidates}

@@ -86,7 +86,10 @@ class CandidatePool(NamedTuple):
 
 
 def decide_by_code(case: CitationCase, cited: Cited, given: CandidatePool) -> Truth:
-    """Decides by ground truth, identifiers and courts, as far as they go."""
+    """Returns the decision meant by ground truth, identifiers and courts.
+
+    If they do not decide, or only by being alone, it is open and names the contenders.
+    """
     if case.ground_truth_known:
         return _decide_by_ground_truth(case.ground_truth, given.candidates)
     if cited.key is not None and cited.ecli is not None:

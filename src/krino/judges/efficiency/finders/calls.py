@@ -107,7 +107,7 @@ def is_recorded(value: Any) -> bool:
 
 
 def is_redacted(text: str) -> bool:
-    """Whether a text is a mask in place of content ("[redacted]", "***")."""
+    """Is a text a mask in place of content ("[redacted]", "***")?"""
     if len(text) > _LONGEST_MARK:
         return False
     plain = text.strip().casefold()
@@ -124,7 +124,7 @@ def _is_blank(value: Any) -> bool:
 
 
 def is_empty_result(text: str) -> bool:
-    """Does a result say that nothing was found?"""
+    """Is a result empty, or does it say that nothing was found?"""
     if not text or len(text) > 400:
         return not text
     plain = normalise_text(text).strip(".!\"' ")

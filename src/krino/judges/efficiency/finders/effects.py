@@ -27,7 +27,7 @@ _ACTING = ("write", "acting", "moving", "answering", "runs", "thinking", "side_w
 
 @lru_cache(maxsize=4096)
 def reads_by_name(name: str) -> bool:
-    """Whether the verb in a tool's name reads: `get_order` and `order_search` do, though orders can be placed."""
+    """Does the verb in a tool's name read? `get_order` and `order_search` do, though orders can be placed."""
     parts = name_parts(name)
     looks = words("cues", "read") | words("cues", "search")
     if len(parts) > 1 and parts[-1] in words("cues", "looked_at"):
@@ -105,7 +105,7 @@ def may_be_left_out(step: Step, effect: Effect) -> bool:
 
 
 def acknowledges(step: Step, task: Collection[str] = ()) -> bool:
-    """Whether a result only says that a thing was done, so that the call was an act ("open_door", "door open").
+    """Does a result only say that a thing was done, so that the call was an act ("open_door", "door open")?
 
     It has no words but those of acknowledgement, of the call itself, and of the task where that is given.
     """

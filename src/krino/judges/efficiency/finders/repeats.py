@@ -187,7 +187,7 @@ class RepeatSearch:
         return "waiting" if changes_by_itself or is_pending(self.steps[seen.last]) else None
 
     def _fails_again(self, place: int) -> bool:
-        """Whether the same short result says again that the thing could not be done."""
+        """Does the same short result say again that the thing could not be done?"""
         before = self._last_before.get(place)
         result = normalise_text(to_text(self.steps[place].output))
         same = before is not None and self.calls[before].result == self.calls[place].result

@@ -42,6 +42,7 @@ class TraceWords:
     """The words of the task, and of each step: its arguments, its result, and which of the task's words it looks at."""
 
     def __init__(self, steps: Sequence[Step], calls: Sequence[Call], task: str, answer: str) -> None:
+        """Reads the words of task, answer and steps, and which steps are readings, inform, or are of a named tool."""
         self.steps, self.calls = steps, calls
         self.request = read_request(task)
         self.task = words_in(task)
@@ -207,6 +208,7 @@ class ArgumentSources:
     """Traces the arguments of acts and later calls back to the readings that returned them."""
 
     def __init__(self, trace: TraceWords, kept: Sequence[int]) -> None:
+        """Finds the readings that later arguments came from, and up to where something may rest on results unseen."""
         self.trace = trace
         self.suppliers: set[int] = set()
         """Readings that returned an argument of an act, or a short id with which a later call was made."""

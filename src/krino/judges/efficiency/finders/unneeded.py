@@ -89,6 +89,7 @@ class _Pass:
     def __init__(
         self, trace: TraceWords, aside: Collection[int], settled: Collection[int], user_turns: Collection[int]
     ) -> None:
+        """Finds which steps are kept, which of their results are used, and where arguments came from."""
         self.trace, self.settled, self.user_turns = trace, settled, user_turns
         self.kept = [place for place in range(len(trace.steps)) if place not in aside]
         if self.kept and trace.reads[self.kept[-1]] and not trace.answer:

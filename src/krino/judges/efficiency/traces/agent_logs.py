@@ -64,7 +64,7 @@ def _read_smol_step(raw: Mapping[str, Any]) -> list[Step]:
 
 
 def _recognise_swe(value: Any) -> str | None:
-    """Recognises an SWE-agent trajectory."""
+    """Returns by what an SWE-agent trajectory is recognised, or None."""
     steps = keep_objects(find_list(value, "trajectory", "steps"))
     if not steps or not all(isinstance(raw.get("action"), str) and "observation" in raw for raw in steps):
         return None
@@ -112,7 +112,7 @@ _HANDOVER = re.compile(r"([\w .()-]{1,80}?)->([\w .()-]{1,80}?): ?", re.ASCII)
 
 
 def _recognise_chat(value: Any) -> str | None:
-    """Recognises a chat or text log of several agents."""
+    """Returns by what a chat or text log of several agents is recognised, or None."""
     log = _find_log(value)
     if log is not None:
         found = sum(1 for record in _split_records(log) if _RESPONSE.match(record))

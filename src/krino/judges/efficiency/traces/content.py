@@ -30,7 +30,10 @@ class Album:
     items: list[Media] = field(default_factory=list)
 
     def add(self, mime: str, data: bytes) -> str:
-        """Adds a medium and returns its placeholder; the digest distinguishes two media of the same size."""
+        """Returns the placeholder of a medium, and keeps the medium unless there are `_MAX_MEDIA` already.
+
+        The digest distinguishes two media of the same size.
+        """
         medium = Media(_kind_of(mime), mime, data)
         if len(self.items) < _MAX_MEDIA:
             self.items.append(medium)

@@ -39,7 +39,7 @@ def _chunks(value: Any) -> list[Any]:
 
 
 def _recognise(value: Any) -> str | None:
-    """Recognises chunks of a LangGraph stream."""
+    """Returns by what chunks of a LangGraph stream are recognised, or None."""
     chunks = _chunks(value)
     if not any(map(is_chunk, chunks)) and not _are_states(value, chunks):
         return None

@@ -52,7 +52,7 @@ def _find_top_runs(value: Any) -> list[Mapping[str, Any]]:
 
 
 def _read_runs(value: Any) -> Trace:
-    """Reads a LangSmith export, nested or flat."""
+    """Reads a LangSmith export, nested or flat; raises `CannotJudge` if it holds several traces."""
     nodes: dict[str, Node] = {}
     made: list[tuple[str, Node]] = []
     for run, holder in _list_runs(value):
@@ -113,7 +113,10 @@ def _make_run_node(run: Mapping[str, Any]) -> Node:
 
 
 def _unwrap_single(value: Any) -> Any:
-    """Returns x of {"input": x} or {"output": x}, in which runs wrap single values; any other value unchanged."""
+    """Returns x of {"input": x} or {"output": x} (also `query`, `documents`), in which runs wrap single values.
+
+    Any other value is returned unchanged.
+    """
     if isinstance(value, Mapping) and len(value) == 1:
         name, inner = next(iter(value.items()))
         if name in {"input", "output", "query", "documents"}:

@@ -229,7 +229,7 @@ def _blocks(messages: list[Message]) -> Iterator[Message]:
 
 
 def _recognise_anthropic(value: Any) -> str | None:
-    """Recognises messages of Anthropic's API."""
+    """Returns by what messages of Anthropic's API are recognised, or None."""
     messages = find_messages(value)
     speakers = [message for message in messages if message.get("role") in ("user", "assistant")]
     for block in _blocks([message for message in speakers if "tool_calls" not in message]):
@@ -239,7 +239,7 @@ def _recognise_anthropic(value: Any) -> str | None:
 
 
 def _recognise_gemini(value: Any) -> str | None:
-    """Recognises contents of Gemini's API."""
+    """Returns by what contents of Gemini's API are recognised, or None."""
     messages = find_messages(value)
     roles = [message.get("role") for message in messages]
     known = all(role in ("user", "model", "function", "tool", None) for role in roles)
@@ -273,7 +273,7 @@ def _recognise_autogen(value: Any) -> str | None:
 
 
 def _recognise_vercel(value: Any) -> str | None:
-    """Recognises messages or steps of Vercel's AI SDK."""
+    """Returns by what messages or steps of Vercel's AI SDK are recognised, or None."""
     if isinstance(value, Mapping) and isinstance(value.get("steps"), list) and _is_vercel_step(value["steps"][:1]):
         return "steps with toolCalls"
     messages = find_messages(value)
@@ -285,7 +285,7 @@ def _recognise_vercel(value: Any) -> str | None:
 
 
 def _recognise_tau_bench(value: Any) -> str | None:
-    """Recognises a result of tau-bench."""
+    """Returns by what a result of tau-bench is recognised, or None."""
     if not isinstance(value, Mapping) or not find_messages(value):
         return None
     if "traj" in value and ("reward" in value or "task_id" in value):
@@ -296,7 +296,7 @@ def _recognise_tau_bench(value: Any) -> str | None:
 
 
 def _recognise_openai_chat(value: Any) -> str | None:
-    """Recognises messages of OpenAI's chat API."""
+    """Returns by what messages of OpenAI's chat API are recognised, or None."""
     messages = find_messages(value)
     if not messages or not all(_speaks(message) for message in messages):
         return None

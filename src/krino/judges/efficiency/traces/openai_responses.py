@@ -37,7 +37,7 @@ def is_item(raw: Mapping[str, Any]) -> bool:
 
 
 def _recognise(value: Any) -> str | None:
-    """Recognises items of OpenAI's Responses API."""
+    """Returns by what items of OpenAI's Responses API are recognised, or None."""
     items = _list_items(value)
     calls = [item["type"] for item in items if isinstance(item.get("type"), str) and item["type"] in _CALLS]
     if calls:

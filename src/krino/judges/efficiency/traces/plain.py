@@ -40,7 +40,7 @@ def _known() -> frozenset[str]:
 
 
 def _recognise(value: Any) -> str | None:
-    """Recognises a plain list of steps or texts."""
+    """Returns by what a plain list of steps or texts is recognised, or None."""
     steps = find_list(value, *_LISTS)
     if steps is None:
         return None

@@ -64,7 +64,7 @@ def _has(prefix: str, value: Any) -> str | None:
 
 
 def _recognise_otlp(value: Any) -> str | None:
-    """Recognises OpenTelemetry spans."""
+    """Returns by what OpenTelemetry spans are recognised, or None."""
     if (seen := _has("gen_ai.", value)) is not None:
         return seen
     if isinstance(value, Mapping) and ("resourceSpans" in value or "resource_spans" in value):
@@ -308,7 +308,7 @@ _MAX_SPANS = 200_000
 
 
 def _recognise_nested(value: Any) -> str | None:
-    """Recognises spans that hold their children, as DeepEval writes them."""
+    """Returns by what spans that hold their children, as DeepEval writes them, are recognised, or None."""
     tops = _find_tops(value)
     if tops and any(isinstance(top.get("children"), list) for top in tops) and all(_is_span(top) for top in tops):
         return "spans with type and children"

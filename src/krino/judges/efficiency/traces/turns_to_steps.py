@@ -96,7 +96,7 @@ def _text_of_turn(turn: Turn, before: Sequence[Turn]) -> str:
 
 
 def build_steps(turns: Sequence[Turn]) -> list[Step]:
-    """Returns the steps of a conversation."""
+    """Returns the steps of a conversation: the assistant's calls with their results, and its words."""
     results = _Results(turns)
     steps: list[Step] = []
     for place, turn in enumerate(turns):
@@ -163,6 +163,7 @@ class _Results:
     """Finds the result of a call: by id, else by name or position among the results that follow."""
 
     def __init__(self, turns: Sequence[Turn]) -> None:
+        """Gathers the results of all turns: by id, and in order those without one."""
         self._by_id: dict[str, list[CallResult]] = {}
         self._unnamed: list[tuple[int, CallResult]] = []
         for place, turn in enumerate(turns):

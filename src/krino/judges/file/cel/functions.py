@@ -89,8 +89,8 @@ def _trim(budget: StepBudget, text: str) -> str:
     return text.strip()
 
 
-def _int(budget: StepBudget, value: Any) -> int:
-    """Converts a value to a whole number of 64 bits."""
+def _to_int(budget: StepBudget, value: Any) -> int:
+    """Converts a value to a whole number of 64 bits; raises `RuleFault` if it is none."""
     try:
         made = int(value.strip()) if isinstance(value, str) and len(value) < _LONGEST_NUMBER else int(value)
     except (ValueError, OverflowError):
@@ -100,15 +100,15 @@ def _int(budget: StepBudget, value: Any) -> int:
     return made
 
 
-def _double(budget: StepBudget, value: Any) -> float:
-    """Converts a value to a number."""
+def _to_double(budget: StepBudget, value: Any) -> float:
+    """Converts a value to a number; raises `RuleFault` if it is none."""
     try:
         return float(value)
     except (ValueError, OverflowError):
         raise RuleFault(f"double() makes no number of {value!r:.60}") from None
 
 
-def _string(budget: StepBudget, value: Any) -> str:
+def _to_string(budget: StepBudget, value: Any) -> str:
     """Converts a value to text, as CEL writes it."""
     if type(value) is bool:
         return "true" if value else "false"
@@ -332,9 +332,9 @@ FUNCTIONS: Mapping[str, Function] = {
     "lowerAscii": Function("text.lowerAscii()", (_TEXT,), STRING, _lower_ascii, "", is_method=True, is_global=False),
     "upperAscii": Function("text.upperAscii()", (_TEXT,), STRING, _upper_ascii, "", is_method=True, is_global=False),
     "trim": Function("text.trim()", (_TEXT,), STRING, _trim, "", is_method=True, is_global=False),
-    "int": Function("int(x)", ((INT, DOUBLE, STRING),), INT, _int),
-    "double": Function("double(x)", ((DOUBLE, STRING),), DOUBLE, _double),
-    "string": Function("string(x)", ((STRING, INT, BOOL),), STRING, _string),
+    "int": Function("int(x)", ((INT, DOUBLE, STRING),), INT, _to_int),
+    "double": Function("double(x)", ((DOUBLE, STRING),), DOUBLE, _to_double),
+    "string": Function("string(x)", ((STRING, INT, BOOL),), STRING, _to_string),
     "matches": Function(
         "text.matches(pattern)",
         _TEXT_AND_PATTERN,

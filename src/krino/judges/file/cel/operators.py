@@ -193,7 +193,7 @@ def contains(budget: StepBudget, many: Any, wanted: Any) -> bool:
 
 
 def select(value: Any, name: str) -> Any:
-    """Returns a field of an object."""
+    """Returns a field of an object; raises `RuleFault` if there is none."""
     if type(value) is not dict:
         raise RuleFault(f"{name_of(value)} has no `.{name}`")
     if name not in value:
@@ -209,7 +209,7 @@ def has(value: Any, name: str) -> bool:
 
 
 def index(value: Any, place: Any) -> Any:
-    """Returns an element of a list by its number, or of an object by its key."""
+    """Returns an element of a list by its number, or of an object by its key; raises `RuleFault` if there is none."""
     if type(value) is dict:
         if type(place) is str and place in value:
             return value[place]
@@ -231,7 +231,7 @@ Run = Callable[[StepBudget], Any]
 
 
 def items_of(value: Any, macro: str) -> Sequence[Any]:
-    """Returns the elements of a list, or the keys of an object."""
+    """Returns the elements of a list, or the keys of an object; raises `RuleFault` for any other value."""
     if type(value) is list:
         return value
     if type(value) is dict:

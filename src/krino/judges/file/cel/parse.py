@@ -84,7 +84,7 @@ class _Parser:
         return ExpressionProblem(f"{what}{hint}", token.offset)
 
     def _expression(self) -> Node:
-        """Parses an expression, down to the limit of nesting."""
+        """Parses an expression, with `? :`; refuses one that is nested too deeply."""
         self._open += 1
         if self._open > DEEPEST:
             raise ExpressionProblem(f"the expression is nested deeper than {DEEPEST} levels", self._next.offset)

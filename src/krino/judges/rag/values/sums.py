@@ -43,7 +43,9 @@ def follows_from(value: Value, found: Sequence[Value], said: Sequence[Value], wo
         return True
     cued = not words.isdisjoint(_cues())
     amounts = [_read_amount(other)[1] for other in alike]
-    if cued and (amount in _sums(amounts) or amount in _mixed(amounts, said) or amount in _find_spans(measured, found)):
+    if cued and (
+        amount in _sums(amounts) or amount in _mix_counts(amounts, said) or amount in _find_spans(measured, found)
+    ):
         return True
     return measured != "" and amount in set(_products(value, alike, [*said, *(found if cued else ())]))
 
@@ -108,8 +110,8 @@ def _sums(amounts: Sequence[Decimal]) -> set[Decimal]:
     return found | {abs(first - second) for first, second in combinations(amounts, 2) if first != second}
 
 
-def _mixed(amounts: Sequence[Decimal], said: Sequence[Value]) -> set[Decimal]:
-    """Two of the one and one of the other."""
+def _mix_counts(amounts: Sequence[Decimal], said: Sequence[Value]) -> set[Decimal]:
+    """Returns sums of two amounts, one or both taken as often as a count says."""
     counts = {
         Decimal(1),
         *(_read_amount(value)[1] for value in said if value.kind == "number" and not _read_amount(value)[0]),
