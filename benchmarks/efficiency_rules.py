@@ -49,7 +49,7 @@ RULES: Mapping[str, Sequence[Off]] = {
     "needed: reported to the user": [("finders.unneeded:_Pass._is_reported_to_user", lambda: False)],
     "needed: prepares an act": [("finders.unneeded:_Pass._prepares_act", lambda: False)],
     "needed: searched one by one": [("finders.unneeded:_Pass._is_searched_one_by_one", lambda: False)],
-    "needed: opens a page": [("finders.unneeded:_Pass._opens_page", lambda: False)],
+    "needed: opens a page": [("finders.unneeded:_Pass._prepares_next_step", lambda: False)],
     "needed: one of a list": [("finders.unneeded:_Pass._is_of_a_list", lambda: False)],
     "needed: another thing": [("finders.unneeded:_Pass._is_another_thing", lambda: False)],
     "needed: follows an id": [("finders.unneeded:_Pass._follows", lambda: False)],

@@ -19,7 +19,10 @@ class Copy(NamedTuple):
 def find_copies(
     items: Sequence[ItemT], key: Callable[[ItemT], Hashable | None], label: Callable[[ItemT], object]
 ) -> list[Copy]:
-    """Items that have the key of an earlier one. Items whose key is None are copies of nothing."""
+    """Returns items that have the key of an earlier one, and whether their labels agree.
+
+    Items whose key is None are copies of nothing.
+    """
     first: dict[Hashable, int] = {}
     copies = []
     for place, item in enumerate(items):
@@ -31,6 +34,6 @@ def find_copies(
 
 
 def drop_copies(items: Sequence[ItemT], copies: Sequence[Copy]) -> list[ItemT]:
-    """The items without the copies that agree with what they repeat."""
+    """Returns the items without the copies that agree with what they repeat; contradicting ones stay."""
     dropped = {copy.place for copy in copies if copy.agrees}
     return [item for place, item in enumerate(items) if place not in dropped]

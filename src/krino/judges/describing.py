@@ -11,7 +11,7 @@ from krino.judges.registry import load_judge
 
 
 def describe(name: str) -> dict[str, Any]:
-    """One judge, from its models."""
+    """Describes one judge, from its models: inputs, outputs, options, languages, number of rules."""
     judge = load_judge(name)
     return {
         "name": judge.name,

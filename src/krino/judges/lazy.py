@@ -29,7 +29,7 @@ class lazy(Generic[T]):
     def __get__(self, instance: object, owner: type) -> T: ...
 
     def __get__(self, instance: object | None, owner: type) -> Self | T:
-        """Computes the value at first use, and stores it on the instance."""
+        """Returns the value, computed at first use and stored on the instance; on the class the descriptor itself."""
         if instance is None:
             return self
         value = instance.__dict__[self._name] = self._compute(instance)

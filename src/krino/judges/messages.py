@@ -32,9 +32,9 @@ _LONGEST_CALL = 2_000
 
 
 def read_messages(name: str, value: Any) -> list[dict[str, Any]]:
-    """Each message as `role`, `text` and `turn`, which counts the turns of the assistant from 1 and is 0 for others.
+    """Returns each message as `role`, `text` and `turn`, which counts the assistant's turns from 1 and is 0 for others.
 
-    Raises `CannotJudge` for what is no message.
+    Messages of the assistant that follow each other become one turn. Raises `CannotJudge` for what is no message.
     """
     found: list[dict[str, Any]] = []
     turn = 0
@@ -49,7 +49,10 @@ def read_messages(name: str, value: Any) -> list[dict[str, Any]]:
 
 
 def messages_in(name: str, value: Any) -> list[Any]:
-    """The messages of a conversation as they are given; raises `CannotJudge` where there are none."""
+    """Returns the messages of a conversation as they are given.
+
+    Raises `CannotJudge` where there are none, or too many.
+    """
     found = find_messages(value)
     if not isinstance(found, list):
         raise CannotJudge(f"`{name}` is no list of messages")
@@ -59,18 +62,24 @@ def messages_in(name: str, value: Any) -> list[Any]:
 
 
 def read_message(name: str, number: int, message: Any, *, with_calls: bool = True) -> tuple[str, str]:
-    """Its role and its text; a call of a tool is text too, if wanted."""
+    """Returns role and text of a message; a call of a tool is text too, if wanted.
+
+    Raises `CannotJudge` for what is no message.
+    """
     if not isinstance(message, Mapping):
         raise CannotJudge(f"`{name}`: message {number} is no object with `role` and `content`")
     inner = next((message[key] for key in ("data", "kwargs") if isinstance(message.get(key), Mapping)), message)
     content = next((inner[key] for key in ("content", "text", "value", "parts") if inner.get(key) is not None), "")
-    role = "tool" if _is_result(content) else _role(name, number, message, inner)
-    pieces = [*_texts(content, with_calls), *(_calls(inner) if with_calls else ())]
+    role = "tool" if _is_result(content) else _find_role(name, number, message, inner)
+    pieces = [*_list_texts(content, with_calls), *(_list_calls(inner) if with_calls else ())]
     return role, "\n".join(piece for piece in pieces if piece)
 
 
-def _role(name: str, number: int, message: Mapping[str, Any], inner: Mapping[str, Any]) -> str:
-    """LangChain stores a message under `data`, or under `kwargs` with the name of its class in `id`."""
+def _find_role(name: str, number: int, message: Mapping[str, Any], inner: Mapping[str, Any]) -> str:
+    """Returns the role of a message; raises `CannotJudge` for an unknown one.
+
+    LangChain stores a message under `data`, or under `kwargs` with the name of its class in `id`.
+    """
     path = message.get("id")
     kind = str(path[-1]) if "lc" in message and isinstance(path, list) and path else ""
     stated = message.get("role") or inner.get("role") or kind or message.get("type") or message.get("from") or ""
@@ -83,7 +92,7 @@ def _role(name: str, number: int, message: Mapping[str, Any], inner: Mapping[str
 
 
 def _is_result(content: Any) -> bool:
-    """What a tool gave back: Anthropic and Gemini have it in a message of the user."""
+    """Is a content what a tool gave back? Anthropic and Gemini have it in a message of the user."""
     blocks = content if isinstance(content, list) else []
     return bool(blocks) and all(
         isinstance(block, Mapping) and (block.get("type") == "tool_result" or "functionResponse" in block)
@@ -91,22 +100,23 @@ def _is_result(content: Any) -> bool:
     )
 
 
-def _texts(content: Any, with_calls: bool) -> Iterator[str]:
-    """The texts of a content, which is a text or a list of blocks; other blocks are named."""
+def _list_texts(content: Any, with_calls: bool) -> Iterator[str]:
+    """Yields the texts of a content, which is a text or a list of blocks; other blocks are named."""
     for block in content if isinstance(content, list) else [content]:
         if isinstance(block, str):
             yield block
         elif isinstance(block, Mapping):
-            yield from _block(block, with_calls)
+            yield from _read_block(block, with_calls)
 
 
-def _block(block: Mapping[str, Any], with_calls: bool) -> Iterator[str]:
+def _read_block(block: Mapping[str, Any], with_calls: bool) -> Iterator[str]:
+    """Yields the texts of one block; a call only if wanted, and the type of a block of another kind in brackets."""
     text = block.get("text") if isinstance(block.get("text"), str) else block.get("content")
     call = block.get("functionCall")
     if isinstance(text, str):
         yield text
     elif isinstance(text, list):
-        yield from _texts(text, with_calls)
+        yield from _list_texts(text, with_calls)
     elif "functionResponse" in block:
         yield orjson.dumps(block["functionResponse"], default=repr).decode()
     elif isinstance(call, Mapping):
@@ -117,7 +127,8 @@ def _block(block: Mapping[str, Any], with_calls: bool) -> Iterator[str]:
         yield f"[{cut(str(block.get('type', 'something')), 40)}]"
 
 
-def _calls(message: Mapping[str, Any]) -> Iterator[str]:
+def _list_calls(message: Mapping[str, Any]) -> Iterator[str]:
+    """Yields the calls of tools that a message requests, as text."""
     calls = message.get("tool_calls")
     for call in calls if isinstance(calls, list) else ():
         if isinstance(call, Mapping):

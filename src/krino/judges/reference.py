@@ -40,23 +40,28 @@ class JudgeReference:
             options=judge.options.model_dump(mode="json"),
             prompt=judge.prompt,
             source_hash=of_source(kind),
-            files={_place(name, file): file.read_text("utf-8") for name, file in source_files(kind).items()},
+            files={_find_place(name, file): file.read_text("utf-8") for name, file in source_files(kind).items()},
         )
 
     def load(self) -> AnyJudge:
-        """The judge, from the files at hand where they are the same, else from those that came with it."""
+        """Returns the judge, from the files at hand where they are the same, else from those that came with it.
+
+        Refuses one whose source is another.
+        """
         where, _, name = self.address.rpartition(":")
         if not self.files:
-            return self._same(load_judge(self.address, self.options, self.prompt))
+            return self._require_same(load_judge(self.address, self.options, self.prompt))
         if where.endswith(".py"):
             here = Path(where)
             if here.is_file() and here.read_text("utf-8") == self.files.get(here.name):
-                return self._same(load_judge(self.address, self.options, self.prompt))
-            return self._same(load_judge(f"{_unpacked(self.files) / here.name}:{name}", self.options, self.prompt))
-        sys.path.insert(0, str(_unpacked(self.files)))
-        return self._same(load_judge(self.address, self.options, self.prompt))
+                return self._require_same(load_judge(self.address, self.options, self.prompt))
+            return self._require_same(
+                load_judge(f"{_unpack(self.files) / here.name}:{name}", self.options, self.prompt)
+            )
+        sys.path.insert(0, str(_unpack(self.files)))
+        return self._require_same(load_judge(self.address, self.options, self.prompt))
 
-    def _same(self, judge: AnyJudge) -> AnyJudge:
+    def _require_same(self, judge: AnyJudge) -> AnyJudge:
         """Returns the judge if its source is that of the sender, and refuses another one."""
         if of_source(type(judge)) != self.source_hash:
             raise UsageProblem(
@@ -67,8 +72,10 @@ class JudgeReference:
 
 
 def _portable_address(kind: type[AnyJudge]) -> str | None:
-    """Returns an address that works on another machine. For a judge in a file, the file itself: it is small, and the
-    other machine may not have it."""
+    """Returns an address that works on another machine, or None for a judge that is a class.
+
+    For a judge in a file, the file itself: it is small, and the other machine may not have it.
+    """
     if not hasattr(kind, "definition"):
         return None
     from krino.judges.file.judge import portable_address
@@ -76,8 +83,8 @@ def _portable_address(kind: type[AnyJudge]) -> str | None:
     return portable_address(kind)
 
 
-def _place(module: str, file: Path) -> str:
-    """Returns where a module's file is below the folder that it is imported from."""
+def _find_place(module: str, file: Path) -> str:
+    """Returns the path of a module's file below the folder that it is imported from."""
     if module.startswith("krino_user_"):
         return file.name
     parts = module.split(".")
@@ -88,8 +95,8 @@ _folders: dict[int, tempfile.TemporaryDirectory[str]] = {}
 """Unpacked sources, removed when the process ends."""
 
 
-def _unpacked(files: Mapping[str, str]) -> Path:
-    """Writes the sent files into a temporary folder, once for each set of files."""
+def _unpack(files: Mapping[str, str]) -> Path:
+    """Writes the sent files into a temporary folder, once for each set of files; returns the folder."""
     key = hash(tuple(sorted(files.items())))
     if key not in _folders:
         _folders[key] = tempfile.TemporaryDirectory(prefix="krino-judge-")

@@ -32,36 +32,39 @@ RUBRIC = "rubric:"
 
 
 def judge_names() -> dict[str, str]:
-    """Every judge that can be named, with where it lives."""
+    """Returns every judge that can be named, with where it lives."""
     offered = {point.name: point.value for point in entry_points(group=GROUP)}
     return {**offered, **{name: str(SHELF / f"{name}.md") for name in shelf_names()}, **OURS}
 
 
 @cache
 def shelf_names() -> tuple[str, ...]:
-    """The ready judges, which are files in the package."""
+    """Returns the names of the ready judges, which are files in the package."""
     return tuple(sorted(path.stem for path in SHELF.glob("*.md")))
 
 
 def is_ours(name: str) -> bool:
-    """Whether this is a judge of Krino's own: to load it runs nobody else's code and opens no file of a stranger's."""
+    """Is this a judge of Krino's own? To load it runs nobody else's code and opens no file of a stranger's."""
     return name in OURS or name in shelf_names()
 
 
 def load_judge(name: str, options: Mapping[str, Any] | None = None, prompt: str | None = None) -> AnyJudge:
-    """`rag`, `package.module:Class`, `path/to/file.py:Class`, `path/to/file.md` or `rubric:SENTENCE`."""
+    """Returns a judge by name or address, with its options and prompt.
+
+    An address is `package.module:Class`, `path/to/file.py:Class`, `path/to/file.md` or `rubric:SENTENCE`.
+    """
     if not isinstance(name, str):
         raise UsageProblem(f"{name!r} is no judge; give a name, `file.py:Class`, `file.md`, or a krino.Judge class")
-    return make_judge(_class(judge_names().get(name, name), name), options, prompt, find_namesake)
+    return make_judge(_find_class(judge_names().get(name, name), name), options, prompt, find_namesake)
 
 
 def our_judge(name: str) -> AnyJudge | None:
-    """A judge of Krino's own; None for any other, so that reading a run loads nobody else's code."""
+    """Returns a judge of Krino's own; None for any other, so that reading a run loads nobody else's code."""
     return load_judge(name) if is_ours(name) else None
 
 
 def recorded_judge(name: str, options: Any) -> AnyJudge:
-    """A judge of Krino's own with options as a run records them.
+    """Returns a judge of Krino's own with options as a run records them; refuses any other.
 
     A run folder may come from anyone, and a table among the options may be given as the path of a file: what a run
     records never is, and no file is opened for it.
@@ -77,7 +80,7 @@ def recorded_judge(name: str, options: Any) -> AnyJudge:
 
 
 def find_namesake(name: str, kind: type) -> str | None:
-    """Another judge that has this name, in words for a message: its address, or ``the ready judge `x` ``.
+    """Returns another judge that has this name, in words for a message: its address, or ``the ready judge `x` ``.
 
     None if the name is free or belongs to `kind`, the class that asks for it. Broken packages are skipped.
     """
@@ -93,7 +96,7 @@ def find_namesake(name: str, kind: type) -> str | None:
 
 
 def address_of(judge: type[AnyJudge]) -> str:
-    """How a judge's class is named so that it can be loaded again: a name, `module:Class` or `file.py:Class`."""
+    """Returns how a judge's class is named so that it can be loaded again: a name or an address."""
     if (stated := getattr(judge, "definition", None)) is not None:  # a judge from a file
         in_shelf = stated.name in shelf_names() and _is_on_shelf(stated.address)
         return str(stated.name if in_shelf else stated.address)
@@ -107,9 +110,9 @@ def address_of(judge: type[AnyJudge]) -> str:
     return f"{Path(file).resolve()}:{judge.__qualname__}" if file and is_file else place
 
 
-def _class(address: str, name: str) -> type[AnyJudge]:
-    """Finds the class of a judge by its address."""
-    if (found_file := _class_of_file(address)) is not None:
+def _find_class(address: str, name: str) -> type[AnyJudge]:
+    """Returns the class of a judge by its address; raises `UsageProblem` with the known names if there is none."""
+    if (found_file := _find_class_of_file(address)) is not None:
         return found_file
     where, colon, attribute = address.rpartition(":")
     if not colon or not where:
@@ -118,7 +121,7 @@ def _class(address: str, name: str) -> type[AnyJudge]:
             f"no judge `{name}`{did_you_mean(name, known)}; there are {', '.join(known)}, "
             "or name yours as `file.md`, `module:Class` or `file.py:Class`"
         )
-    module = _module_from_file(Path(where)) if where.endswith(".py") else _module(where, name)
+    module = _import_file(Path(where)) if where.endswith(".py") else _import_module(where, name)
     found: Any = getattr(module, attribute, None)
     if not _is_judge(found):
         there = [key for key, value in vars(module).items() if _is_judge(value) and value.__module__ == module.__name__]
@@ -127,8 +130,11 @@ def _class(address: str, name: str) -> type[AnyJudge]:
     return cast("type[AnyJudge]", found)
 
 
-def _class_of_file(address: str) -> type[AnyJudge] | None:
-    """The class of a judge that is a file, a sentence or a text; None for any other address."""
+def _find_class_of_file(address: str) -> type[AnyJudge] | None:
+    """Returns the class of a judge that is a file, a sentence or a text; None for any other address.
+
+    Refuses a file with the name of a ready judge.
+    """
     from krino.judges.file.judge import TEXT_ADDRESS, class_of_file, class_of_text
     from krino.judges.file.one_line import class_of_rubric
 
@@ -162,7 +168,7 @@ def _is_judge(value: Any) -> bool:
     return isinstance(value, type) and issubclass(value, Judge) and value is not Judge
 
 
-def _module(where: str, name: str) -> ModuleType:
+def _import_module(where: str, name: str) -> ModuleType:
     """Imports a module, also from the working folder."""
     try:
         sys.path.insert(0, "")  # modules of the folder one works in, as `python -m` finds them
@@ -175,7 +181,7 @@ def _module(where: str, name: str) -> ModuleType:
         sys.path.remove("")
 
 
-def _module_from_file(path: Path) -> ModuleType:
+def _import_file(path: Path) -> ModuleType:
     """Imports a file as a module."""
     if not path.is_file():
         raise UsageProblem(f"judge file {path} does not exist")

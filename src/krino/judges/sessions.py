@@ -19,7 +19,10 @@ _NO_ROUND = frozenset({"role", "type", "from", "lc"})
 
 
 def find_messages(value: Any) -> Any:
-    """The list of messages in a list, an object or JSON text; what is none of these is given back as it is."""
+    """Returns the list of messages in a list, an object or JSON text; any other value unchanged.
+
+    Rounds of sessions, threads and runs are joined into one list.
+    """
     if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
         try:
             value = orjson.loads(value)
@@ -29,10 +32,10 @@ def find_messages(value: Any) -> Any:
         if isinstance(value.get("messages"), list):
             return find_messages(value["messages"])
         rounds = next((value[name] for name in _ROUNDS if isinstance(value.get(name), list)), None)
-        return _of_rounds(rounds) if rounds is not None else _of_rounds([value]) if _is_round(value) else value
+        return _join_rounds(rounds) if rounds is not None else _join_rounds([value]) if _is_round(value) else value
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
         return value[0]  # LangSmith keeps a batch of one
-    return _of_rounds(value) if isinstance(value, list) and value and all(map(_is_round, value)) else value
+    return _join_rounds(value) if isinstance(value, list) and value and all(map(_is_round, value)) else value
 
 
 def _is_round(value: Any) -> bool:
@@ -42,12 +45,13 @@ def _is_round(value: Any) -> bool:
     return has_both or (not _NO_ROUND & value.keys() and any(name in value for name in _IN))
 
 
-def _of_rounds(rounds: Sequence[Any]) -> list[Any]:
+def _join_rounds(rounds: Sequence[Any]) -> list[Any]:
+    """Returns the messages of all rounds in order of time, each once."""
     said: list[Any] = []
     for one in sorted((one for one in rounds if isinstance(one, Mapping)), key=_time):
         for names, role in ((_IN, "user"), (_OUT, "assistant")):
             said = _extended(
-                said, _messages(next((one[name] for name in names if one.get(name) is not None), None), role)
+                said, _to_messages(next((one[name] for name in names if one.get(name) is not None), None), role)
             )
     return said
 
@@ -56,18 +60,18 @@ def _time(one: Mapping[str, Any]) -> str:
     return str(next((one[name] for name in _TIMES if one.get(name)), ""))
 
 
-def _messages(value: Any, role: str) -> list[Any]:
-    """What went in or came out as messages; a text is one message of the role."""
+def _to_messages(value: Any, role: str) -> list[Any]:
+    """Returns what went in or came out as messages; a text is one message of the role."""
     if isinstance(value, Mapping):
         if isinstance(value.get("generations"), list):
-            return _messages(_first_generation(value["generations"]), role)
+            return _to_messages(_first_generation(value["generations"]), role)
         if isinstance(value.get("messages"), list):
             found = find_messages(value["messages"])
             return list(found)
         if "role" in value or "lc" in value or "type" in value:
             return [value]
         inner = next((value[name] for name in _TEXTS if value.get(name)), None)
-        return _messages(inner, role) if inner is not None else [_as_message(value, role)]
+        return _to_messages(inner, role) if inner is not None else [_as_message(value, role)]
     if isinstance(value, list) and value and all(isinstance(item, Mapping) for item in value):
         return list(value)
     return [_as_message(value, role)] if value not in (None, "", []) else []
@@ -79,6 +83,7 @@ def _as_message(value: Any, role: str) -> dict[str, Any]:
 
 
 def _first_generation(found: Any) -> Any:
+    """Returns the message or text of the first generation, however deep the lists are; None if they are empty."""
     while isinstance(found, list):
         found = found[0] if found else None
     if isinstance(found, Mapping):

@@ -6,7 +6,7 @@ from random import Random
 
 
 def shuffled(count: int, draw: Random) -> tuple[int, ...] | None:
-    """The numbers 1 to `count` in an order that is not theirs; None where there is no other."""
+    """Returns the numbers 1 to `count` in an order that is not theirs; None where there is no other."""
     if count < 2:
         return None
     order = list(range(1, count + 1))

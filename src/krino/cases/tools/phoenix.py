@@ -28,8 +28,11 @@ def _trace_of(row: ToolRow) -> str:
     return str(row["context.trace_id"])
 
 
-def _read_spans(rows: Sequence[ToolRow]) -> Iterator[ToolCase]:
-    """Yields one case: these are all spans of one trace. Without the span that began it, the case is a problem."""
+def _read_trace(rows: Sequence[ToolRow]) -> Iterator[ToolCase]:
+    """Yields the one case of a trace from its spans: input and output are those of the root span.
+
+    If the root is missing, the case has neither, and a problem.
+    """
     spans = sorted((_decode_span(row) for row in rows), key=lambda span: str(span.get("start_time") or ""))
     root = next((span for span in spans if not span.get("parent_id")), None)
     problem = None
@@ -67,4 +70,4 @@ def _passage(document: Any) -> Any:
     return {_PASSAGE.get(str(name), str(name)): value for name, value in document.items() if value is not None}
 
 
-SPANS = Tool("Phoenix span", _is_span, _read_spans, _trace_of)
+SPANS = Tool("Phoenix span", _is_span, _read_trace, _trace_of)

@@ -36,7 +36,10 @@ def ask(case: CitationCase, facts: CitationFacts) -> Questions:
 
 
 def _write_citation(case: CitationCase) -> str:
-    """One field a line: a court field may hold a whole citation, date and number included."""
+    """Returns what was cited, one field a line; only the case number has a line if it is missing.
+
+    A court field may hold a whole citation, date and number included.
+    """
     cited = {
         "court": case.cited_court_name,
         "date": case.cited_date,
@@ -47,7 +50,10 @@ def _write_citation(case: CitationCase) -> str:
 
 
 def _list_decisions(case: CitationCase, facts: CitationFacts) -> Iterator[str]:
-    """The candidates in the order of the record, because a reasoning may call them by their place in it."""
+    """Yields one numbered line for each candidate, in the order of the record.
+
+    A reasoning may call them by their place in it. At the end come how many are not listed, or "(none)".
+    """
     listed = [study_candidate(candidate, facts.cited) for candidate in case.candidates[:_MOST_LISTED]]
     numbers = _number_shown(facts)
     for place, item in enumerate(listed, 1):
@@ -60,7 +66,7 @@ def _list_decisions(case: CitationCase, facts: CitationFacts) -> Iterator[str]:
 
 
 def _write_answer(facts: CitationFacts) -> Iterator[str]:
-    """Yields the matcher's answer, one line a match."""
+    """Yields one line for each match of the matcher, or "no match"."""
     numbers = _number_shown(facts)
     for match in facts.answer.matches[:_MOST_MATCHES]:
         sure = "" if match.percent is None else f", confidence {match.percent:g} %"
@@ -84,7 +90,10 @@ def _describe_number(item: CandidateFacts, numbers: dict[tuple[object, ...], int
 
 
 def write_request(facts: CitationFacts, *, hints: bool = True) -> str:
-    """The question. It holds no text of the case, so that no case can change it. `hints`: adds what code noticed."""
+    """Returns the question to the labeller. It holds no text of the case, so that no case can change it.
+
+    `hints`: adds whether the citation gives a case number.
+    """
     count = len(facts.shown)
     if not count:
         subject = "There is nothing to compare: in subject, candidate and quote are null and strength is `none`."

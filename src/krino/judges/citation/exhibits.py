@@ -39,7 +39,10 @@ def _exhibit_answer(case: CitationCase) -> Iterator[Exhibit]:
 
 
 def _exhibit_candidates(case: CitationCase, facts: CitationFacts) -> Iterator[Exhibit]:
-    """The candidates in the order of the record: that of the facts would show which of them code prefers."""
+    """Yields the candidates in the order of the record: that of the facts would show which of them code prefers.
+
+    Then come decisions that labellers are shown although the record does not list them.
+    """
     numbers = {item.key: f"candidate {number}" for number, item in enumerate(facts.shown, 1)}
     for place, candidate in enumerate(case.candidates, 1):
         number = numbers.pop(_key(candidate, facts), "")
@@ -54,7 +57,7 @@ def _key(candidate: Candidate, facts: CitationFacts) -> tuple[object, ...]:
 
 
 def _exhibit_record(record: BaseModel) -> str:
-    """Every field of a record, also those that the judge does not read; long texts last."""
+    """Returns every field of a record as text, also those that the judge does not read; long texts last."""
     given = [(name, value) for name, value in record if value is not None and value != ()]
     short = ((name, value) for name, value in given if name not in _LONG_FIELDS)
     texts = (f"\n{_with_spaces(name)}:\n{_as_text(value)}" for name, value in given if name in _LONG_FIELDS)
@@ -70,7 +73,7 @@ def _with_spaces(name: str) -> str:
 
 
 def _as_text(value: object) -> str:
-    """Returns a value as text for people."""
+    """Returns a value as text for people: a list of texts one a line, anything else as JSON."""
     if isinstance(value, str):
         return value
     if isinstance(value, tuple | list) and all(isinstance(item, str) for item in value):

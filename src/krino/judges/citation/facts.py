@@ -54,7 +54,7 @@ def find_text_about_citation(snippet: str | None, cited: Cited) -> str | None: .
 
 
 def find_text_about_citation(snippet: str | None, cited: Cited) -> str | None:
-    """The part of a snippet that is about the cited decision; all of it if the snippet cites only one."""
+    """Returns the part of a snippet that is about the cited decision; all of it if the snippet cites only one."""
     if snippet is None:
         return None
     citations = _find_citations(snippet, cited)
@@ -75,7 +75,7 @@ def find_text_about_citation(snippet: str | None, cited: Cited) -> str | None:
 
 
 def _find_citations(snippet: str, cited: Cited) -> list[_Mark]:
-    """The citations in a snippet, each a mark from the first to the last of its date, number and ECLI."""
+    """Returns the citations in a snippet, each a mark from the first to the last of its date, number and ECLI."""
     found: list[_Mark] = []
     for mark in sorted(_find_marks(snippet, cited)):
         if (
@@ -148,6 +148,7 @@ class CitationFacts(NamedTuple):
 
     @property
     def number_carried(self) -> bool:
+        """Does a candidate that can be meant carry the cited number?"""
         return bool(self.carriers)
 
 
@@ -200,7 +201,10 @@ def _with_context_strength(case: CitationCase, cited: Cited, truth: Truth, pool:
 
 
 def _choose_shown(case: CitationCase, cited: Cited, truth: Truth) -> tuple[CandidateFacts, ...]:
-    """The contenders whose texts can be compared with the snippet; of many, those that share the most words with it."""
+    """Returns the contenders whose texts can be compared with the snippet, none if there is no snippet.
+
+    Of many, those that share the most words with it.
+    """
     if case.citation_snippet is None:
         return ()
     contenders = [contender for contender in truth.contenders if contender.texts]
@@ -219,4 +223,5 @@ def shown_text(candidate: CandidateFacts) -> str:
 
 
 def full_text(candidate: CandidateFacts) -> str:
+    """Returns all texts of a candidate, one below the other; `shown_text` is the part that a labeller is shown."""
     return "\n".join(candidate.texts)

@@ -26,7 +26,7 @@ _MOST_MATCHES = 3
 
 
 def collect_findings(outcome: Outcome) -> tuple[Finding, ...]:
-    """All findings of a case, in a fixed order."""
+    """Returns all findings of a case, in a fixed order."""
     facts = outcome.facts
     return (
         *_check_citation(facts),
@@ -123,9 +123,9 @@ def _check_candidates(facts: CitationFacts) -> Iterator[Finding]:
 
 
 def _check_contradictions(facts: CitationFacts) -> Iterator[Finding]:
-    """Entries with contradicting values or with the cited ECLI under a key that is not read.
+    """Yields findings about entries with contradicting values, or with the cited ECLI under a key that is not read.
 
-    Also matches that name another court than their candidate does.
+    Also about matches that name another court than their candidate does.
     """
     entries: tuple[tuple[str, Sequence[Named]], ...] = (
         ("candidates", facts.case.candidates),
@@ -236,11 +236,12 @@ _MOST = 20
 
 
 def find_unread(facts: CitationFacts) -> tuple[Unread, ...]:
+    """Returns the texts of the case that are not judged, or that no labeller is shown, each with the reason."""
     return (*_find_unread_reasoning(facts), *(_find_unread_context(facts) if facts.truth.open else ()))
 
 
 def _find_unread_reasoning(facts: CitationFacts) -> Iterator[Unread]:
-    """Reasonings that are not judged: the rubric judges only that of the first match."""
+    """Yields reasonings, or ends of them, that are not judged: the rubric judges only that of the first match."""
     case, judged = facts.case, facts.answer.reasoning or ""
     if len(judged) > LONGEST:
         yield Unread("reasoning", judged[LONGEST:], f"only the first {LONGEST:,} characters of a reasoning are read")

@@ -48,55 +48,74 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels, CitationV
     )
 
     def read(self, record: Mapping[str, Any]) -> CitationCase:
+        """Reads the case, and replaces the user's aliases of courts."""
         return apply_aliases(super().read(record), self.options.aliases)
 
     def reads(self, record: Mapping[str, Any]) -> Reads:
+        """Returns the names that are read of a record."""
         return reads_of_record(record)
 
     def study(self, case: CitationCase) -> CitationFacts:
+        """Returns every fact of a case that needs no opinion; the option `reasoning` says who reads the reasoning."""
         return study(case, self.options.reasoning)
 
     def leaves_open(self, case: CitationCase, facts: CitationFacts) -> bool:
+        """Is anything asked?
+
+        The candidate if identifiers do not decide, or the reasoning if a labeller always reads it.
+        """
         return facts.truth.open or (facts.who_reads == "always" and facts.cues.written)
 
     def ask(self, case: CitationCase, facts: CitationFacts) -> Questions | None:
+        """Returns the questions, or None if nothing is open."""
         return ask(case, facts) if self.leaves_open(case, facts) else None
 
     def bounds(self, case: CitationCase, facts: CitationFacts, asked: Questions, exact: bool) -> Bound:
+        """Returns what the labels may hold: which candidate, how strongly, which quotation."""
         return bounds_of(facts, exact)
 
     def check(self, case: CitationCase, facts: CitationFacts, labels: CitationLabels) -> list[str]:
+        """Returns what is wrong with labels about this case; empty if nothing."""
         return check_labels(facts, labels)
 
     def settle(self, case: CitationCase, facts: CitationFacts, labels: CitationLabels | None) -> Settlement:
+        """Returns the rulings on the eleven fields, with findings and unread texts."""
         return settle(facts, labels)
 
     def reorder(
         self, case: CitationCase, facts: CitationFacts, draw: Random
     ) -> Reordered[CitationCase, CitationFacts, CitationLabels] | None:
+        """Shuffles the candidates that a labeller is shown; None if there are fewer than two."""
         return reorder(case, facts, draw)
 
     def join_votes(
         self, case: CitationCase, facts: CitationFacts, ballots: Sequence[CitationLabels]
     ) -> Joined[CitationLabels]:
+        """Joins the labels of several seats by majority; raises `CannotJudge` on a tie without a way out."""
         return join_votes(facts, ballots)
 
     def label_locally(self, batch: Sequence[tuple[CitationCase, CitationFacts]]) -> list[CitationLabels]:
+        """Labels cases without a model: the subject by legal terms, the reasoning by its words."""
         return label_locally([facts for _, facts in batch])
 
     def main_inputs(self, case: CitationCase) -> dict[str, str]:
+        """Returns the citation as written, and the matcher's first match in short."""
         return main_inputs(case)
 
     def raw_inputs(self, record: Mapping[str, Any]) -> dict[str, str]:
+        """Returns the citation as written in a record that could not be read as a case."""
         return {"citation": as_written(with_snake_keys(record))}
 
     def metadata(self, case: CitationCase) -> dict[str, Any]:
+        """Returns the columns by which results can be sliced: court, place, language, class of the court."""
         return slice_columns(case)
 
     def columns(self, case: CitationCase, facts: CitationFacts, settlement: Settlement) -> dict[str, Any]:
+        """Returns what tables show beside the verdict: what was cited, and the matcher's choice with its confidence."""
         return answer_columns(case, facts, settlement.rulings)
 
     def overview(self) -> CitationOverview:
+        """Returns an empty collector of what the report says about all cases together."""
         return CitationOverview()
 
     def explainers(self) -> dict[str, Explainer]:
@@ -108,10 +127,13 @@ class CitationJudge(Judge[CitationCase, CitationFacts, CitationLabels, CitationV
         }
 
     def exhibits(self, case: CitationCase, facts: CitationFacts) -> Exhibits:
+        """Returns what a person sees who labels the case: citation and matcher's answer, beside the candidates."""
         return exhibit_case(case, facts)
 
     def view(self, case: CitationCase, facts: CitationFacts, judgement: Judgement) -> Sequence[Block]:
+        """Returns a judgement as blocks: snippet, citation, candidates, answer and texts."""
         return show_judgement(case, facts, judgement)
 
     def roll_up(self, verdict: Mapping[str, Any], rules: Mapping[str, str]) -> RollUp:
+        """Returns the verdict in one word: pass, review or fail."""
         return roll_up(verdict, rules)

@@ -53,7 +53,7 @@ class CitationLabels(_Strict):
 
 
 def check_labels(facts: CitationFacts, labels: CitationLabels) -> list[str]:
-    """Problems of the labels, checked against the case; empty if there are none."""
+    """Returns the problems of the labels, checked against the case; empty if there are none."""
     subject = labels.subject
     if subject.candidate is None:
         problems = []
@@ -76,7 +76,7 @@ def check_labels(facts: CitationFacts, labels: CitationLabels) -> list[str]:
 
 
 def _check_quote(quote: str, text: str) -> str | None:
-    """Returns what is wrong with a quote, or None."""
+    """Returns what is wrong with a quote (`{}` is the place of the candidate's number), or None."""
     wanted, given = _normalise(quote), _normalise(text)
     start = find_whole(wanted, given)
     if start < 0:

@@ -21,7 +21,7 @@ class Answers(NamedTuple):
     others_rejected: bool
 
     def words(self) -> tuple[str, ...]:
-        """The answers as evidence."""
+        """Returns each answer as a line of evidence: "court first: yes"."""
         named = (
             ("court first", self.court_first),
             ("FR/NL as one", self.languages_as_one),
@@ -34,7 +34,10 @@ class Answers(NamedTuple):
 
 
 def choose_answers(facts: CitationFacts, labels: CitationLabels | None) -> Answers:
-    """The labeller's answers if there are any and they are wanted, else those found by the words."""
+    """Returns the six answers about the reasoning: the labeller's, or those found by its words.
+
+    The words answer if there are no labels, or if the option `reasoning` is "never".
+    """
     if labels is None or facts.who_reads == "never":
         return answer_by_words(facts)
     given = labels.reasoning
@@ -65,7 +68,7 @@ def answer_by_words(facts: CitationFacts) -> Answers:
 
 
 def _find_shared_subjects(facts: CitationFacts) -> frozenset[str]:
-    """The legal concepts of the reasoning that the snippet or a candidate names too, in whatever language."""
+    """Returns the legal concepts of the reasoning that the snippet or a candidate names too, in whatever language."""
     named = subjects_of(facts.answer.reasoning or "")
     if not named:
         return named
@@ -74,7 +77,7 @@ def _find_shared_subjects(facts: CitationFacts) -> frozenset[str]:
 
 
 def reasoning_by_words(facts: CitationFacts) -> Reasoning:
-    """The answers found by the words, in the form of a labeller's."""
+    """Returns the answers found by the words, in the form of a labeller's."""
     answers = answer_by_words(facts)
     shown = dict(zip(Reasoning.model_fields, answers.words(), strict=True))
     return Reasoning(**{name: YesNo(yes=getattr(answers, name), why=f"by its words: {shown[name]}") for name in shown})
@@ -89,11 +92,15 @@ def _separates_missing_from_mismatch(facts: CitationFacts) -> bool:
 
 
 def label_locally(batch: Sequence[CitationFacts]) -> list[CitationLabels]:
+    """Labels cases without a model: the subject by legal terms, the reasoning by its words."""
     return [CitationLabels(subject=_find_subject(facts), reasoning=reasoning_by_words(facts)) for facts in batch]
 
 
 def _find_subject(facts: CitationFacts) -> Subject:
-    """Returns the candidate whose subject the snippet shares, by its legal terms."""
+    """Returns the shown candidate whose subject the snippet shares, by its legal terms, with a quotation.
+
+    Without such a candidate or a quotation the label names none.
+    """
     nowhere = Subject(candidate=None, strength="none", quote=None)
     about = find_text_about_citation(facts.case.citation_snippet, facts.cited)
     if about is None or not facts.shown:

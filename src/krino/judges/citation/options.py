@@ -41,8 +41,8 @@ class CitationOptions(BaseModel):
 
     @field_validator("aliases")
     @classmethod
-    def _lead_to_courts(cls, value: dict[str, str]) -> dict[str, str]:
-        """Refuses an alias whose meaning is no known court."""
+    def _check_aliases(cls, value: dict[str, str]) -> dict[str, str]:
+        """Refuses an alias that holds no word, or whose meaning is no known court."""
         for name, meant in value.items():
             if not name_words(name):
                 raise ValueError(f"the alias {name!r} holds no word")
@@ -66,7 +66,10 @@ def _load_aliases(path: Path) -> Any:
 
 
 def _parse_csv(path: Path, text: str) -> dict[str, str]:
-    """Reads two columns, separated by comma, semicolon or tab, with or without a header."""
+    """Returns the aliases of two columns, separated by comma, semicolon or tab, with or without a header.
+
+    Refuses other numbers of columns, and an alias with two meanings.
+    """
     rows = min(
         (_parse_rows(text, mark) for mark in _SEPARATORS), key=lambda rows: sum(len(row) != 2 for _, row in rows)
     )
@@ -94,13 +97,13 @@ def _column_titles() -> frozenset[str]:
 
 
 def find_alias(aliases: Mapping[str, str], name: str) -> str | None:
-    """The court that one of the user's aliases means, ignoring case and accents; None if it is no alias."""
+    """Returns the court that one of the user's aliases means, ignoring case and accents; None if it is no alias."""
     wanted = name_words(name)
     return next((court for alias, court in aliases.items() if name_words(alias) == wanted), None)
 
 
 def apply_aliases(case: CitationCase, aliases: Mapping[str, str]) -> CitationCase:
-    """The case with each alias replaced by the name of its court."""
+    """Returns the case with each alias replaced by the name of its court; `aliases_used` lists those found."""
     if not aliases:
         return case
     known = {name_words(alias): court for alias, court in aliases.items()}

@@ -35,7 +35,10 @@ _CLASS_RULES = {"NATIONAL": "CIT-K1", "SPECIFIC": "CIT-K2", "GENERIC": "CIT-K3"}
 
 
 def settle(facts: CitationFacts, labels: CitationLabels | None) -> Settlement:
-    """One ruling for each of the eleven keys. Labels may be None only where the facts leave nothing open."""
+    """Returns one ruling for each of the eleven keys, with findings and unread texts.
+
+    Labels may be None only where the facts leave nothing open.
+    """
     if labels is None and facts.truth.open:
         raise ValueError("labels are needed: identifiers do not decide this case")
     outcome = score_answer(facts, labels)
@@ -75,7 +78,7 @@ FIELDS = tuple(CitationVerdict.model_fields)
 
 
 def _rule_on_truth(outcome: Outcome) -> dict[str, Ruling]:
-    """Rules on which decision is right and whether the answer is."""
+    """Returns the rulings on which decision is right and whether the answer is."""
     by_context = outcome.labelled and outcome.facts.truth.open and outcome.truth.signal not in ("only", "lone")
     evidence = _list_truth_evidence(outcome)
     return {
@@ -97,7 +100,7 @@ def _list_truth_evidence(outcome: Outcome) -> tuple[str, ...]:
 
 
 def _rule_on_court(scored: _Scored) -> dict[str, Ruling]:
-    """Rules on how the court was handled, and on what the citation says of it."""
+    """Returns the rulings on how the court was handled, and on what the citation says of it."""
     outcome, handling = scored.outcome, scored.handling
     cited, top = outcome.facts.cited, outcome.top
     evidence = (f"top match: {top.candidate.alignment.lower()}",) if top is not None else ("no match",)
@@ -120,7 +123,7 @@ def _rule_on_court(scored: _Scored) -> dict[str, Ruling]:
 
 
 def _rule_on_confidence(scored: _Scored) -> dict[str, Ruling]:
-    """Rules on the confidence: its calibration, the expected range and the ceiling."""
+    """Returns the rulings on the confidence: its calibration, the expected range and the ceiling."""
     outcome, expected, ceiling = scored.outcome, scored.expected, scored.ceiling
     shown = f"confidence {outcome.percent:g} %" if outcome.top is not None else "no match"
     by_labels = outcome.labelled
@@ -136,7 +139,7 @@ def _rule_on_confidence(scored: _Scored) -> dict[str, Ruling]:
 
 
 def _rule_on_reasoning(scored: _Scored) -> dict[str, Ruling]:
-    """Rules on the reasoning: its quality, errors, notes and suggestions."""
+    """Returns the rulings on the reasoning: its quality, errors, notes and suggestions."""
     outcome = scored.outcome
     errors = find_errors(outcome, scored.faults, scored.calibration, scored.ceiling)
     quality, lacks = score_reasoning(outcome, errors, scored.ceiling)

@@ -105,7 +105,7 @@ def _is_decision(item: CandidateFacts, decision: str | None) -> bool:
 
 
 def _show_answer(facts: CitationFacts, judgement: Judgement) -> MarkedText:
-    """The matcher's answer, with its errors marked at the words that show them."""
+    """Returns the matcher's answer, with its errors marked at the words that show them."""
     top = facts.answer.top
     if top is None:
         title = "The matcher found no match"
@@ -121,7 +121,7 @@ def _show_answer(facts: CitationFacts, judgement: Judgement) -> MarkedText:
 
 
 def _find_error_words(facts: CitationFacts, judgement: Judgement) -> dict[str, list[str]]:
-    """Passages of the reasoning, each with the errors that it shows; many errors show in no words."""
+    """Returns passages of the reasoning, each with the errors that it shows; many errors show in no words."""
     reasoning = facts.answer.reasoning or ""
     errors: Sequence[ErrorType] = (judgement.verdict or {}).get("errors", ())
     found: dict[str, list[str]] = {}
@@ -137,7 +137,7 @@ def _find_error_words(facts: CitationFacts, judgement: Judgement) -> dict[str, l
 
 
 def _mark_errors(text: str, errors: Mapping[str, Sequence[str]]) -> Iterator[Segment]:
-    """The whole text with the passages that show errors marked; of two that overlap, the first."""
+    """Yields the whole text with the passages that show errors marked; of two that overlap, the first."""
     did, done = table("suggestions")["did"], 0
     found = sorted((start, words) for words in errors if words and (start := text.find(words)) >= 0)
     for start, words in found:
@@ -154,7 +154,7 @@ def _mark_errors(text: str, errors: Mapping[str, Sequence[str]]) -> Iterator[Seg
 def _show_texts(
     facts: CitationFacts, chosen: CandidateFacts | None, right: str | None, labels: Mapping[str, object] | None
 ) -> Iterator[MarkedText]:
-    """The texts of the chosen, the right and the labelled decision, with the labeller's quotation marked."""
+    """Yields the texts of the chosen, the right and the labelled decision, with the labeller's quotation marked."""
     subject = CitationLabels.model_validate(labels).subject if labels else None
     pointed = facts.shown[subject.candidate - 1] if subject and subject.candidate else None
     for item in facts.candidates:

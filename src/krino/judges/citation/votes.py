@@ -24,7 +24,10 @@ _NOBODY = Subject(candidate=None, strength="none", quote=None)
 def reorder(
     case: CitationCase, facts: CitationFacts, draw: Random
 ) -> Reordered[CitationCase, CitationFacts, CitationLabels] | None:
-    """Shuffles and renumbers the shown candidates; the order of the facts does not depend on the record."""
+    """Shuffles and renumbers the shown candidates; None if there are fewer than two.
+
+    The result also holds what turns labels back to the original numbers.
+    """
     order = shuffled(len(facts.shown), draw)
     if order is None:
         return None
@@ -59,7 +62,10 @@ def join_votes(facts: CitationFacts, ballots: Sequence[CitationLabels]) -> Joine
 
 
 def _refuse_lenient_tie(facts: CitationFacts, ballots: Sequence[CitationLabels]) -> None:
-    """Refuses a tie between different candidates if all tied seats agree that the matcher's answer is wrong."""
+    """Refuses a tie between different candidates if all tied seats agree that the matcher's answer is wrong.
+
+    Without a candidate it would count as right.
+    """
     candidates = [ballot.subject.candidate for ballot in ballots]
     best = leaders(candidates)
     if len(best) == 1:
@@ -78,7 +84,10 @@ def _is_right(facts: CitationFacts, labels: CitationLabels) -> bool:
 
 
 def _join_subjects(votes: Sequence[Subject], ties: list[str]) -> Subject:
-    """Decides the candidate first; strength and quotation come only from seats that chose it."""
+    """Returns the candidate that most seats chose; strength and quotation come only from seats that chose it.
+
+    A tie gives no candidate, and is noted in `ties`.
+    """
     candidates = [vote.candidate for vote in votes]
     best = leaders(candidates)
     if len(best) > 1:
@@ -94,7 +103,10 @@ def _join_subjects(votes: Sequence[Subject], ties: list[str]) -> Subject:
 
 
 def _join_answers(name: str, votes: Sequence[YesNo], by_words: YesNo, ties: list[str]) -> YesNo:
-    """Decides one question; a tie is decided by the words, as in a case that no labeller is asked about."""
+    """Returns the answer of most seats to one question.
+
+    A tie is noted in `ties` and decided by the words, as in a case that no labeller is asked about.
+    """
     answers = [vote.yes for vote in votes]
     best = leaders(answers)
     if len(best) > 1:

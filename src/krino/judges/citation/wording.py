@@ -82,7 +82,7 @@ def _note_fast_path(outcome: Outcome) -> str:
 
 @cache
 def place_name(place: str) -> str:
-    """The name of a place in its own language; Brussels in both."""
+    """Returns the name of a place in its own language; Brussels in both."""
     row = next(row for row in belgian_table("places")["place"] if row["id"] == place)
     if place == "bruxelles":
         return f"{row['fr']}/{row['nl']}"
@@ -133,7 +133,7 @@ def write_notes(
 
 
 def _describe_answer(outcome: Outcome) -> list[str]:
-    """Describes the first match by its court and date."""
+    """Describes the first match in sentences: its court, another date, and another court by its ECLI."""
     top, cited = outcome.top, outcome.facts.cited
     if top is None:
         return ["The matcher returned no match."]

@@ -11,7 +11,7 @@ from krino.errors import CannotJudge
 from krino.judges.efficiency.data_files import package_text
 from krino.judges.efficiency.facts import EfficiencyFacts
 from krino.judges.efficiency.local import describe_place
-from krino.judges.efficiency.traces.content import dump
+from krino.judges.efficiency.traces.content import to_text
 from krino.judges.efficiency.traces.steps import Step, one_line
 
 _LETTERS_A_TOKEN = 3
@@ -28,7 +28,10 @@ _OVERLAP = 4
 
 
 def ask(facts: EfficiencyFacts, window: int) -> Questions:
-    """The questions of one trace; raises `CannotJudge` if the window cannot hold even two of its steps."""
+    """Returns the questions of one trace, in windows if it does not fit the prompt.
+
+    Raises `CannotJudge` if the window cannot hold even two of its steps.
+    """
     task, room = _find_room(facts, window)
     whole = fit(facts, range(len(facts.steps)), room)
     if whole is not None:
@@ -37,7 +40,10 @@ def ask(facts: EfficiencyFacts, window: int) -> Questions:
 
 
 def list_stretches(facts: EfficiencyFacts, window: int) -> tuple[str, list[Stretch], list[Media]]:
-    """What `ask` shows: the task, the steps in one piece or in windows, and the media that did not fit any prompt."""
+    """Returns what `ask` shows: the task, the stretches of steps, and the media that did not fit any prompt.
+
+    There is one stretch if the trace fits in one piece, else one for each window.
+    """
     task, room = _find_room(facts, window)
     whole = fit(facts, range(len(facts.steps)), room)
     stretches = [whole] if whole is not None else cut_windows(facts, room)
@@ -102,6 +108,7 @@ def _list_media(facts: EfficiencyFacts, places: range) -> tuple[Media, ...]:
 
 
 def write_count(steps: int, of: str) -> str:
+    """Returns the request to label so many steps: "Label all 5 steps of the trace." (`of`: "trace" or "window")."""
     return f"Label {'the one step' if steps == 1 else f'all {steps} steps'} of the {of}."
 
 
@@ -109,7 +116,7 @@ def write_count(steps: int, of: str) -> str:
 
 
 def cut_windows(facts: EfficiencyFacts, room: int) -> list[Stretch]:
-    """Overlapping windows of at most `room` characters that together show every step."""
+    """Returns overlapping windows of at most `room` characters that together show every step."""
     windows: list[Stretch] = []
     start, count = 0, len(facts.steps)
     while not windows or windows[-1].places.stop < count:
@@ -121,7 +128,10 @@ def cut_windows(facts: EfficiencyFacts, room: int) -> list[Stretch]:
 
 
 def _find_widest(facts: EfficiencyFacts, start: int, room: int, most: int) -> Stretch:
-    """Returns the widest window that fits the room, with texts folded as little as possible."""
+    """Returns the widest window that fits the room, with texts folded as little as possible.
+
+    Raises `CannotJudge` if not even two steps fit.
+    """
     count = len(facts.steps)
     size = min(most, count - start)
     while size >= 2:
@@ -142,7 +152,7 @@ def _find_widest(facts: EfficiencyFacts, start: int, room: int, most: int) -> St
 
 
 def find_referenced(facts: EfficiencyFacts, places: range) -> list[int]:
-    """The steps outside a window that the facts of its steps refer to."""
+    """Returns the places of the steps outside a window that the facts of its steps refer to."""
     found: set[int] = set()
     for place in places:
         repeat = facts.repeats.get(place)
@@ -156,12 +166,13 @@ def find_referenced(facts: EfficiencyFacts, places: range) -> list[int]:
 
 
 def shown_ids(facts: EfficiencyFacts, covers: Sequence[str]) -> set[str]:
-    """The ids that a window shows: of its own steps, and of those that their facts refer to."""
+    """Returns the ids that a window shows: of its own steps, and of those that their facts refer to."""
     outside = find_referenced(facts, find_places(facts, covers))
     return {*covers, *(facts.steps[place].id for place in outside)}
 
 
 def find_places(facts: EfficiencyFacts, covers: Sequence[str]) -> range:
+    """Returns the places of the steps of a window, from the first of these ids to the last."""
     return range(facts.places[covers[0]], facts.places[covers[-1]] + 1)
 
 
@@ -182,11 +193,12 @@ class Stretch:
 
     @property
     def folded(self) -> int:
+        """How many fields were folded."""
         return len(self.cuts)
 
 
 def fit(facts: EfficiencyFacts, places: range, room: int, folds: Sequence[int] = FOLDS) -> Stretch | None:
-    """The steps folded as little as possible to fit `room` characters; None if no limit in `folds` is enough."""
+    """Returns the steps folded as little as possible to fit `room` characters, or None if no limit in `folds` does."""
     for limit in folds:
         text, cuts = show(facts, limit, places)
         if len(text) <= room:
@@ -195,7 +207,7 @@ def fit(facts: EfficiencyFacts, places: range, room: int, folds: Sequence[int] =
 
 
 def fold_middle(text: str, limit: int) -> str:
-    """The text, or its two ends with a note of how much is hidden between them."""
+    """Returns the text, or its two ends with a note of how much is hidden between them."""
     middle = find_folded(text, limit)
     if not middle:
         return text
@@ -205,13 +217,13 @@ def fold_middle(text: str, limit: int) -> str:
 
 
 def find_folded(text: str, limit: int) -> str:
-    """What `fold_middle` hides of the text."""
+    """Returns what `fold_middle` hides of the text; empty if nothing."""
     half = limit // 2
     return text[half : len(text) - half] if len(text) > limit + 40 else ""
 
 
 def show(facts: EfficiencyFacts, limit: int, places: range) -> tuple[str, tuple[tuple[str, str, str], ...]]:
-    """The steps as text, and what was hidden of the fields that were folded to `limit` characters."""
+    """Returns the steps as text, and what was hidden of the fields that were folded to `limit` characters."""
     shown = _Shown(limit)
     for place in places:
         step = facts.steps[place]
@@ -227,8 +239,8 @@ def show(facts: EfficiencyFacts, limit: int, places: range) -> tuple[str, tuple[
 
 
 def synopsis(step: Step) -> str:
-    """The step on one line, for windows that do not show it in full."""
-    given = fold_middle(" ".join(dump(step.input).split()), _SYNOPSIS)
+    """Returns the step on one line, for windows that do not show it in full."""
+    given = fold_middle(" ".join(to_text(step.input).split()), _SYNOPSIS)
     return f"{_heading(step)}: {given}" if given else _heading(step)
 
 
@@ -248,8 +260,11 @@ class _Shown:
         self._texts: dict[str, str] = {}
 
     def add_field(self, name: str, value: Any, step: str) -> None:
-        """Appends one field of a step; a long text that was shown before becomes a reference."""
-        text = dump(value)
+        """Appends one field of a step, folded to the limit; an empty one is left out.
+
+        A long text that was shown before becomes a reference to it.
+        """
+        text = to_text(value)
         if not text:
             return
         if len(text) > 80:
@@ -263,12 +278,15 @@ class _Shown:
 
 
 def new_messages(value: Any, seen: set[str]) -> Any:
-    """A message history without the messages that an earlier step was given, and how many those were."""
+    """Returns a message history without the messages in `seen`, and how many those were; adds the new ones to `seen`.
+
+    Any other value is returned unchanged.
+    """
     if not (isinstance(value, list) and value and all(isinstance(item, dict) and "role" in item for item in value)):
         return value
     fresh = []
     for item in value:
-        text = dump(item)
+        text = to_text(item)
         if text not in seen:
             seen.add(text)
             fresh.append(item)

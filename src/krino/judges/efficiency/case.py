@@ -26,7 +26,7 @@ class EfficiencyCase(BaseModel):
     _read: dict[Format, Trace] = PrivateAttr(default_factory=dict)
 
     def read_as(self, wanted: Format) -> Trace:
-        """The parsed trace, cached. Raises `CannotJudge` if no reader recognises it."""
+        """Returns the parsed trace, cached. Raises `CannotJudge` if no reader recognises it."""
         if wanted not in self._read:
             self._read[wanted] = read_trace(self.trace, wanted)
         return self._read[wanted]
@@ -34,7 +34,10 @@ class EfficiencyCase(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _from_any_names(cls, record: Any) -> Any:
-        """Reads task, trace and answer under any of their known names."""
+        """Reads task, trace and answer under any of their known names.
+
+        Without a named trace the record itself is the trace. Refuses two names that hold different traces.
+        """
         if not isinstance(record, Mapping):
             return record
         named = next((name for name in TRACE_NAMES if record.get(name) is not None), None)
@@ -50,7 +53,7 @@ class EfficiencyCase(BaseModel):
 
 
 def list_read_fields(record: Mapping[str, Any]) -> Reads | None:
-    """The fields that are read: the known names where a trace is named; None (any) if the record is the trace."""
+    """Returns the names that are read: the known ones if a trace is named; None (any) if the record is the trace."""
     if all(record.get(name) is None for name in TRACE_NAMES):
         return None
     return dict.fromkeys((*TASK_NAMES, "input", *TRACE_NAMES, *ANSWER_NAMES))

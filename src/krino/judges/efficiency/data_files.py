@@ -13,5 +13,5 @@ package_text = _DATA.text
 
 @cache
 def words(name: str, key: str) -> frozenset[str]:
-    """One word list of a table."""
+    """Returns one word list of a table, as a set."""
     return frozenset(table(name)[key])

@@ -8,7 +8,7 @@ from krino.contract.hooks import Exhibit, Exhibits
 from krino.judges.efficiency.ask import new_messages, write_count
 from krino.judges.efficiency.case import EfficiencyCase
 from krino.judges.efficiency.facts import EfficiencyFacts
-from krino.judges.efficiency.traces.content import dump
+from krino.judges.efficiency.traces.content import to_text
 from krino.judges.efficiency.traces.steps import Step, one_line
 
 _LONGEST_NAME = 80
@@ -30,15 +30,18 @@ def _exhibit_steps(facts: EfficiencyFacts) -> Iterator[Exhibit]:
         name = one_line(step.name)
         name = name if len(name) <= _LONGEST_NAME else f"{name[:_LONGEST_NAME]}…"
         own = "" if step.id == str(place) else f" · {step.id}"
-        yield Exhibit(f"Step {place}: {step.kind} {name}{own}", "\n".join(_texts(step, seen)))
+        yield Exhibit(f"Step {place}: {step.kind} {name}{own}", "\n".join(_list_texts(step, seen)))
 
 
-def _texts(step: Step, seen: set[str]) -> Iterator[str]:
-    """Yields the texts of a step. `seen`: messages of earlier steps, which a history repeats."""
+def _list_texts(step: Step, seen: set[str]) -> Iterator[str]:
+    """Yields the texts of a step, or one line if it has none.
+
+    `seen`: messages of earlier steps, which a history repeats.
+    """
     said = (
         ("said", step.said),
-        ("given", dump(new_messages(step.input, seen))),
-        ("result", dump(step.output)),
+        ("given", to_text(new_messages(step.input, seen))),
+        ("result", to_text(step.output)),
         ("came back", step.observed),
         ("error", step.error or ""),
         ("attached", ", ".join(medium.placeholder() for medium in step.media)),

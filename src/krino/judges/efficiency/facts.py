@@ -79,14 +79,15 @@ class EfficiencyFacts:
 
     @cached_property
     def untouched(self) -> frozenset[int]:
-        """Unneeded readings of whose result nothing later uses a word, figure or name.
+        """Returns the places of unneeded readings of whose result nothing later uses a word, figure or name.
 
-        Computed when first asked for: only the questions for a model state it, and it takes half as long as the rest.
+        Computed when first asked for: only the questions for a model state it, and it takes half as long as the
+        rest.
         """
         return frozenset(find_untouched(self.steps, self.task, self.answer, self.unneeded))
 
     def display_id(self, step: str) -> str:
-        """How a reader refers to a step: by the trace's own id, or by number where the ids are machine-made."""
+        """Returns how a reader refers to a step: by the trace's own id, or by number where the ids are machine-made."""
         return str(self.places[step] + 1) if self.numbered and step in self.places else step
 
     @property
@@ -94,19 +95,21 @@ class EfficiencyFacts:
         return self.trace.steps
 
     def repeats_empty_search(self, place: int) -> bool:
+        """Does the step repeat a call that had found nothing?"""
         repeat = self.repeats.get(place)
         return repeat is not None and self.calls[repeat.of].is_empty
 
     def is_duplicate(self, place: int) -> bool:
+        """Does the step repeat an equal call (not only a similar one), and is it no retry?"""
         repeat = self.repeats.get(place)
         return repeat is not None and not repeat.retry and repeat.level in ("exact", "normalised")
 
     def is_restyling(self, place: int) -> bool:
-        """A model's text that adds nothing: a small slip if nobody asked for it."""
+        """Does a model's text add nothing new? That is a small slip if nobody asked for it."""
         return adds_nothing_new(self.steps, place)
 
     def is_certain(self, place: int) -> bool:
-        """The same call with the same result, and nothing that could have changed it: redundant for every labeller."""
+        """Is it the same call with the same result, which nothing could have changed: redundant for every labeller?"""
         return place in self.certain
 
 
@@ -128,7 +131,10 @@ def study(case: EfficiencyCase, wanted: Format, usual_task: str = "") -> Efficie
 
 
 def _find_unrecorded(trace: Trace) -> frozenset[int]:
-    """The steps without a recorded input and result; raises `CannotJudge` if all the agent did is unrecorded."""
+    """Returns the steps without a recorded input and result.
+
+    Raises `CannotJudge` if all the agent did is unrecorded.
+    """
     acts = [place for place, step in enumerate(trace.steps) if step.kind != "message"]
     unknown = frozenset(place for place in acts if not _is_recorded(trace.steps[place]))
     if acts and len(unknown) == len(acts):
@@ -188,15 +194,14 @@ def _gather(
 
 
 def find_justified(repeats: Mapping[int, Repeat]) -> set[int]:
-    """The repeats that had a ground, and the steps that they repeat: all of them are needed."""
+    """Returns the repeats that had a ground, and the steps that they repeat: all of them are needed."""
     return {place for repeat in repeats.values() if not repeat.waste for place in (repeat.place, repeat.of)}
 
 
 def _find_user_turns(trace: Trace) -> frozenset[int]:
-    """The messages after which a user spoke.
+    """Returns the messages after which a user spoke. A trace often leaves out what users said.
 
-    A trace often leaves out what users said. So a question counts as answered, and in formats that never show users
-    every message does.
+    So a question counts as answered, and in formats that never show users every message does.
     """
     messages = [place for place, step in enumerate(trace.steps) if step.kind == "message"]
     if trace.format not in words("fields", "users_shown"):
@@ -209,7 +214,10 @@ def _find_user_turns(trace: Trace) -> frozenset[int]:
 
 
 def _find_useful_errors(steps: Sequence[Step], calls: Sequence[Call], search: RepeatSearch) -> dict[int, str]:
-    """Errors of a run that the next step worked on, or of the last attempt, which the agent then reports."""
+    """Returns the failed steps whose error was of use, each with the reason.
+
+    The next step worked on the error of a run, or it is that of the last attempt, which the agent then reports.
+    """
     found: dict[int, str] = {}
     following: int | None = None
     reported = False
@@ -241,7 +249,7 @@ def _works_on(failed: Step, following: Step, call: Call) -> bool:
 
 
 def sum_resources(steps: Sequence[Step], wasted: Iterable[int]) -> list[Share]:
-    """Tokens, time and cost of unnecessary steps, for each resource that the trace records at all."""
+    """Returns the tokens, time and cost of unnecessary steps, for each resource that the trace records at all."""
     places = set(wasted)
     found = []
     for resource in ("tokens", "seconds", "cost"):

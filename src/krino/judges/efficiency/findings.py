@@ -26,8 +26,10 @@ _UNITS = {"tokens": "tokens", "seconds": "seconds", "cost": "of the cost"}
 def gather_findings(
     facts: EfficiencyFacts, settled: Sequence[StepLabel], wasted: Sequence[StepLabel], by_facts: bool
 ) -> Iterator[Finding]:
-    """Returns all findings of a trace. `by_facts`: the embedded labeller found nothing, which is weak evidence: it
-    knows few kinds of waste."""
+    """Yields all findings of a trace.
+
+    `by_facts`: the embedded labeller found nothing, which is weak evidence: it knows few kinds of waste.
+    """
     trace = facts.trace
     if by_facts:
         yield Finding("EFF-N9", _NOT_LOOKED_FOR, "score")
@@ -54,7 +56,7 @@ def gather_findings(
 
 
 def _describe_minimal(facts: EfficiencyFacts, settled: Sequence[StepLabel], unnecessary: set[str]) -> Finding:
-    """Lists the necessary steps."""
+    """Returns a finding that lists the necessary steps."""
     necessary = (item for item in settled if item.step not in unnecessary and item.label == "necessary")
     kept = [facts.display_id(item.step) for item in necessary]
     listed = ", ".join(kept) if kept else "none"
@@ -62,7 +64,7 @@ def _describe_minimal(facts: EfficiencyFacts, settled: Sequence[StepLabel], unne
 
 
 def _find_costs(facts: EfficiencyFacts, unnecessary: set[str]) -> Iterator[Finding]:
-    """Yields the share of tokens, time and money that unnecessary steps took."""
+    """Yields findings on the share of tokens, time and money that unnecessary steps took."""
     places = [facts.places[step] for step in unnecessary]
     for share in sum_resources(facts.steps, places):
         percent = 100 * share.wasted / share.total
@@ -71,7 +73,7 @@ def _find_costs(facts: EfficiencyFacts, unnecessary: set[str]) -> Iterator[Findi
 
 
 def _find_patterns(facts: EfficiencyFacts) -> Iterator[Finding]:
-    """Yields the patterns that were found: cycles, fan-outs and restarts."""
+    """Yields findings on the patterns of a run: cycles, fan-outs and restarts."""
     steps = facts.steps
     for cycle in facts.cycles:
         last = facts.display_id(steps[cycle.start + cycle.length - 1].id)

@@ -44,13 +44,14 @@ class EfficiencyLabels(_Strict):
 
 
 def merge_copies(labels: EfficiencyLabels) -> tuple[list[StepLabel], list[str]]:
-    """The step labels without those that repeat another, and the steps that were labelled again."""
+    """Returns the step labels without copies that agree with an earlier label, and the steps that had such copies."""
     copies = _find_copies(labels)
     again = [labels.steps[copy.place].step for copy in copies if copy.agrees]
     return drop_copies(labels.steps, copies), list(dict.fromkeys(again))
 
 
 def copies_finding(again: list[str], where: str | None = None) -> Finding:
+    """Returns the finding that steps were labelled again with the same label and counted once."""
     return Finding("EFF-N11", f"labelled again with the same label, counted once: {_list_ids(again)}", where)
 
 
@@ -61,7 +62,11 @@ def _find_copies(labels: EfficiencyLabels) -> list[Copy]:
 def check_labels(
     facts: EfficiencyFacts, labels: EfficiencyLabels, wanted: Collection[str], known: Collection[str]
 ) -> list[str]:
-    """The problems of labels: a wanted step without one, a step with two labels, a reference to an unknown step."""
+    """Returns the problems of labels, the first twenty.
+
+    A wanted step without a label, a step with two, a step that is not wanted, a reference to an unknown or later
+    step.
+    """
     problems = []
     given = [item.step for item in labels.steps]
     if unknown := list(dict.fromkeys(step for step in given if step not in wanted)):

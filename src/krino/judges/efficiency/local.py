@@ -38,6 +38,7 @@ class Opinions:
 
 
 def label_locally(batch: Sequence[EfficiencyFacts]) -> list[EfficiencyLabels]:
+    """Labels every step of each trace from its facts alone, without a model."""
     return [_label_trace(facts) for facts in batch]
 
 
@@ -50,7 +51,10 @@ def _label_trace(facts: EfficiencyFacts) -> EfficiencyLabels:
 
 
 def _form_opinions(facts: EfficiencyFacts) -> Opinions:
-    """Collects what only this labeller computes: thinking aloud, rewriting and recomputing."""
+    """Returns what only this labeller computes: thinking aloud, rewriting and recomputing.
+
+    None of it in chats of several agents, who repeat each other on purpose.
+    """
     if facts.trace.format == "multi_agent":  # every step is a message there, and agents repeat each other on purpose
         return Opinions(frozenset(), {}, {}, facts.unneeded)
     thinking = frozenset(find_thinking(facts.steps, facts.task, facts.set_aside))
@@ -138,7 +142,7 @@ def _explain_repeat(facts: EfficiencyFacts, repeat: Repeat) -> str:
 
 
 def describe_place(facts: EfficiencyFacts, place: int) -> str:
-    """What the facts say about one step, as it is shown to a labelling model."""
+    """Returns what the facts say about one step, as it is shown to a labelling model; empty if nothing."""
     if place in facts.unknown:
         return "nothing was recorded of this step; it is not counted"
     said = []

@@ -29,7 +29,10 @@ class Tally:
 
 
 def settle(facts: EfficiencyFacts, labels: EfficiencyLabels | None, mode: Mode) -> Settlement:
-    """Scores the labels, after those that facts refute are overruled."""
+    """Returns score, reason and findings, after labels that facts refute are overruled.
+
+    Steps of which nothing was recorded do not count.
+    """
     if labels is None:
         raise CannotJudge("there are no labels: the steps must be labelled first")
     steps, again = merge_copies(labels)
@@ -51,7 +54,7 @@ def settle(facts: EfficiencyFacts, labels: EfficiencyLabels | None, mode: Mode) 
 
 
 def look_up_score(tally: Tally, mode: Mode) -> tuple[float, str]:
-    """Score and rule of the first row of the table that applies."""
+    """Returns score and rule of the first row of the table that applies."""
     for row in table("score")[mode]:
         if _row_applies(row, tally):
             return row["score"], row["rule"]
@@ -87,7 +90,7 @@ def _is_wasted(facts: EfficiencyFacts, item: StepLabel) -> bool:
 
 
 def _is_small(facts: EfficiencyFacts, item: StepLabel) -> bool:
-    """An exact duplicate, or a model's restyling that brings nothing new."""
+    """Is a step an exact duplicate, or a model's restyling that brings nothing new?"""
     place = facts.places[item.step]
     if item.label == "redundant":
         return facts.is_duplicate(place)
@@ -95,7 +98,10 @@ def _is_small(facts: EfficiencyFacts, item: StepLabel) -> bool:
 
 
 def _overrule(facts: EfficiencyFacts, given: list[StepLabel]) -> tuple[list[StepLabel], list[Finding]]:
-    """Two things are facts: a retry that succeeded after an error was necessary, an identical repeat was not."""
+    """Returns the labels with those corrected that facts refute, and a finding on each.
+
+    Two things are facts: a retry that succeeded after an error was necessary, an identical repeat was not.
+    """
     settled, findings = [], []
     for item in given:
         place, called = facts.places[item.step], facts.display_id(item.step)
@@ -115,7 +121,10 @@ def _overrule(facts: EfficiencyFacts, given: list[StepLabel]) -> tuple[list[Step
 
 
 def _describe_evidence(facts: EfficiencyFacts, item: StepLabel) -> str:
-    """Adds the trace's own id where steps are numbered, so that the step can be found in the trace."""
+    """Returns a wasted step with its label and reason in one line.
+
+    Adds the trace's own id where steps are numbered, so that the step can be found in the trace.
+    """
     own = f" ({item.step})" if facts.display_id(item.step) != item.step else ""
     because = f" because of step {facts.display_id(item.because_of)}" if item.because_of else ""
     why = f": {item.why}" if item.why else ""

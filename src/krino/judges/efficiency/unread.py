@@ -15,7 +15,7 @@ from krino.judges.efficiency.case import EfficiencyCase
 from krino.judges.efficiency.facts import EfficiencyFacts
 from krino.judges.efficiency.finders.tokens import MAX_TEXT, WORD
 from krino.judges.efficiency.labels import BY_FACTS, EfficiencyLabels
-from krino.judges.efficiency.traces.content import dump, from_json
+from krino.judges.efficiency.traces.content import from_json, to_text
 from krino.judges.efficiency.traces.steps import Step
 
 _LEAST_WORDS = 3
@@ -29,7 +29,7 @@ _NOT_OF_THE_RUN = frozenset({"tools", "functions", "tool_definitions", "availabl
 def list_unread(
     case: EfficiencyCase, facts: EfficiencyFacts, labels: EfficiencyLabels, window: int
 ) -> Iterator[Unread]:
-    """What the labeller that gave `labels` did not see; `window` is the prompt size of a model."""
+    """Yields what the labeller that gave `labels` did not see; `window` is the prompt size of a model."""
     yield from _list_skipped(case, facts, labels.shortest != BY_FACTS)
     if labels.shortest == BY_FACTS:
         yield from _list_unseen_by_embedded(facts)
@@ -66,12 +66,12 @@ def _list_read_texts(facts: EfficiencyFacts, beside: bool) -> Iterator[str]:
     for step in facts.steps:
         yield from (step.name, step.observed, step.error or "", step.said if beside else "")
         for value in (step.input, step.output):
-            yield dump(value)
+            yield to_text(value)
             yield from (text for _, text in _list_texts(value))
 
 
 def _list_texts(value: Any) -> Iterator[tuple[str, str]]:
-    """Every text of a few words in a value, with its path, in order; iterative, so that any depth works."""
+    """Yields every text of a few words in a value, with its path, in order; iterative, so that any depth works."""
     waiting: list[tuple[str, Any]] = [("", value)]
     while waiting:
         where, item = waiting.pop()
@@ -97,7 +97,7 @@ def _runs(text: str) -> Iterator[tuple[str, ...]]:
 
 
 def _list_folded(facts: EfficiencyFacts, window: int) -> Iterator[Unread]:
-    """What no prompt showed. A text that one window folds and another shows in full was read."""
+    """Yields what no prompt showed. A text that one window folds and another shows in full was read."""
     task, stretches, media = list_stretches(facts, window)
     if task != facts.task:
         yield Unread("task", find_folded(facts.task, task_limit(window)), "it is too long for the prompt")
@@ -129,7 +129,7 @@ def _list_unseen_by_embedded(facts: EfficiencyFacts) -> Iterator[Unread]:
         yield Unread("task", facts.task[MAX_TEXT:], _first_words("it"))
     for step in facts.steps:
         for field, value in _fields(step):
-            text = dump(value)
+            text = to_text(value)
             if len(text) > MAX_TEXT:
                 yield Unread(f"step {facts.display_id(step.id)}", text[MAX_TEXT:], _first_words(f"its {field}"))
         for medium in step.media:

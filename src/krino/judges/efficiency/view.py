@@ -9,7 +9,7 @@ from krino.blocks import Block, BulletList, DataTable, MarkedText, Segment, Tone
 from krino.contract import Judgement
 from krino.judges.efficiency.facts import EfficiencyFacts
 from krino.judges.efficiency.labels import BY_FACTS, EfficiencyLabels, StepLabel
-from krino.judges.efficiency.traces.content import dump
+from krino.judges.efficiency.traces.content import to_text
 from krino.judges.efficiency.traces.steps import Step
 from krino.text.clean import cut
 
@@ -27,7 +27,10 @@ _MOST_STEPS = 400
 
 
 def build_blocks(facts: EfficiencyFacts, judgement: Judgement) -> Sequence[Block]:
-    """Empty without labels: then the case is shown in the default view."""
+    """Returns task, timeline, minimal sequence and table of the steps.
+
+    Empty without labels: then the case is shown in the default view.
+    """
     if not judgement.labels:
         return ()
     read = EfficiencyLabels.model_validate(judgement.labels)
@@ -42,13 +45,13 @@ def build_blocks(facts: EfficiencyFacts, judgement: Judgement) -> Sequence[Block
     return [
         MarkedText("Task", [Segment(facts.task)]),
         MarkedText(title, list(_draw_timeline(named, labels)), _TONES),
-        *_shortest(read.shortest, named, labels),
+        *_show_shortest(read.shortest, named, labels),
         DataTable("Steps", heads, [_make_row(*pair, labels, called) for pair in named], tones=_tones(named, labels)),
     ]
 
 
-def _shortest(thought: str, named: Sequence[tuple[str, Step]], labels: Mapping[str, StepLabel]) -> Iterator[Block]:
-    """The shortest sequence as the labeller describes it, and the steps that it calls necessary."""
+def _show_shortest(thought: str, named: Sequence[tuple[str, Step]], labels: Mapping[str, StepLabel]) -> Iterator[Block]:
+    """Yields the shortest sequence as the labeller describes it, and the steps that it calls necessary."""
     if thought not in ("", BY_FACTS):
         yield MarkedText("Shortest way, as the labeller thinks of it", [Segment(thought)])
     needed = [
@@ -87,7 +90,7 @@ def _make_row(name: str, step: Step, labels: Mapping[str, StepLabel], called: Ma
 
 
 def _format_result(step: Step) -> str:
-    """The result, error and reply of a step; a message has none, it is shown as the call."""
+    """Returns the result, error and reply of a step; the text of a message is left out, as it is shown as the call."""
     output = "" if _speaks(step) else _flat(step.output)
     error = step.error if step.error and step.error not in output else ""
     parts = [output, f"error: {error}" if error else "", f"reply: {step.observed}" if step.observed else ""]
@@ -100,7 +103,7 @@ def _speaks(step: Step) -> bool:
 
 
 def _describe_step(step: Step, longest: int = _LONGEST) -> str:
-    """The call, or the text of a message, on one line, shortened to `longest`."""
+    """Returns the call, or the text of a message, on one line, shortened to `longest`."""
     if _speaks(step):
         said = _flat(step.output)
         return cut(f"{step.name}: {said}" if said else step.name, longest)
@@ -111,4 +114,4 @@ def _describe_step(step: Step, longest: int = _LONGEST) -> str:
 
 def _flat(value: Any) -> str:
     """A value on one line; only as much is read as can be shown."""
-    return " ".join(dump(value)[: 2 * _LONGEST_CALL].split())
+    return " ".join(to_text(value)[: 2 * _LONGEST_CALL].split())

@@ -26,7 +26,10 @@ Vote = tuple[int, StepLabel]
 
 
 def join_votes(facts: EfficiencyFacts, ballots: Sequence[EfficiencyLabels]) -> Joined[EfficiencyLabels]:
-    """Every ballot labels every step once, so that each step has as many votes as there are ballots."""
+    """Joins the labels of all seats step by step; ties are listed.
+
+    Every ballot labels every step once, so that each step has as many votes as there are ballots.
+    """
     by_step = [{item.step: item for item in ballot.steps} for ballot in ballots]
     ties: list[str] = []
     steps = [_step([labels[step] for labels in by_step], ties) for step in facts.places]
@@ -42,7 +45,10 @@ def _step(votes: Sequence[StepLabel], ties: list[str]) -> StepLabel:
 
 
 def _join_step_labels(labels: Sequence[StepLabelName], step: str, ties: list[str]) -> StepLabelName:
-    """Joins the labels that several seats gave one step; in a tie the costlier kind of waste counts."""
+    """Returns the label of one step from those of several seats; in a tie the costlier kind of waste counts.
+
+    Ties are noted in `ties`.
+    """
     needed = sum(label == "necessary" for label in labels)
     if 2 * needed > len(labels):
         return "necessary"
@@ -60,7 +66,10 @@ def _join_step_labels(labels: Sequence[StepLabelName], step: str, ties: list[str
 def join_windows(
     facts: EfficiencyFacts, labelled: Sequence[tuple[Sequence[str], EfficiencyLabels]]
 ) -> tuple[EfficiencyLabels, tuple[Finding, ...]]:
-    """One label for each step. If windows differ, the one that shows more steps around it decides (EFF-W2)."""
+    """Returns one label for each step, and findings on the windows.
+
+    If they differ, the one that shows more steps around it decides (EFF-W2).
+    """
     windows = [find_places(facts, covers) for covers, _ in labelled]
     votes: dict[str, list[Vote]] = {step.id: [] for step in facts.steps}
     copies: list[Finding] = []

@@ -9,7 +9,7 @@ from functools import cache
 from krino.judges.efficiency.data_files import table
 from krino.judges.efficiency.facts import EfficiencyFacts
 from krino.judges.efficiency.labels import StepLabel
-from krino.judges.efficiency.traces.content import dump
+from krino.judges.efficiency.traces.content import to_text
 
 NOTHING_FOUND = "No unnecessary step was found"
 _SENTENCE_END = re.compile(r"[.!?](?=\s|$)")
@@ -39,7 +39,7 @@ _WITH_SOURCE = ("repeats", "asks alike", "known", "redundant")
 
 
 def _choose_phrase(facts: EfficiencyFacts, item: StepLabel) -> str:
-    """The phrase for a step: one that the facts support, else the one for its label."""
+    """Returns the phrase for a step: one that the facts support, else the one for its label."""
     place = facts.places[item.step]
     if item.label == "redundant":
         return _choose_redundant_phrase(facts, place, facts.places[item.because_of] if item.because_of else None)
@@ -71,7 +71,7 @@ def _opinion() -> re.Pattern[str]:
 
 
 def check_reason(reason: str, score: float, named: Collection[str], tools: Collection[str] = ()) -> list[str]:
-    """What breaks the rubric in a reason. It must name at least one of the ids in `named`.
+    """Returns what breaks the rubric in a reason. It must name at least one of the ids in `named`.
 
     `tools` are names of tools, which may hold words of opinion ("think").
     """
@@ -98,7 +98,7 @@ def _without_names(reason: str, named: Collection[str], tools: Collection[str]) 
 
 
 def write_reason(facts: EfficiencyFacts, wasted: Sequence[StepLabel], score: float) -> str:
-    """One to three sentences; without excerpts where a call's own words would spoil them."""
+    """Returns one to three sentences; without excerpts where a call's own words would break the rules of a reason."""
     if not wasted:
         count = len(facts.steps) - len(facts.unknown)
         hidden = f" Of {_count(len(facts.unknown), 'more step')} nothing was recorded." if facts.unknown else ""
@@ -113,7 +113,7 @@ def write_reason(facts: EfficiencyFacts, wasted: Sequence[StepLabel], score: flo
 
 
 def _write_sentences(facts: EfficiencyFacts, wasted: Sequence[StepLabel], excerpts: bool) -> list[str]:
-    """One sentence per kind of waste, most frequent first; the last one counts the rest."""
+    """Returns one sentence per kind of waste, most frequent first; the last one counts the rest."""
     groups: dict[str, list[StepLabel]] = {}
     for item in wasted:
         groups.setdefault(_choose_phrase(facts, item), []).append(item)
@@ -133,10 +133,10 @@ def _write_sentence(facts: EfficiencyFacts, what: str, group: Sequence[StepLabel
     if len(group) == 1:
         item = group[0]
         of = f" step {_clean_id(facts.display_id(item.because_of))}" if what in _WITH_SOURCE and item.because_of else ""
-        shown = f": {_excerpt(facts, item)}" if excerpts else ""
+        shown = f": {_quote_call(facts, item)}" if excerpts else ""
         return f"Step {_clean_id(facts.display_id(item.step))} {one}{of}{shown}."
     if what not in _WITH_SOURCE:
-        shown = f", first {_excerpt(facts, group[0])}" if excerpts else ""
+        shown = f", first {_quote_call(facts, group[0])}" if excerpts else ""
         return f"{_name_steps([facts.display_id(item.step) for item in group])} {many}{shown}."
     sources: dict[str, list[str]] = {}
     for item in group:
@@ -145,7 +145,7 @@ def _write_sentence(facts: EfficiencyFacts, what: str, group: Sequence[StepLabel
         f"{_name_steps(ids, upper=False)} {one if len(ids) == 1 else many} step {_clean_id(of)}"
         for of, ids in sources.items()
     ]
-    shown = f": {_excerpt(facts, group[0])}" if excerpts and len(parts) == 1 else ""
+    shown = f": {_quote_call(facts, group[0])}" if excerpts and len(parts) == 1 else ""
     kept = parts[:_MOST_NAMED]
     more = (
         f"; {_count(len(parts) - len(kept), 'more step')} {'is' if len(parts) - len(kept) == 1 else 'are'} repeated"
@@ -172,11 +172,13 @@ def _clean_id(step: str) -> str:
     return _SPACE.sub(" ", _UNSAFE.sub(" ", step)).strip()
 
 
-def _excerpt(facts: EfficiencyFacts, item: StepLabel) -> str:
-    """The call in few words, without sentence ends and words of opinion, which a reason must not have."""
+def _quote_call(facts: EfficiencyFacts, item: StepLabel) -> str:
+    """Returns the call in few words, without sentence ends and words of opinion, which a reason must not have."""
     step = facts.steps[facts.places[item.step]]
     given = (
-        ", ".join(dump(value) for value in step.input.values()) if isinstance(step.input, dict) else dump(step.input)
+        ", ".join(to_text(value) for value in step.input.values())
+        if isinstance(step.input, dict)
+        else to_text(step.input)
     )
     text = _SPACE.sub(" ", _UNSAFE.sub(" ", given[:_LOOKED_AT])).strip()
     text = _opinion().sub("…", text)

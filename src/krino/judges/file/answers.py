@@ -37,7 +37,10 @@ Answers = Mapping[str, LabelAnswer | Sequence[LabelAnswer]]
 
 
 def read_answers(definition: Definition, facts: FileFacts, labels: BaseModel | None) -> dict[str, Any]:
-    """By the name of the label; of labels for each item a list. What a fact decided goes before what was said."""
+    """Returns the answer to each label by its name, or a list of them if the label is given for each item.
+
+    What a fact decided goes before what was said; a label that neither gives is left out.
+    """
     found: dict[str, Any] = {}
     for label in definition.labels:
         if label.name in facts.sets:
@@ -45,7 +48,7 @@ def read_answers(definition: Definition, facts: FileFacts, labels: BaseModel | N
             found[label.name] = LabelAnswer(fact.value, fact.message, fact=fact)
         elif labels is not None:
             given = labels if definition.has_one_label else getattr(labels, label.name)
-            found[label.name] = _compared(given) if definition.compare else _read(label, given)
+            found[label.name] = _compared(given) if definition.compare else _read_label(label, given)
     return found
 
 
@@ -56,7 +59,7 @@ def _compared(given: Any) -> LabelAnswer:
     return LabelAnswer(TIE if turned else given.label, given.reason, given.quote, has_turned=turned)
 
 
-def _read(label: Label, given: Any) -> LabelAnswer | list[LabelAnswer]:
+def _read_label(label: Label, given: Any) -> LabelAnswer | list[LabelAnswer]:
     """Returns the answer that a label holds, or the list of answers if it is given for each item."""
     if label.kind == "text":
         return LabelAnswer(getattr(given, label.name) if isinstance(given, BaseModel) else given)
@@ -70,7 +73,7 @@ def _one(given: Any) -> LabelAnswer:
 
 
 def values_of(definition: Definition, answers: Answers) -> dict[str, Any]:
-    """What rules see of the answers."""
+    """Returns what rules see of the answers: values by label, and their quotes, reasons and scores."""
     values: dict[str, Any] = {}
     quotes, reasons, scores = {}, {}, {}
     for label in definition.labels:
@@ -103,7 +106,7 @@ def values_of(definition: Definition, answers: Answers) -> dict[str, Any]:
 
 
 def check(definition: Definition, facts: FileFacts, labels: BaseModel) -> list[str]:
-    """Everything that is wrong with the labels of a case; the rules of the file are asked last."""
+    """Returns everything that is wrong with the labels of a case; the rules of the file are asked last."""
     answers = read_answers(definition, facts, labels)
     problems: list[str] = []
     for label in definition.labels:
@@ -113,15 +116,17 @@ def check(definition: Definition, facts: FileFacts, labels: BaseModel) -> list[s
             if not label.is_nullable and is_blank(answer.value):
                 problems.append(f"{label.name} is empty")
         elif isinstance(answer, LabelAnswer):
-            problems += _parts(definition, label, answer, facts, where) if answer.fact is None else ()
+            problems += _check_parts(definition, label, answer, facts, where) if answer.fact is None else ()
         else:
-            problems += _cover(label, answer, facts)
+            problems += _check_cover(label, answer, facts)
             for one in answer:
-                problems += _parts(definition, label, one, facts, f"{label.name}[item {one.item}].")
-    return problems or _rules(definition, facts, answers)
+                problems += _check_parts(definition, label, one, facts, f"{label.name}[item {one.item}].")
+    return problems or _check_rules(definition, facts, answers)
 
 
-def _parts(definition: Definition, label: Label, answer: LabelAnswer, facts: FileFacts, where: str) -> Iterator[str]:
+def _check_parts(
+    definition: Definition, label: Label, answer: LabelAnswer, facts: FileFacts, where: str
+) -> Iterator[str]:
     """Yields what is wrong with reason, value and quote of one answer."""
     if is_blank(answer.reason):
         yield f"{where}reason is empty"
@@ -146,7 +151,7 @@ def _parts(definition: Definition, label: Label, answer: LabelAnswer, facts: Fil
 
 
 def texts_of(value: Any) -> list[str]:
-    """The texts of an input, as they are shown."""
+    """Returns the texts of an input, as they are shown and quoted: its pieces, its messages, or the whole."""
     if value is None:
         return []
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
@@ -155,8 +160,8 @@ def texts_of(value: Any) -> list[str]:
     return [item["text"] for item in value] if is_conversation else [as_text(value)]
 
 
-def _cover(label: Label, answers: Sequence[LabelAnswer], facts: FileFacts) -> Iterator[str]:
-    """Every item of the list has one label."""
+def _check_cover(label: Label, answers: Sequence[LabelAnswer], facts: FileFacts) -> Iterator[str]:
+    """Yields what is wrong with the items of a label: every item of the list must have exactly one entry."""
     count = count_items(facts.values[label.each or ""])
     given = Counter(answer.item for answer in answers)
     if missing := [number for number in range(1, count + 1) if number not in given]:
@@ -167,7 +172,7 @@ def _cover(label: Label, answers: Sequence[LabelAnswer], facts: FileFacts) -> It
         yield f"{label.name}: item {', '.join(map(str, twice[:20]))} has more than one entry"
 
 
-def _rules(definition: Definition, facts: FileFacts, answers: Answers) -> list[str]:
+def _check_rules(definition: Definition, facts: FileFacts, answers: Answers) -> list[str]:
     """Returns the messages of the `check` rules that these labels break."""
     problems = []
     budget = StepBudget({**facts.values, **values_of(definition, answers)})

@@ -38,12 +38,16 @@ class ComparingJudge(FileJudge, AsksInParts[BaseModel, FileFacts, BaseModel]):
         return replace(facts, values={**facts.values, one: facts.values[other], other: facts.values[one]})
 
     def check(self, case: BaseModel, facts: FileFacts, labels: BaseModel) -> list[str]:
-        """Of joined labels. A label of one order alone says nothing of position bias, so it gives no verdict."""
+        """Returns what is wrong with joined labels.
+
+        A label of one order alone says nothing of position bias, so it gives no verdict.
+        """
         if getattr(labels, "other_order", None) is None:
             return ["other_order is missing: a comparison is asked in both orders, one part of the case each"]
         return super().check(case, facts, labels)
 
     def check_part(self, case: BaseModel, facts: FileFacts, part: Questions, labels: BaseModel) -> list[str]:
+        """Returns what is wrong with the labels of one order."""
         if getattr(labels, "other_order", None) is not None:
             return ["other_order is not asked for"]
         return check(self.definition, self._turned(facts) if part.covers == (OTHER,) else facts, labels)
@@ -51,7 +55,10 @@ class ComparingJudge(FileJudge, AsksInParts[BaseModel, FileFacts, BaseModel]):
     def join_parts(
         self, case: BaseModel, facts: FileFacts, labelled: Sequence[tuple[Questions, BaseModel]]
     ) -> tuple[BaseModel, tuple[Finding, ...]]:
-        """Joins the labels of both orders; a finding says so if they differ."""
+        """Joins the labels of both orders: label and quote of the given one, and `other_order` read back to it.
+
+        A finding says so if they differ.
+        """
         said = {part.covers[0]: labels.model_dump() for part, labels in labelled}
         given, other = said[GIVEN], said[OTHER]
         turned = _TURNED.get(other["label"], other["label"])

@@ -91,10 +91,11 @@ class Label:
         return not self.has_several and any(choice.score is not None for choice in self.choices)
 
     def score_of(self, value: Any) -> float | None:
+        """Returns what a value is worth; None if it has no score."""
         return next((choice.score for choice in self.choices if choice.value == value), None)
 
     def needs_quote(self, value: Any) -> bool:
-        """Whether a label of this value rests on words of the text. A null label rests on none."""
+        """Does a label of this value rest on words of the text? A null label rests on none."""
         given = value if isinstance(value, list) else [value]
         known = {choice.value: choice.needs_quote for choice in self.choices}
         return value is not None and bool(given) and any(known.get(one, True) for one in given)
@@ -140,6 +141,7 @@ class FileRule:
     sets: Mapping[str, Any] = field(default_factory=dict)
 
     def uses(self, names: frozenset[str]) -> bool:
+        """Does the rule name any of these, in its expression or its `when`?"""
         used = self.expression.names | (self.when.names if self.when is not None else frozenset())
         return not names.isdisjoint(used)
 
@@ -177,7 +179,7 @@ class Definition:
     """The two inputs that are compared, if any: a labeller is asked in both orders."""
 
     def shown_name(self, name: str) -> str:
-        """How a labeller is shown an input. Of two that are compared it must not know which is which."""
+        """Returns how a labeller is shown an input. Of two that are compared it must not know which is which."""
         return PLACES[self.compare.index(name)] if name in self.compare else name
 
     @property
@@ -185,9 +187,11 @@ class Definition:
         return len(self.labels) == 1 and self.labels[0].name == ONLY_LABEL and self.labels[0].each is None
 
     def rules_of(self, kind: RuleKind) -> tuple[FileRule, ...]:
+        """Returns the rules of one kind, in their order."""
         return tuple(rule for rule in self.rules if rule.kind == kind)
 
     def input(self, name: str) -> Input:
+        """Returns the input of this name, which must exist."""
         return next(known for known in self.inputs if known.name == name)
 
     @property
@@ -198,7 +202,7 @@ class Definition:
 
 
 def label_names(definition_labels: tuple[Label, ...], has_one: bool) -> dict[str, Type]:
-    """What rules can name once there are labels, with types."""
+    """Returns what rules can name once there are labels, with types."""
     names: dict[str, Type] = {}
     quotes, reasons, scores = {}, {}, {}
     for label in definition_labels:

@@ -34,7 +34,7 @@ Say how polite the letter is. Judge its words, not what it is about.
 
 
 def new_file(file: str) -> str:
-    """The text of a judge that runs, with comments that say what each part is for."""
+    """Returns the text of a judge that runs, with comments that say what each part is for."""
     return COMMENTED.format(file=file)
 
 
@@ -53,14 +53,17 @@ _NO_LABEL = frozenset({"error", "status", "evaluation_status"})
 
 
 def draft(prompt: str) -> tuple[str, list[str]]:
-    """A judge's file from a prompt with placeholders and a JSON example of its output, and what is left to decide."""
+    """Returns a judge's file, and what is left to decide.
+
+    It is made from a prompt with placeholders and a JSON example of its output.
+    """
     prompt = prompt[:LONGEST_FILE].replace("\r\n", "\n").strip("\n")
     notes: list[str] = []
     body = _DOTTED.sub(r"{{ \1 }}", _FRAGMENT.sub(r"{{> \1 }}", prompt))
     if "{{>" in body:
         notes.append("the prompt includes fragments: put them into the folder `fragments` beside the file")
-    body, fields = _without_output(body)
-    labels = list(_labels(fields, notes))
+    body, fields = _cut_output_example(body)
+    labels = list(_draft_labels(fields, notes))
     if not labels:
         notes.append("no JSON example of the output was found: the labels are a guess, so write your own")
         labels = ["  label: {values: {good: {score: 1, about: TODO}, bad: {score: 0, about: TODO}}}"]
@@ -70,16 +73,19 @@ def draft(prompt: str) -> tuple[str, list[str]]:
     return f"{front}\n{body.strip()}\n", notes
 
 
-def _without_output(body: str) -> tuple[str, list[tuple[str, str]]]:
-    """The prompt without the first example of its output that has two fields or more, and the fields of it."""
-    for start, end in _objects(body):
+def _cut_output_example(body: str) -> tuple[str, list[tuple[str, str]]]:
+    """Returns the prompt without the first example of its output, and the fields of that.
+
+    An example has two fields or more, or is the only object. Without one the prompt stays whole.
+    """
+    for start, end in _find_objects(body):
         fields = _FIELD.findall(_KEY.sub(r"\1\n", body[start + 1 : end - 1]))
         if len(fields) >= 2 or (len(fields) == 1 and body.count("{") == 1):
             return _cut_out(body, start, end), fields
     return body, []
 
 
-def _objects(body: str) -> Iterator[tuple[int, int]]:
+def _find_objects(body: str) -> Iterator[tuple[int, int]]:
     """Yields start and end of the braces that hold something like JSON, outermost first."""
     place = 0
     while (start := body.find("{", place)) >= 0:
@@ -103,8 +109,8 @@ def _cut_out(body: str, start: int, end: int) -> str:
     return "\n".join([*before, *after])
 
 
-def _labels(fields: list[tuple[str, str]], notes: list[str]) -> Iterator[str]:
-    """Yields a draft of each label that a prompt asks for."""
+def _draft_labels(fields: list[tuple[str, str]], notes: list[str]) -> Iterator[str]:
+    """Yields a draft of each label that a prompt asks for; reasons are left out, as every label has one."""
     seen: set[str] = set()
     for name, value in fields:
         if name in seen or not NAME.fullmatch(name) or name.lower() in _NO_LABEL:
@@ -112,11 +118,11 @@ def _labels(fields: list[tuple[str, str]], notes: list[str]) -> Iterator[str]:
         seen.add(name)
         if any(name.lower() == word or name.lower().endswith(f"_{word}") for word in _FREE):
             continue  # every label has a reason of its own
-        yield _label(name, value.strip(), notes)
+        yield _draft_label(name, value.strip(), notes)
 
 
-def _label(name: str, value: str, notes: list[str]) -> str:
-    """Returns the draft of one label, guessed from how the prompt describes its value."""
+def _draft_label(name: str, value: str, notes: list[str]) -> str:
+    """Returns the draft of one label, guessed from how the prompt describes its value; a guess is noted in `notes`."""
     inside = value.strip("\"' ")
     words = [word.strip(" \"'") for word in re.split(r"\||\bor\b|/", inside)]
     is_nullable = "null" in inside.lower()

@@ -37,8 +37,11 @@ class FileFacts:
 
 
 def study(definition: Definition, case: BaseModel) -> FileFacts:
-    """Returns the values of a case and what facts decide, or raises `CannotJudge` if a rule refuses it."""
-    values = {item.name: _value(item, getattr(case, item.name)) for item in definition.inputs}
+    """Returns the values of a case and what facts decide.
+
+    Raises `CannotJudge` if a rule refuses it, or an input is blank although something is asked.
+    """
+    values = {item.name: _convert_input(item, getattr(case, item.name)) for item in definition.inputs}
     budget = StepBudget(dict(values))
     sets: dict[str, Fact] = {}
     for rule in definition.rules:
@@ -56,10 +59,10 @@ def study(definition: Definition, case: BaseModel) -> FileFacts:
 
 
 def evaluate(rule: FileRule, budget: StepBudget) -> Any:
-    """Returns the value of a rule's expression; a case for which it has none cannot be judged.
+    """Returns the value of a rule's expression; raises `CannotJudge` for a case for which it has none.
 
-    What decides must be true or false: a text or number of the case in its place is neither, and a cap that took it for
-    false would let a score through.
+    What decides must be true or false: a text or number of the case in its place is neither, and a cap that took it
+    for false would let a score through.
     """
     try:
         value = rule.expression.value(budget)
@@ -69,7 +72,7 @@ def evaluate(rule: FileRule, budget: StepBudget) -> Any:
 
 
 def applies(rule: FileRule, budget: StepBudget) -> bool:
-    """Whether its `when` holds."""
+    """Does the `when` of a rule hold? True if it has none."""
     if rule.when is None:
         return True
     try:
@@ -86,7 +89,10 @@ def _is_closed(definition: Definition, sets: dict[str, Fact]) -> bool:
 
 
 def _refuse_blank(definition: Definition, values: dict[str, Any]) -> None:
-    """What is not there cannot be judged; a rule may say otherwise, and then this is not reached."""
+    """Raises `CannotJudge` if a required input that is shown is blank.
+
+    A rule may say otherwise, and then this is not reached.
+    """
     for item in definition.inputs:
         value = values[item.name]
         if not item.required or not item.is_shown:
@@ -97,7 +103,7 @@ def _refuse_blank(definition: Definition, values: dict[str, Any]) -> None:
             raise CannotJudge(f"`{item.name}` has no turn of the assistant")
 
 
-def _value(item: Input, value: Any) -> Any:
+def _convert_input(item: Input, value: Any) -> Any:
     """Returns an input as rules see it."""
     if value is None or item.kind in ("text", "boolean"):
         return value
@@ -111,14 +117,14 @@ def _value(item: Input, value: Any) -> Any:
 
 
 def count_items(value: Any) -> int:
-    """What a label with `each` goes over: the elements of a list, or the turns of the assistant."""
+    """Counts what a label with `each` goes over: the elements of a list, or the turns of the assistant."""
     if not value:
         return 0
     return max((piece["turn"] for piece in value), default=0) if isinstance(value[0], dict) else len(value)
 
 
 def as_text(value: Any) -> str:
-    """A piece of a case as it is shown and quoted."""
+    """Returns a piece of a case as it is shown and quoted: a text unchanged, the rest as JSON."""
     return value if isinstance(value, str) else orjson.dumps(value, option=_OPTIONS, default=repr).decode()
 
 

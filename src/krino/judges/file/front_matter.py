@@ -54,18 +54,21 @@ class Value:
         return type(self.data) in (int, float)
 
     def at(self, offset: int) -> Place:
-        """Of a character of a text; where it cannot be known, of the text."""
+        """Returns the place of a character of a text; where it cannot be known, that of the text."""
         return Place(self.place.line, self.place.column + offset) if self.exact else self.place
 
     def plain(self) -> Any:
-        """The value without places."""
+        """Returns the value without places."""
         if self.is_mapping:
             return {name: inner.plain() for name, inner in self.data.items()}
         return [inner.plain() for inner in self.data] if self.is_list else self.data
 
 
 def read_front_matter(text: str, first_line: int, problems: list[Problem]) -> Value:
-    """An empty mapping where nothing can be read; `first_line` is the line of the file that the text begins in."""
+    """Returns the values of a front matter; an empty mapping, and a problem, where nothing can be read.
+
+    `first_line` is the line of the file that the text begins in.
+    """
     nothing = Value({}, Place(first_line, 1))
     try:
         _refuse_references(text)
@@ -100,6 +103,7 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]
     _is_in_plain_text = False
 
     def scan_plain(self) -> Any:
+        """Scans a plain text as PyYAML does, while `peek` hides every `?` from it."""
         self._is_in_plain_text = True
         try:
             return super().scan_plain()
@@ -107,12 +111,16 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]
             self._is_in_plain_text = False
 
     def peek(self, index: int = 0) -> str:
+        """Returns the character ahead; "x" for a `?` inside a plain text, so that it does not end there."""
         char: str = super().peek(index)
         return "x" if char == "?" and self._is_in_plain_text else char
 
 
 def _refuse_references(text: str) -> None:
-    """An alias repeats what it names, and a chain of them grows without bound."""
+    """Refuses anchors, aliases and deep nesting.
+
+    An alias repeats what it names, and a chain of them grows without bound.
+    """
     depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
@@ -136,7 +144,10 @@ class _Reader:
         self._nodes = 0
 
     def read(self, node: yaml.Node, depth: int) -> Value:
-        """Reads a node of the YAML tree, and notes mistakes with their place."""
+        """Reads a node of the YAML tree, and notes mistakes with their place.
+
+        Of a key that is given twice the first value counts.
+        """
         self._nodes += 1
         if self._nodes > _MOST_NODES:
             raise ValueError(f"the front matter has more than {_MOST_NODES:,} values")
@@ -158,7 +169,7 @@ class _Reader:
         return made
 
     def _pairs(self, node: Any) -> Iterator[tuple[yaml.ScalarNode, yaml.Node]]:
-        """Yields keys with their values; a key that is no word is a mistake."""
+        """Yields keys with their values; a key that is no word is noted as a mistake and left out."""
         for key, inner in node.value:
             if isinstance(key, yaml.ScalarNode):
                 yield key, inner
@@ -169,7 +180,7 @@ class _Reader:
         return Place(self._first + node.start_mark.line, node.start_mark.column + 1)
 
     def _scalar(self, node: yaml.ScalarNode, place: Place) -> Value:
-        """Reads a single value, and where its text begins."""
+        """Reads a single value, and where its text begins; mistakes in it are noted."""
         raw = sound(node.value)
         if raw != node.value:
             self._problems.append(Problem(place, "half a character (a lone surrogate) is no text"))

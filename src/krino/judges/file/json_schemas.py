@@ -31,11 +31,14 @@ _LONGEST = 200_000
 
 
 def schema_function(reader: Reader, values: Value) -> dict[str, Function]:
-    """The function `fits`, if the file has schemas."""
+    """Returns the function `fits` by its name, if the file has schemas.
+
+    Notes schemas that make no sense, or use what is not checked here.
+    """
     found: dict[str, SchemaValidator] = {}
     for name, value in reader.mapping(values, "schemas", "schemas: {person: {type: object}}").items():
-        schema = _schema(reader, value)
-        unknown = list(_unknown(schema))
+        schema = _read_schema(reader, value)
+        unknown = list(_find_unknown(schema))
         for path in unknown:
             reader.problem(value.place, f"the schema `{name}` uses `{path}`, which is not checked here")
         if unknown:
@@ -87,8 +90,8 @@ def _fits(budget: StepBudget, schema: SchemaValidator, value: Any) -> bool:
     return True
 
 
-def _schema(reader: Reader, value: Value) -> Any:
-    """Written as YAML, or as JSON in a text."""
+def _read_schema(reader: Reader, value: Value) -> Any:
+    """Returns a schema, written as YAML or as JSON in a text; an empty one, and a problem, if it is no JSON."""
     if isinstance(value.data, str):
         try:
             return orjson.loads(value.data)
@@ -98,11 +101,11 @@ def _schema(reader: Reader, value: Value) -> Any:
     return value.plain()
 
 
-def _unknown(schema: Any, path: str = "") -> Iterator[str]:
-    """Keywords that nothing here checks: to pass over one would let through what it forbids."""
+def _find_unknown(schema: Any, path: str = "") -> Iterator[str]:
+    """Yields the paths of keywords that nothing here checks: to pass over one would let through what it forbids."""
     if isinstance(schema, list):
         for item in schema:
-            yield from _unknown(item, path)
+            yield from _find_unknown(item, path)
         return
     if not isinstance(schema, Mapping):
         if schema not in (True, False, None) or schema is None:
@@ -117,6 +120,6 @@ def _unknown(schema: Any, path: str = "") -> Iterator[str]:
         elif name in _NAMED:
             parts = inner.items() if isinstance(inner, Mapping) else [(name, inner)]
             for key, part in parts:
-                yield from _unknown(part, f"{path}{key}.")
+                yield from _find_unknown(part, f"{path}{key}.")
         elif name in ("items", "prefixItems", "anyOf", "additionalProperties"):
-            yield from _unknown(inner, f"{path}{name}.")
+            yield from _find_unknown(inner, f"{path}{name}.")

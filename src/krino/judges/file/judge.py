@@ -39,6 +39,7 @@ class FileJudge(Judge[BaseModel, FileFacts, BaseModel, BaseModel]):
     definition: ClassVar[Definition]
 
     def read(self, record: Mapping[str, Any]) -> BaseModel:
+        """Reads the case; a missing field is reported with how to map another name to it."""
         try:
             return self.case_model.model_validate(record)
         except ValidationError as error:
@@ -52,12 +53,15 @@ class FileJudge(Judge[BaseModel, FileFacts, BaseModel, BaseModel]):
             ) from None
 
     def study(self, case: BaseModel) -> FileFacts:
+        """Returns the values of a case and what its rules decide; raises `CannotJudge` if a rule refuses it."""
         return study(self.definition, case)
 
     def leaves_open(self, case: BaseModel, facts: FileFacts) -> bool:
+        """Is anything left to ask after what facts decided?"""
         return not facts.is_closed
 
     def ask(self, case: BaseModel, facts: FileFacts) -> Questions | None:
+        """Returns the inputs that are shown and the request; None if facts have decided everything."""
         if facts.is_closed:
             return None
         return Questions(tuple(self._passages(facts)), self._request(facts))
@@ -89,10 +93,11 @@ class FileJudge(Judge[BaseModel, FileFacts, BaseModel, BaseModel]):
         return "turns of the assistant" if self.definition.input(name).kind == "messages" else "pieces"
 
     def check(self, case: BaseModel, facts: FileFacts, labels: BaseModel) -> list[str]:
+        """Returns what is wrong with labels about this case, by their quotes, items and the rules of the file."""
         return check(self.definition, facts, labels)
 
     def bounds(self, case: BaseModel, facts: FileFacts, asked: Questions, exact: bool) -> Bound | None:
-        """Lists have one entry for each item."""
+        """Bounds the labels for each item to one entry per item; None if there are none."""
         found = {}
         for label in self.definition.labels:
             if label.each is not None:
@@ -102,16 +107,20 @@ class FileJudge(Judge[BaseModel, FileFacts, BaseModel, BaseModel]):
         return Bound.holding(**found) if found else None
 
     def metadata(self, case: BaseModel) -> dict[str, Any]:
-        """What only rules see is short and says where a case comes from: results can be grouped by it."""
+        """Returns short inputs that only rules see.
+
+        They say where a case comes from, so results can be grouped by them.
+        """
         hidden = (item.name for item in self.definition.inputs if not item.is_shown and item.kind in _SHORT)
         found = {name: getattr(case, name) for name in hidden}
         return {name: value for name, value in found.items() if value is not None and len(str(value)) <= _LONGEST_SHORT}
 
     def settle(self, case: BaseModel, facts: FileFacts, labels: BaseModel | None) -> Settlement:
+        """Returns the rulings on all outputs, from facts, labels and rules."""
         return settle(self.definition, facts, labels)
 
     def fingerprint(self) -> dict[str, Any]:
-        """The file is the source of its judge."""
+        """Adds the text of the file to the fingerprint: the file is the source of its judge."""
         found = super().fingerprint()
         text = hashlib.blake2b(self.definition.text.encode("utf-8", "replace"), digest_size=16).hexdigest()
         both = f"{found['source']} {text}".encode()
@@ -119,7 +128,7 @@ class FileJudge(Judge[BaseModel, FileFacts, BaseModel, BaseModel]):
 
 
 def make_class(definition: Definition) -> type[FileJudge]:
-    """The class of a judge from what its file says."""
+    """Makes the class of a judge from what its file says."""
     from krino.judges.file.comparing import ComparingJudge
 
     base = ComparingJudge if definition.compare else FileJudge
@@ -135,8 +144,8 @@ def make_class(definition: Definition) -> type[FileJudge]:
         "summary": definition.summary,
         "default_prompt": write_prompt(definition),
         "rules": {**OURS, **rules},
-        "fields": _fields(definition),
-        "data_files": _files(definition),
+        "fields": _make_fields(definition),
+        "data_files": _list_files(definition),
         "case_model": make_case_model(definition),
         "labels_model": make_labels_model(definition),
         "verdict_model": make_verdict_model(definition),
@@ -150,8 +159,8 @@ def _message_name(name: str, message: dict[str, Any]) -> str:
     return f"{name}: {message['role']}{turn}"
 
 
-def _fields(definition: Definition) -> RecordFields:
-    """Other names of the inputs, for reading; the same and what their values look like, for `krino map`."""
+def _make_fields(definition: Definition) -> RecordFields:
+    """Returns the other names of the inputs, for reading; the same and what their values look like, for `krino map`."""
     words = {item.name: (item.name, *item.aliases) for item in definition.inputs}
     names = {item.name: words[item.name] for item in definition.inputs if item.aliases}
     shapes = {item.name: _SHAPES.get(item.kind, _ANYTHING) for item in definition.inputs}
@@ -170,8 +179,8 @@ def _main(definition: Definition) -> Sequence[str]:
     return [item.name for item in definition.inputs if item.kind == "text" and item.is_shown]
 
 
-def _files(definition: Definition) -> tuple[str, ...]:
-    """Models and tables behind the functions that its rules call, from the folder of this module."""
+def _list_files(definition: Definition) -> tuple[str, ...]:
+    """Returns models and tables behind the functions that its rules call, as paths from the folder of this module."""
     files = {file for name in definition.called if name in FUNCTIONS for file in FUNCTIONS[name].files}
     if "fits" in definition.called:
         files.add("contract/json_schema.py")
@@ -180,19 +189,25 @@ def _files(definition: Definition) -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def class_of_text(text: str, name: str, address: str, measured: Measured | None = None) -> type[FileJudge]:
-    """`name`: what the judge is called where the text does not say it. `measured`: what its file states, if apart."""
+    """Returns the class of the judge in a text, cached.
+
+    `name`: what the judge is called where the text does not say it. `measured`: what its file states, if apart.
+    """
     definition = read_text(text, name, address)
     return make_class(definition if measured is None else replace(definition, measured=measured))
 
 
 def class_of_file(path: Path) -> type[FileJudge]:
-    """Reads the file each time: an edited file is another judge. One that was not edited keeps its class."""
+    """Returns the class of the judge in a file. The file is read each time: an edited one is another judge.
+
+    One that was not edited keeps its class.
+    """
     definition = read_file(path)
     return class_of_text(definition.text, definition.name, str(path), definition.measured)
 
 
 def portable_address(kind: type[AnyJudge]) -> str | None:
-    """An address that holds the whole judge; None for a judge that is no file."""
+    """Returns an address that holds the whole judge; None for a judge that is no file."""
     if not issubclass(kind, FileJudge):
         return None
     return f"{TEXT_ADDRESS}{kind.definition.name}\n{kind.definition.text}"

@@ -83,18 +83,21 @@ def make_labels_model(definition: Definition) -> type[BaseModel]:
         if definition.has_one_label:
             (label,) = definition.labels
             if definition.compare:
-                return _of_comparison(label)
-            return _text_alone(label) if label.kind == "text" else _parts(label, "Labels")
+                return _make_comparison_model(label)
+            return _text_alone(label) if label.kind == "text" else _make_parts_model(label, "Labels")
         fields: dict[str, Any] = {label.name: (_label_type(label), ...) for label in definition.labels}
         config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
         return create_model("Labels", __config__=config, __module__=__name__, **fields)
 
 
-def _of_comparison(label: Label) -> type[BaseModel]:
-    """With the label of the other order, read back to this one: joining fills it, and no model is asked for it."""
+def _make_comparison_model(label: Label) -> type[BaseModel]:
+    """Makes the labels of a comparison, with the label of the other order, read back to this one.
+
+    Joining fills that in, and no model is asked for it.
+    """
     other: Any = SkipJsonSchema[_value_type(label) | None]  # type: ignore[misc]
     made: type[BaseModel] = create_model(
-        "Labels", __base__=_parts(label, "Labels"), __module__=__name__, other_order=(other, None)
+        "Labels", __base__=_make_parts_model(label, "Labels"), __module__=__name__, other_order=(other, None)
     )
     return made
 
@@ -104,11 +107,11 @@ def _text_alone(label: Label) -> type[BaseModel]:
 
 
 def _label_type(label: Label) -> Any:
-    """Returns the type of a label in the model of labels."""
+    """Returns the type of a label in the model of labels; a list of it if it is given for each item."""
     if label.kind == "text":
         return _text_type(label)
     name = "".join(word.capitalize() for word in label.name.split("_"))
-    parts = _parts(label, name)
+    parts = _make_parts_model(label, name)
     return list[parts] if label.each is not None else parts  # type: ignore[valid-type]
 
 
@@ -117,8 +120,8 @@ def _text_type(label: Label) -> Any:
     return text | None if label.is_nullable else text
 
 
-def _parts(label: Label, name: str) -> type[BaseModel]:
-    """Makes the model of a label's parts: reason, quote, value."""
+def _make_parts_model(label: Label, name: str) -> type[BaseModel]:
+    """Makes the model of a label's parts: reason, quote if there is one, value; for each item also its number."""
     fields: dict[str, Any] = {"item": (Annotated[int, Field(ge=1)], ...)} if label.each is not None else {}
     fields["reason"] = (Annotated[str, Field(max_length=LONGEST_TEXT)], ...)
     if label.quote_from:
@@ -142,7 +145,10 @@ def _value_type(label: Label) -> Any:
 
 
 def make_verdict_model(definition: Definition) -> type[BaseModel]:
-    """Every field may be null: a verdict whose value is not known says so, and never with a number."""
+    """Makes the model of the verdict.
+
+    Every field may be null: a verdict whose value is not known says so, and never with a number.
+    """
     fields: dict[str, Any] = {
         output.name: (_output_type(output) | None, Field(..., description=output.about or None))
         for output in definition.outputs

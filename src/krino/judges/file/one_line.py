@@ -29,9 +29,10 @@ _EXAMPLE = "Is {text} polite? polite=1 rude=0"
 def class_of_rubric(
     rubric: str, labels: Mapping[str, float | None] | Iterable[str] | None = None, name: str | None = None
 ) -> type[FileJudge]:
-    """The judge of a sentence. The labels end it, or are given apart; a question without labels is answered yes or no.
+    """Returns the judge of a sentence.
 
-    It is the judge of the file that `write_file` writes.
+    The labels end it, or are given apart; a question without labels is answered yes or no. It is the judge of the
+    file that `write_file` writes.
     """
     rubric = clean(sound(rubric))
     text = write_file(rubric, labels)
@@ -45,16 +46,20 @@ def class_of_rubric(
 def rubric(
     question: str, labels: Mapping[str, float | None] | Iterable[str] | None = None, *, name: str | None = None
 ) -> FileJudge:
-    """A judge of one question about the fields that it names: `rubric("Is {text} polite?", {"polite": 1, "rude": 0})`.
+    """Returns a judge of one question about the fields that it names.
 
-    `labels`: the values that there are and the score of each; without them the answer is yes (1) or no (0).
+    `rubric("Is {text} polite?", {"polite": 1, "rude": 0})`; `labels` are the values that there are and the score of
+    each, and without them the answer is yes (1) or no (0).
     """
     made = make_judge(class_of_rubric(question, labels, name), None, None, lambda name, kind: None)
     return cast(FileJudge, made)
 
 
 def write_file(rubric: str, labels: Mapping[str, float | None] | Iterable[str] | None = None) -> str:
-    """The file that says the same as the sentence."""
+    """Returns the text of the judge's file that says the same as the sentence.
+
+    Refuses a sentence that names no field.
+    """
     if len(rubric) > LONGEST:
         raise UsageProblem(f"--rubric: {len(rubric):,} characters; write a file of it (krino new NAME)")
     question, found = split_labels(rubric) if labels is None else (rubric.strip(), _as_mapping(labels))
@@ -62,7 +67,7 @@ def write_file(rubric: str, labels: Mapping[str, float | None] | Iterable[str] |
         raise UsageProblem(
             f"--rubric {rubric[:80]!r}: it names no field of the cases; write it as {_EXAMPLE!r}, `text` being a field"
         )
-    if pair := _compared(question, found):
+    if pair := _find_compared(question, found):
         return f"---\ncompare: [{', '.join(pair)}]\n---\n{question}\n"
     if not found and not question.endswith("?"):
         raise UsageProblem(f"--rubric {rubric[:80]!r}: end it with the labels and what they are worth: {_EXAMPLE!r}")
@@ -70,8 +75,8 @@ def write_file(rubric: str, labels: Mapping[str, float | None] | Iterable[str] |
     return f"---\nlabels: {values}\n---\n{question}\n"
 
 
-def _compared(question: str, labels: Mapping[str, float | None]) -> tuple[str, ...]:
-    """The two fields of which the better one is asked for, that which is worth 1 first; empty for any other sentence.
+def _find_compared(question: str, labels: Mapping[str, float | None]) -> tuple[str, ...]:
+    """Returns the two fields of which the better one is asked for, that which is worth 1 first; else nothing.
 
     Asked once, which of two is better, a model may go by their order; a comparison asks in both orders.
     """
@@ -96,7 +101,7 @@ def _compared(question: str, labels: Mapping[str, float | None]) -> tuple[str, .
 
 
 def split_labels(rubric: str) -> tuple[str, dict[str, float | None]]:
-    """The sentence, and the labels that end it."""
+    """Returns the sentence without the labels that end it, and those with their scores."""
     question = rubric.strip()
     found: list[tuple[str, float]] = []
     while len(found) < _MOST_LABELS and (match := _LABEL.search(question[-120:])) is not None:
@@ -108,7 +113,7 @@ def split_labels(rubric: str) -> tuple[str, dict[str, float | None]]:
 
 
 def _as_mapping(labels: Mapping[str, float | None] | Iterable[str]) -> dict[str, float | None]:
-    """Returns labels with their scores, or without scores if only words were given."""
+    """Returns labels with their scores, or without scores if only words were given; refuses a text."""
     if isinstance(labels, Mapping):
         return {sound(str(name)): None if value is None else float(value) for name, value in labels.items()}
     if isinstance(labels, str):

@@ -43,7 +43,7 @@ def find_placeholders(text: str) -> list[Placeholder]:
 
 
 def replace_placeholders(text: str, replacement: Callable[[Placeholder], str]) -> str:
-    """The text with every placeholder replaced; what stands between them is never read again."""
+    """Returns the text with every placeholder replaced; what replaces them is not searched again."""
     parts, place = [], 0
     for found in find_placeholders(text):
         parts += [text[place : found.start], replacement(found)]
@@ -52,6 +52,6 @@ def replace_placeholders(text: str, replacement: Callable[[Placeholder], str]) -
 
 
 def place_in(text: str, offset: int, first_line: int) -> Place:
-    """Line and column in the file of a character of the body."""
+    """Returns line and column in the file of a character of the body."""
     line_start = text.rfind("\n", 0, offset) + 1
     return Place(first_line + text.count("\n", 0, offset), offset - line_start + 1)

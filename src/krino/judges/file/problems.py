@@ -28,6 +28,7 @@ class Problem:
     fatal: bool = True
 
     def in_line(self, file: str) -> str:
+        """Returns the problem as one line: file, line, column and text."""
         kind = "" if self.fatal else "warning: "
         return f"{file}:{self.place.line}:{self.place.column}: {kind}{clean_line(self.text, 500)}"
 
@@ -36,6 +37,7 @@ class FileProblem(UsageProblem):
     """A judge's file that cannot be used; `problems` are all that was found."""
 
     def __init__(self, file: str, problems: Iterable[Problem]) -> None:
+        """Sorts the problems by place, and makes a message of the first few."""
         self.file = file
         self.problems = sorted(problems, key=lambda problem: problem.place)
         shown = [problem.in_line(file) for problem in self.problems[:_MOST_SHOWN]]

@@ -13,16 +13,16 @@ def write_prompt(definition: Definition) -> str:
     """Writes the prompt. It is the same for every case and comes first, so that prompt caches hit."""
     if not definition.labels:
         return definition.prompt or "Nothing is asked: rules decide."
-    parts = [definition.prompt, "# What you are given", "\n".join(_given(definition)), "# What you answer"]
+    parts = [definition.prompt, "# What you are given", "\n".join(_list_inputs(definition)), "# What you answer"]
     if definition.has_one_label:
-        parts.append("\n".join(_label(definition, definition.labels[0])))
+        parts.append("\n".join(_describe_label(definition, definition.labels[0])))
     else:
-        parts += ["\n".join([f"## `{label.name}`", *_label(definition, label)]) for label in definition.labels]
+        parts += ["\n".join([f"## `{label.name}`", *_describe_label(definition, label)]) for label in definition.labels]
     return "\n\n".join(parts)
 
 
-def _given(definition: Definition) -> Iterator[str]:
-    """Yields the list of inputs for the prompt."""
+def _list_inputs(definition: Definition) -> Iterator[str]:
+    """Yields the lines that list the inputs that are shown."""
     yield _NAMES
     for item in definition.inputs:
         if item.is_shown:
@@ -31,8 +31,8 @@ def _given(definition: Definition) -> Iterator[str]:
             yield f"- `{definition.shown_name(item.name)}`{numbered}{absent}{': ' * bool(item.about)}{item.about}"
 
 
-def _label(definition: Definition, label: Label) -> Iterator[str]:
-    """Yields how to give one label."""
+def _describe_label(definition: Definition, label: Label) -> Iterator[str]:
+    """Yields the lines that say how to give one label."""
     if label.about:
         yield label.about
     if label.kind == "text":
@@ -51,21 +51,21 @@ def _label(definition: Definition, label: Label) -> Iterator[str]:
         sources = " or ".join(f"`{definition.shown_name(name)}`" for name in label.quote_from)
         yield (
             f"- `quote`: then the words of {sources} that show it, copied exactly and in one piece; whole words, "
-            f"nothing left out.{_without_quote(label)}"
+            f"nothing left out.{_describe_empty_quote(label)}"
         )
-    yield from _values(label)
+    yield from _describe_values(label)
 
 
-def _without_quote(label: Label) -> str:
-    """Says for which values the quote may be empty, or returns nothing."""
+def _describe_empty_quote(label: Label) -> str:
+    """Returns for which values the quote may be empty, as a sentence; an empty text if for none."""
     free = [f"`{choice.value}`" for choice in label.choices if not choice.needs_quote]
     free += ["[]"] if label.has_several else []
     free += ["null"] if label.is_nullable else []
     return f' It may be empty ("") where the label is {" or ".join(free)}.' if free else ""
 
 
-def _values(label: Label) -> Iterator[str]:
-    """Yields which values a label may have."""
+def _describe_values(label: Label) -> Iterator[str]:
+    """Yields the lines that say which values a label may have."""
     unknown = " Give null if the text does not say." if label.is_nullable else ""
     if label.kind == "number":
         kind = "a whole number" if label.is_whole else "a number"

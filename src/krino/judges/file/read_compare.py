@@ -15,7 +15,7 @@ _CHOICES = (
 
 
 def read_compare(reader: Reader, values: Value, inputs: tuple[Input, ...]) -> tuple[str, ...]:
-    """The names of the two; empty where nothing is compared."""
+    """Returns the names of the two inputs to compare; empty where nothing is compared, or `compare` is wrong."""
     stated = values.data.get("compare")
     if stated is None or stated.data is None:
         return ()
@@ -41,5 +41,8 @@ def read_compare(reader: Reader, values: Value, inputs: tuple[Input, ...]) -> tu
 
 
 def comparing_label(compare: tuple[str, ...], inputs: tuple[Input, ...]) -> tuple[Label, ...]:
-    """`first` and `second` are places in the order that is shown; the verdict names the inputs."""
+    """Returns the one label of a comparison.
+
+    `first` and `second` are places in the order that is shown; the verdict names the inputs.
+    """
     return (Label(ONLY_LABEL, "choice", _CHOICES, quote_from=compare, about="Which of the two is better."),)

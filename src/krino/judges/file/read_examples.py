@@ -19,7 +19,7 @@ _PARTS = frozenset({"label", "reason", "quote", "other_order"})
 def read_examples(
     reader: Reader, values: Value, inputs: tuple[Input, ...], labels: tuple[Label, ...], outputs: tuple[Output, ...]
 ) -> tuple[Example, ...]:
-    """Reads all examples."""
+    """Reads all examples; mistakes are noted, and what is no mapping is left out."""
     stated = values.data.get("examples")
     if stated is None or stated.data is None:
         return ()
@@ -28,14 +28,14 @@ def read_examples(
         return ()
     if len(stated.data) > _MOST_EXAMPLES:
         reader.problem(stated.place, f"more than {_MOST_EXAMPLES} examples")
-    found = (_example(reader, value, inputs, labels, outputs) for value in stated.data[:_MOST_EXAMPLES])
+    found = (_read_example(reader, value, inputs, labels, outputs) for value in stated.data[:_MOST_EXAMPLES])
     return tuple(example for example in found if example is not None)
 
 
-def _example(
+def _read_example(
     reader: Reader, value: Value, inputs: tuple[Input, ...], labels: tuple[Label, ...], outputs: tuple[Output, ...]
 ) -> Example | None:
-    """Reads one example: case, labels and what is expected."""
+    """Reads one example (case, labels, what is expected), or returns None if it is no mapping."""
     if not value.is_mapping:
         reader.problem(value.place, f"an example must be a mapping; write `{_EXAMPLE}`")
         return None
@@ -52,13 +52,13 @@ def _example(
         reader.problem(value.place, "an example needs a `case`; write `case: {text: Thank you}`")
     return Example(
         {name: inner.plain() for name, inner in case.items()},
-        _labels(reader, value, labels),
-        _expected(reader, value, outputs),
+        _read_labels(reader, value, labels),
+        _read_expected(reader, value, outputs),
         value.place,
     )
 
 
-def _labels(reader: Reader, value: Value, labels: tuple[Label, ...]) -> dict[str, Any] | None:
+def _read_labels(reader: Reader, value: Value, labels: tuple[Label, ...]) -> dict[str, Any] | None:
     """Reads the labels of an example, or returns None if it states none."""
     if "labels" not in value.data:
         return None
@@ -74,10 +74,10 @@ def _labels(reader: Reader, value: Value, labels: tuple[Label, ...]) -> dict[str
     return {name: inner.plain() for name, inner in given.items()}
 
 
-def _expected(
+def _read_expected(
     reader: Reader, value: Value, outputs: tuple[Output, ...]
 ) -> dict[str, Any] | Literal["failed", "refused"]:
-    """Reads what an example expects: fields of the verdict, `failed` or `refused`."""
+    """Reads what an example expects: fields of the verdict, `failed` or `refused`. Mistakes are noted."""
     stated = value.data.get("expect")
     if stated is None:
         reader.problem(

@@ -19,7 +19,10 @@ TAKEN = frozenset({"id", "metadata"})
 
 
 def read_inputs(reader: Reader, values: Value, placeholders: Sequence[str]) -> tuple[Input, ...]:
-    """The inputs that are stated; without them each placeholder of the prompt is a text that every case must have."""
+    """Returns the inputs that are stated.
+
+    Without them each placeholder of the prompt is a text that every case must have.
+    """
     if "inputs" not in values.data:
         return tuple(Input(name) for name in dict.fromkeys(placeholders))
     stated = values.data["inputs"]
@@ -29,7 +32,7 @@ def read_inputs(reader: Reader, values: Value, placeholders: Sequence[str]) -> t
     found = []
     for name, value in reader.mapping(values, "inputs", "inputs: {question: text, answer: text}").items():
         if _is_free(reader, name, stated):
-            found.append(_input(reader, name, value))
+            found.append(_read_input(reader, name, value))
     return tuple(found)
 
 
@@ -42,8 +45,8 @@ def _is_free(reader: Reader, name: str, stated: Value) -> bool:
     return reader.is_name(name, place, "an input")
 
 
-def _input(reader: Reader, name: str, value: Value) -> Input:
-    """Reads one input, in its short or its long form."""
+def _read_input(reader: Reader, name: str, value: Value) -> Input:
+    """Reads one input, in its short or its long form. Mistakes are noted, and it is then read as a text."""
     if value.data is None:
         return Input(name)
     if is_scalar(value):
@@ -54,7 +57,7 @@ def _input(reader: Reader, name: str, value: Value) -> Input:
                 value.place, f"this is no type; to describe the input write `{name}: {{about: {cut(value.raw, 60)}}}`"
             )
             return Input(name)
-        kind = _kind(reader, kinds[0] if kinds else "text", value)
+        kind = _find_kind(reader, kinds[0] if kinds else "text", value)
         if len(kinds) > 1:
             reader.problem(value.place, f"write `{name}: text` or `{name}: optional text`")
         return Input(name, kind, required=_OPTIONAL not in words)
@@ -65,7 +68,7 @@ def _input(reader: Reader, name: str, value: Value) -> Input:
     stated = value.data.get("type")
     return Input(
         name,
-        _kind(reader, stated.raw, stated) if stated is not None and is_scalar(stated) else "text",
+        _find_kind(reader, stated.raw, stated) if stated is not None and is_scalar(stated) else "text",
         required=reader.yes_or_no(value, "required", True),
         aliases=tuple(alias for alias in reader.names(value, "aliases") if alias != name),
         about=reader.text_of(value, "about", ""),
@@ -73,8 +76,8 @@ def _input(reader: Reader, name: str, value: Value) -> Input:
     )
 
 
-def _kind(reader: Reader, word: str, value: Value) -> InputKind:
-    """Returns the type that a word names; an unknown one is a mistake."""
+def _find_kind(reader: Reader, word: str, value: Value) -> InputKind:
+    """Returns the type that a word names; an unknown one is noted as a mistake and read as text."""
     for kind in KINDS:
         if kind == word:
             return kind

@@ -21,7 +21,10 @@ RESERVED = frozenset({"quotes", "reasons", "scores", "item", "reason", "quote", 
 
 
 def read_labels(reader: Reader, values: Value, inputs: tuple[Input, ...]) -> tuple[Label, ...]:
-    """Reads all labels."""
+    """Reads all labels, notes mistakes, and warns of what is left vague.
+
+    The keys may be names of labels, or the values of one label.
+    """
     stated = values.data.get("labels")
     if stated is None or stated.data is None:
         return ()
@@ -29,10 +32,10 @@ def read_labels(reader: Reader, values: Value, inputs: tuple[Input, ...]) -> tup
         reader.problem(stated.place, f"`labels` must say which values there are; write `{_EXAMPLE}`")
         return ()
     if stated.is_list or _is_one_label(stated):
-        found = [_label(reader, ONLY_LABEL, stated, stated.place, inputs)]
+        found = [_read_label(reader, ONLY_LABEL, stated, stated.place, inputs)]
     else:
         named = stated.data.items()
-        found = [_label(reader, name, value, stated.keys[name], inputs) for name, value in named]
+        found = [_read_label(reader, name, value, stated.keys[name], inputs) for name, value in named]
     if len(found) > _MOST_LABELS:
         reader.problem(stated.place, f"more than {_MOST_LABELS} labels")
     for label in found:
@@ -45,7 +48,7 @@ def read_labels(reader: Reader, values: Value, inputs: tuple[Input, ...]) -> tup
 
 
 def _is_one_label(stated: Value) -> bool:
-    """Whether the keys are values of one label, or words that describe one; otherwise they are names of labels."""
+    """Are the keys values of one label, or words that describe one? Otherwise they are names of labels."""
     if _MARKS & stated.data.keys():
         return True
     inner = stated.data.values()
@@ -55,8 +58,8 @@ def _is_one_label(stated: Value) -> bool:
     return not named and not (len(stated.data) == 1 and next(iter(inner)).data == "text")
 
 
-def _label(reader: Reader, name: str, value: Value, place: Place, inputs: tuple[Input, ...]) -> Label:
-    """Reads one label: a choice, a number or free text."""
+def _read_label(reader: Reader, name: str, value: Value, place: Place, inputs: tuple[Input, ...]) -> Label:
+    """Reads one label: a choice, a number or free text. Mistakes are noted."""
     reader.is_name(name, place, "a label")
     if is_scalar(value):
         if value.data != "text":
@@ -64,7 +67,7 @@ def _label(reader: Reader, name: str, value: Value, place: Place, inputs: tuple[
         return Label(name, "text", place=place)
     marked = value.is_mapping and bool(_MARKS & value.data.keys())
     if not marked:
-        choices = _choices(reader, value, name)
+        choices = _read_choices(reader, value, name)
         return Label(name, "choice", choices, quote_from=_all_texts(inputs), place=place)
     reader.refuse_unknown(value, _KEYS, f"the label `{name}`")
     kind = value.data.get("type")
@@ -73,10 +76,10 @@ def _label(reader: Reader, name: str, value: Value, place: Place, inputs: tuple[
         if kind.data != "text":
             reader.problem(kind.place, "`type` of a label can be `text` only; a number has a `range`")
         return Label(name, "text", is_nullable=reader.yes_or_no(value, "nullable", False), about=about, place=place)
-    each = _each(reader, value, inputs)
+    each = _find_each(reader, value, inputs)
     shared = {
         "is_nullable": reader.yes_or_no(value, "nullable", False),
-        "quote_from": _quote_from(reader, value, inputs, each),
+        "quote_from": _find_quote_sources(reader, value, inputs, each),
         "each": each,
         "has_several": reader.yes_or_no(value, "several", False),
         "about": about,
@@ -90,11 +93,11 @@ def _label(reader: Reader, name: str, value: Value, place: Place, inputs: tuple[
             reader.problem(place, f"`{name}` is a number, and `several` is for words")
         low, high, is_whole = reader.range_of(value.data["range"]) or (0.0, 1.0, False)
         return Label(name, "number", (), low, high, is_whole, **shared)  # type: ignore[arg-type]
-    return Label(name, "choice", _choices(reader, value.data["values"], name), **shared)  # type: ignore[arg-type]
+    return Label(name, "choice", _read_choices(reader, value.data["values"], name), **shared)  # type: ignore[arg-type]
 
 
-def _choices(reader: Reader, value: Value, name: str) -> tuple[Choice, ...]:
-    """Reads the values of a choice."""
+def _read_choices(reader: Reader, value: Value, name: str) -> tuple[Choice, ...]:
+    """Reads the values of a choice, at least two different ones; mistakes are noted."""
     found: list[Choice] = []
     if is_scalar(value):
         reader.problem(value.place, f"`values` of `{name}` must be a list or a mapping; write `[good, bad]`")
@@ -105,7 +108,7 @@ def _choices(reader: Reader, value: Value, name: str) -> tuple[Choice, ...]:
             else:
                 found.append(Choice(item.raw))
     else:
-        found = [_choice(reader, word, inner) for word, inner in value.data.items()]
+        found = [_read_choice(reader, word, inner) for word, inner in value.data.items()]
     words = [choice.value.strip().casefold() for choice in found]
     if len(set(words)) < len(words):
         reader.problem(value.place, f"two values of `{name}` are the same but for capitals or spaces")
@@ -118,8 +121,8 @@ def _choices(reader: Reader, value: Value, name: str) -> tuple[Choice, ...]:
     return tuple(found) or (Choice("?"),)
 
 
-def _choice(reader: Reader, word: str, value: Value) -> Choice:
-    """Reads one value of a choice: its score and its description."""
+def _read_choice(reader: Reader, word: str, value: Value) -> Choice:
+    """Reads one value of a choice: its score, its description, and whether it needs a quote."""
     if value.data is None:
         return Choice(word)
     if value.is_number:
@@ -145,8 +148,8 @@ def _all_texts(inputs: tuple[Input, ...]) -> tuple[str, ...]:
     return tuple(known.name for known in inputs if known.kind in kinds and known.is_shown)
 
 
-def _each(reader: Reader, value: Value, inputs: tuple[Input, ...]) -> str | None:
-    """Returns the list for each of whose items the label is given, or None."""
+def _find_each(reader: Reader, value: Value, inputs: tuple[Input, ...]) -> str | None:
+    """Returns the list for each of whose items the label is given, or None; another name is noted as a mistake."""
     stated = value.data.get("each")
     if stated is None:
         return None
@@ -163,9 +166,8 @@ def _each(reader: Reader, value: Value, inputs: tuple[Input, ...]) -> str | None
     return str(stated.raw)
 
 
-def _quote_from(reader: Reader, value: Value, inputs: tuple[Input, ...], each: str | None) -> tuple[str, ...]:
-    """Returns the inputs that a quote may come from. By default any input that is shown, and of labels for each item
-    the item itself first."""
+def _find_quote_sources(reader: Reader, value: Value, inputs: tuple[Input, ...], each: str | None) -> tuple[str, ...]:
+    """Returns the inputs that a quote may come from: by default any that is shown, none if it says so."""
     stated = value.data.get("quote_from")
     if stated is None:
         return _all_texts(inputs)
@@ -181,7 +183,7 @@ def _quote_from(reader: Reader, value: Value, inputs: tuple[Input, ...], each: s
 
 
 def _warn_of_vague(reader: Reader, label: Label) -> None:
-    """What a model must guess, two models guess differently."""
+    """Warns of values without a description or with a TODO: what a model must guess, two models guess differently."""
     if label.kind == "number" and not label.about:
         reader.warn(label.place, f"`{label.name}` is a number without `about`: say what its ends mean")
     if "TODO" in label.about:

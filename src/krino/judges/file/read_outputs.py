@@ -31,14 +31,17 @@ def read_outputs(
     found = []
     for name, value in named.items():
         if reader.is_name(name, stated.keys.get(name, stated.place), "an output"):
-            found.append(_output(reader, name, value, usual))
+            found.append(_read_output(reader, name, value, usual))
     if not found:
         reader.problem(stated.place, "`outputs` names nothing; leave it out, or write `outputs: [score]`")
     return tuple(found)
 
 
 def outputs_of_comparison(compare: tuple[str, ...]) -> dict[str, Output]:
-    """Who won, what that is worth to the first of the two, and what may have decided it that should not."""
+    """Returns the outputs of a comparison by name.
+
+    They are who won, what that is worth to the first of the two, and what may have decided it that should not.
+    """
     outputs = (
         Output(WINNER, "choice", choices=(*compare, TIE), about="The better one; a label that turned is a tie."),
         Output(SCORE, "number", 0.0, 1.0, about=f"1 if {compare[0]} won, 0.5 for a tie, 0 if it lost."),
@@ -50,11 +53,14 @@ def outputs_of_comparison(compare: tuple[str, ...]) -> dict[str, Output]:
 
 
 def usual_outputs(labels: tuple[Label, ...]) -> dict[str, Output]:
-    """A field for each label; the score of the chosen values; and the reason, where there is one label."""
+    """Returns the outputs that follow from labels, by name.
+
+    They are a field for each label, the score of the chosen values, and the reason if there is one label.
+    """
     found: dict[str, Output] = {}
     for label in labels:
         name = SCORE if label.name == ONLY_LABEL and label.kind == "number" and label.each is None else label.name
-        found[name] = _of_label(name, label)
+        found[name] = _make_output(name, label)
     scored = [choice.score for label in labels for choice in label.choices if choice.score is not None]
     if scored and SCORE not in found:
         low, high = min(scored), max(scored)
@@ -64,8 +70,8 @@ def usual_outputs(labels: tuple[Label, ...]) -> dict[str, Output]:
     return found
 
 
-def _of_label(name: str, label: Label) -> Output:
-    """Returns the output that shows a label."""
+def _make_output(name: str, label: Label) -> Output:
+    """Returns the output that shows a label, under another name if it is given."""
     if label.kind == "choice":
         one = Output(name, "choice", choices=tuple(choice.value for choice in label.choices), about=label.about)
         one = Output(name, "list", item=one, about=label.about) if label.has_several else one
@@ -76,13 +82,13 @@ def _of_label(name: str, label: Label) -> Output:
     return Output(name, "list", item=one, about=label.about) if label.each is not None else one
 
 
-def _output(reader: Reader, name: str, value: Value, usual: dict[str, Output]) -> Output:
+def _read_output(reader: Reader, name: str, value: Value, usual: dict[str, Output]) -> Output:
     """Reads one output; what is not stated is as usual for its name."""
     known = usual.get(name) or (Output(name, "text") if name in (REASON, QUOTE) else Output(name, "number"))
     if value.data is None:
         return known
     if is_scalar(value):
-        return Output(name, _kind(reader, value), about=known.about)
+        return Output(name, _find_kind(reader, value), about=known.about)
     if value.is_list:
         return Output(name, "choice", choices=tuple(item.raw for item in value.data if is_scalar(item)))
     reader.refuse_unknown(value, _KEYS, f"the output `{name}`")
@@ -93,12 +99,12 @@ def _output(reader: Reader, name: str, value: Value, usual: dict[str, Output]) -
         low, high, _ = reader.range_of(value.data["range"]) or (0.0, 1.0, False)
         return Output(name, "number", low, high, about=about)
     if "type" in value.data:
-        return Output(name, _kind(reader, value.data["type"]), about=about)
+        return Output(name, _find_kind(reader, value.data["type"]), about=about)
     return Output(name, known.kind, known.low, known.high, known.choices, True, about, known.is_whole, known.item)
 
 
-def _kind(reader: Reader, value: Value) -> OutputKind:
-    """Returns the type that a word names; an unknown one is a mistake."""
+def _find_kind(reader: Reader, value: Value) -> OutputKind:
+    """Returns the type that a word names; an unknown one is noted as a mistake and read as a number."""
     for kind in _KINDS:
         if kind == value.raw:
             return kind

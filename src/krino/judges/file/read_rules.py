@@ -42,7 +42,7 @@ _EXAMPLE = 'rules: {EMPTY: {fact: "is_blank(text)", set: {label: rude}, message:
 def read_rules(
     reader: Reader, values: Value, inputs: tuple[Input, ...], labels: tuple[Label, ...], outputs: tuple[Output, ...]
 ) -> tuple[FileRule, ...]:
-    """Reads all rules, and checks that every output gets a value."""
+    """Reads all rules, and notes outputs that get no value."""
     functions = {**FUNCTIONS, **schema_function(reader, values)}
     stated = values.data.get("rules")
     if stated is None or stated.data is None:
@@ -69,6 +69,7 @@ class _RuleReader:
         outputs: tuple[Output, ...],
         functions: Mapping[str, Function],
     ) -> None:
+        """Notes which names each kind of rule can use: inputs, then labels, then outputs."""
         self._reader = reader
         self._labels = labels
         self._outputs = outputs
@@ -79,7 +80,10 @@ class _RuleReader:
         self._scored = {known.name: known.type for known in outputs} | self._labelled
 
     def read(self, name: str, value: Value, place: Place) -> FileRule | None:
-        """Reads one rule: its kind, expression, message and effect."""
+        """Reads one rule (kind, expression, message, effect), or returns None if it cannot be used.
+
+        Mistakes are noted.
+        """
         reader = self._reader
         if not value.is_mapping:
             reader.problem(value.place, f"the rule `{name}` must say what it does; write `{_EXAMPLE}`")
@@ -95,20 +99,23 @@ class _RuleReader:
             reader.problem(place, f"no rule can be called {name!r:.80}; write a short name of letters, digits and `-`")
         names = {"refuse": self._before, "fact": self._before, "check": self._labelled}.get(kind, self._scored)
         wanted = DOUBLE if kind == "score" else BOOL
-        of = self._output_of(value, kind)
+        of = self._find_output(value, kind)
         if kind == "score" and of is not None:
             wanted = of.type
-        expression = self._expression(value.data[kind], names, wanted, f"`{kind}`")
-        message = self._message(name, value, place, kind)
-        when = self._expression(value.data["when"], names, BOOL, "`when`") if "when" in value.data else None
-        sets = self._sets(value, place) if kind == "fact" else {}
-        to = self._limit(value, place) if kind == "cap" else 0.0
+        expression = self._compile(value.data[kind], names, wanted, f"`{kind}`")
+        message = self._read_message(name, value, place, kind)
+        when = self._compile(value.data["when"], names, BOOL, "`when`") if "when" in value.data else None
+        sets = self._read_set(value, place) if kind == "fact" else {}
+        to = self._read_limit(value, place) if kind == "cap" else 0.0
         if expression is None:
             return None
         return FileRule(name, kind, expression, message, when, of.name if of else SCORE, to, sets)
 
-    def _expression(self, value: Value, names: Mapping[str, Type], wanted: Type, what: str) -> Compiled | None:
-        """Compiles an expression that must have the wanted type; returns None if it is wrong."""
+    def _compile(self, value: Value, names: Mapping[str, Type], wanted: Type, what: str) -> Compiled | None:
+        """Compiles an expression.
+
+        Returns None, and notes why, if it is wrong; another type than the wanted one is noted too.
+        """
         if not is_scalar(value) or value.data is None:
             self._reader.problem(value.place, f"{what} must be an expression; put it between quotation marks")
             return None
@@ -121,8 +128,8 @@ class _RuleReader:
             self._reader.problem(value.place, f"{what} must give {wanted.in_words()}, and gives {made.type.in_words()}")
         return made
 
-    def _message(self, name: str, value: Value, place: Place, kind: RuleKind) -> str:
-        """Returns the rule's message; refusing and checking rules must have one."""
+    def _read_message(self, name: str, value: Value, place: Place, kind: RuleKind) -> str:
+        """Returns the rule's message, by default its expression; rules that refuse or check must have one."""
         message = self._reader.text_of(value, "message", "")
         if not message and "message" not in value.data and kind in ("refuse", "check"):
             self._reader.problem(
@@ -130,8 +137,8 @@ class _RuleReader:
             )
         return message or f"{kind}: {value.data[kind].raw.strip()[:300]}"
 
-    def _output_of(self, value: Value, kind: RuleKind) -> Output | None:
-        """Returns the output that a rule computes or caps."""
+    def _find_output(self, value: Value, kind: RuleKind) -> Output | None:
+        """Returns the output that a score or cap is for, or None; an unknown one is noted as a mistake."""
         if kind not in ("score", "cap"):
             return None
         stated = value.data.get("of")
@@ -148,16 +155,19 @@ class _RuleReader:
         )
         return None
 
-    def _limit(self, value: Value, place: Place) -> float:
-        """Returns the limit of a cap."""
+    def _read_limit(self, value: Value, place: Place) -> float:
+        """Returns the limit of a cap; 0, and a problem, if it is no number."""
         to = value.data.get("to")
         if to is None or not to.is_number:
             self._reader.problem(place if to is None else to.place, "a cap needs `to: NUMBER`")
             return 0.0
         return float(to.data)
 
-    def _sets(self, value: Value, place: Place) -> dict[str, Any]:
-        """Returns the labels and outputs that a fact sets."""
+    def _read_set(self, value: Value, place: Place) -> dict[str, Any]:
+        """Reads which values a fact sets, by label or output.
+
+        Names and values that do not fit are noted as mistakes.
+        """
         found: dict[str, Any] = {}
         for name, given in self._reader.mapping(value, "set", "set: {score: 0}").items():
             label = next((label for label in self._labels if label.name == name and label.each is None), None)
@@ -172,13 +182,13 @@ class _RuleReader:
                     f"there is no label or output `{name}`{did_you_mean(name, known)}; there are {', '.join(known)}",
                 )
             else:
-                found[name] = self._set_value(name, given, output, label)
+                found[name] = self._read_value(name, given, output, label)
         if not value.data.get("set") or not value.data["set"].data:
             self._reader.problem(place, "a fact needs `set`; write `set: {label: rude}` or `set: {score: 0}`")
         return found
 
-    def _set_value(self, name: str, given: Value, output: Output | None, label: Label | None) -> Any:
-        """Returns the value that a fact sets, if it fits the label or output."""
+    def _read_value(self, name: str, given: Value, output: Output | None, label: Label | None) -> Any:
+        """Returns the value that a fact sets; one that does not fit the label or output is noted as a mistake."""
         if given.data is None:
             return None
         kind = output.kind if output is not None else "number" if label and label.kind == "number" else "text"
@@ -217,7 +227,7 @@ def _is_inside(number: float, output: Output) -> bool:
 def _check_sources(
     reader: Reader, values: Value, labels: tuple[Label, ...], outputs: tuple[Output, ...], rules: tuple[FileRule, ...]
 ) -> None:
-    """An output that nothing sets would be null in every verdict."""
+    """Notes outputs that neither a label nor a rule gives a value: they would be null in every verdict."""
     scored = any(label.has_scores for label in labels)
     one = len(labels) == 1 and labels[0].name == ONLY_LABEL and labels[0].each is None and labels[0].kind != "text"
     given = {label.name for label in labels} | ({REASON, QUOTE} if one else set())

@@ -31,12 +31,12 @@ _UNREAD_FRAGMENT = re.compile(r"(?<!\\)\{\{>(?![ \t]*[A-Za-z0-9_-]{1,64}[ \t]*\}
 
 
 def read_file(path: Path) -> Definition:
-    """The definition in a file; raises `FileProblem` with every mistake in it."""
+    """Returns the definition in a file; raises `FileProblem` with every mistake in it."""
     return read_text(read_judge_text(path), path.stem, str(path), path.parent / FRAGMENTS)
 
 
 def read_judge_text(path: Path) -> str:
-    """Reads a judge's file as UTF-8 text with plain line ends."""
+    """Reads a judge's file as UTF-8 text with plain line ends; raises `UsageProblem` if it cannot be read."""
     try:
         with path.open("rb") as file:
             written = file.read(LONGEST_FILE + 1)
@@ -52,15 +52,18 @@ def read_judge_text(path: Path) -> str:
 
 
 def read_text(text: str, name: str, address: str, fragments: Path | None = None) -> Definition:
-    """The definition in a text. `name`: what the judge is called where the text does not say it."""
+    """Returns the definition in a text; raises `FileProblem` with every mistake in it.
+
+    `name`: what the judge is called where the text does not say it. `fragments`: the folder of its fragments.
+    """
     problems: list[Problem] = []
     text, measured = split_measured(text)
-    front, first_line, body, body_line = _split(text, problems)
+    front, first_line, body, body_line = _split_front_matter(text, problems)
     values = read_front_matter(front, first_line, problems)
     reader = Reader(values, problems)
     reader.refuse_unknown(values, KEYS, "the front matter")
-    _read_as_meant(values)
-    body, whole = _with_fragments(body, body_line, text, fragments, problems)
+    _correct_keys(values)
+    body, whole = _include_fragments(body, body_line, text, fragments, problems)
     placeholders = find_placeholders(body)
     if len(placeholders) > _MOST_PLACEHOLDERS:
         problems.append(Problem(Place(body_line, 1), f"the prompt has more than {_MOST_PLACEHOLDERS} placeholders"))
@@ -88,7 +91,7 @@ def read_text(text: str, name: str, address: str, fragments: Path | None = None)
             Problem(Place(body_line, 1), "the prompt names no input; write `{text}` where the text belongs")
         )
     definition = Definition(
-        name=_name(reader, values, name),
+        name=_choose_name(reader, values, name),
         version=reader.text_of(values, "version", "1"),
         summary=reader.text_of(values, "summary", _first_line(body)),
         compare=compare,
@@ -98,7 +101,7 @@ def read_text(text: str, name: str, address: str, fragments: Path | None = None)
         outputs=outputs,
         rules=rules,
         examples=examples,
-        prompt=_prompt(body, compare),
+        prompt=_name_inputs(body, compare),
         text=whole,
         address=address,
         measured=measured,
@@ -109,16 +112,22 @@ def read_text(text: str, name: str, address: str, fragments: Path | None = None)
     return definition
 
 
-def _read_as_meant(values: Value) -> None:
-    """A misspelt key was reported; without what it says everything that refers to it would be reported too."""
+def _correct_keys(values: Value) -> None:
+    """Adds the value of a misspelt key under the key that was meant.
+
+    It was reported; without what it says everything that refers to it would be reported too.
+    """
     for name in [name for name in values.data if name not in KEYS]:
         meant = find_near(name, KEYS)
         if meant is not None and meant not in values.data:
             values.data[meant], values.keys[meant] = values.data[name], values.keys[name]
 
 
-def _split(text: str, problems: list[Problem]) -> tuple[str, int, str, int]:
-    """The front matter and the body, each with the line that it begins in."""
+def _split_front_matter(text: str, problems: list[Problem]) -> tuple[str, int, str, int]:
+    """Returns the front matter and the body, each with the line that it begins in.
+
+    Notes a front matter that has no beginning or no end.
+    """
     lines = text.split("\n")
     if lines[0].rstrip() != "---":
         problems.append(Problem(Place(1, 1), "the first line must be `---`: the front matter begins there"))
@@ -134,8 +143,13 @@ def _split(text: str, problems: list[Problem]) -> tuple[str, int, str, int]:
     return front, 2, "\n".join(lines[end + 1 :]), end + 2
 
 
-def _with_fragments(body: str, line: int, text: str, folder: Path | None, problems: list[Problem]) -> tuple[str, str]:
-    """The body and the whole text with the fragments in them. A fragment is a file of the folder, and no other file."""
+def _include_fragments(
+    body: str, line: int, text: str, folder: Path | None, problems: list[Problem]
+) -> tuple[str, str]:
+    """Returns the body and the whole text with the fragments in them, and notes what cannot be included.
+
+    A fragment is a file of the folder, and no other file.
+    """
     if "{{>" not in body:
         return body, text
     found: dict[str, str] = {}
@@ -147,7 +161,7 @@ def _with_fragments(body: str, line: int, text: str, folder: Path | None, proble
         if item.kind != "fragment":
             return body[item.start : item.end]
         if item.name not in found:
-            found[item.name] = _fragment(item.name, folder, place_in(body, item.start, line), problems)
+            found[item.name] = _read_fragment(item.name, folder, place_in(body, item.start, line), problems)
         length += len(found[item.name])
         return found[item.name] if length <= LONGEST_FILE else ""  # a small file may include a large one many times
 
@@ -163,8 +177,8 @@ def _with_fragments(body: str, line: int, text: str, folder: Path | None, proble
     return whole, text[: len(text) - len(body)] + whole
 
 
-def _fragment(name: str, folder: Path | None, place: Place, problems: list[Problem]) -> str:
-    """Reads a fragment; one outside its folder is refused."""
+def _read_fragment(name: str, folder: Path | None, place: Place, problems: list[Problem]) -> str:
+    """Returns a fragment. It is empty, with a problem, if it is missing, outside its folder, or includes one itself."""
     if folder is None:
         problems.append(Problem(place, f"there is no folder `{FRAGMENTS}` to take `{name}` from"))
         return ""
@@ -214,8 +228,8 @@ def _check_placeholders(
             )
 
 
-def _prompt(body: str, compare: tuple[str, ...] = ()) -> str:
-    """The body with names in the place of the data: what a case holds is never part of the instructions."""
+def _name_inputs(body: str, compare: tuple[str, ...] = ()) -> str:
+    """Returns the body with names in the place of the data: what a case holds is never part of the instructions."""
     places = dict(zip(compare, PLACES, strict=False))
 
     def named(item: Placeholder) -> str:
@@ -226,11 +240,11 @@ def _prompt(body: str, compare: tuple[str, ...] = ()) -> str:
 
 def _first_line(body: str) -> str:
     """The first line of the prompt that says something."""
-    lines = (line.strip().lstrip("#").strip() for line in _prompt(body).splitlines())
+    lines = (line.strip().lstrip("#").strip() for line in _name_inputs(body).splitlines())
     return next((line for line in lines if line), "")[:200]
 
 
-def _name(reader: Reader, values: Value, fallback: str) -> str:
+def _choose_name(reader: Reader, values: Value, fallback: str) -> str:
     """Returns the judge's name: the stated one, or one made from the file's name."""
     if "name" in values.data:
         name = reader.text_of(values, "name", "")

@@ -22,11 +22,14 @@ _NOTHING = Ruling(None, "NO-VALUE", (), False)
 
 
 def settle(definition: Definition, facts: FileFacts, labels: BaseModel | None) -> Settlement:
-    """Returns the rulings on all outputs, in the order facts, labels, computing rules, caps."""
+    """Returns the rulings on all outputs: facts and labels first, then `score` rules, then caps.
+
+    A rule that uses an answer that is missing is left out; so is a `score` rule whose output is decided.
+    """
     answers = read_answers(definition, facts, labels)
     known = {**facts.values, **values_of(definition, answers)}
     of_labels = frozenset(known) - facts.values.keys() if labels is not None else frozenset[str]()
-    rulings = {output.name: _first_ruling(definition, output, answers, facts) for output in definition.outputs}
+    rulings = {output.name: _make_first_ruling(definition, output, answers, facts) for output in definition.outputs}
     budget = StepBudget(known | {name: ruling.value for name, ruling in rulings.items() if name not in known})
     of_labels |= {name for name, ruling in rulings.items() if ruling.from_labels}
     outputs = {output.name: output for output in definition.outputs}
@@ -36,7 +39,7 @@ def settle(definition: Definition, facts: FileFacts, labels: BaseModel | None) -
         if rule.of in computed or rule.uses(absent) or not applies(rule, budget):
             continue
         computed.add(rule.of)
-        value = _fitting(rule, outputs[rule.of], evaluate(rule, budget))
+        value = _check_value(rule, outputs[rule.of], evaluate(rule, budget))
         rulings[rule.of] = Ruling(value, rule.id, (rule.message,), rule.uses(of_labels))
         budget.values[rule.of] = value
         of_labels |= {rule.of} if rulings[rule.of].from_labels else frozenset()
@@ -58,29 +61,29 @@ def _absent(definition: Definition, answers: dict[str, Any]) -> frozenset[str]:
     return frozenset(labels | {"quotes", "reasons", "scores", QUOTE, REASON}) if labels else frozenset()
 
 
-def _first_ruling(definition: Definition, output: Output, answers: dict[str, Any], facts: FileFacts) -> Ruling:
-    """What facts and labels say of an output, before any rule computes."""
+def _make_first_ruling(definition: Definition, output: Output, answers: dict[str, Any], facts: FileFacts) -> Ruling:
+    """Returns what facts and labels say of an output, before any rule computes."""
     name = output.name
     if name in facts.sets:
         fact = facts.sets[name]
         return Ruling(fact.value, fact.rule, (fact.message,), False)
     if definition.compare and name in (WINNER, SCORE, POSITION, LONGER):
-        return _of_comparison(definition, name, answers.get(ONLY_LABEL), facts)
+        return _rule_on_comparison(definition, name, answers.get(ONLY_LABEL), facts)
     label = _label_of(definition, name)
     if label is not None:
-        return _of_label(label, answers.get(label.name))
+        return _rule_on_label(label, answers.get(label.name))
     if name == SCORE and any(known.has_scores for known in definition.labels):
-        return _of_table(definition, answers)
+        return _rule_by_table(definition, answers)
     if definition.has_one_label and name in (REASON, QUOTE):
-        return _written(name, answers.get(definition.labels[0].name))
+        return _rule_on_text(name, answers.get(definition.labels[0].name))
     if name == REASON and facts.sets:
         fact = next(iter(facts.sets.values()))
         return Ruling(fact.message, fact.rule, (), False)
     return _NOTHING
 
 
-def _of_comparison(definition: Definition, name: str, answer: LabelAnswer | None, facts: FileFacts) -> Ruling:
-    """Rules on one output of a comparison: winner, order, length or score."""
+def _rule_on_comparison(definition: Definition, name: str, answer: LabelAnswer | None, facts: FileFacts) -> Ruling:
+    """Returns the ruling on one output of a comparison: winner, order, length or score."""
     if answer is None:
         return _NOTHING
     rule = answer.fact.rule if answer.fact else "TURNED" if answer.has_turned else "LABEL"
@@ -91,12 +94,12 @@ def _of_comparison(definition: Definition, name: str, answer: LabelAnswer | None
     if name == POSITION:
         return Ruling(answer.has_turned, "BOTH-ORDERS" if answer.has_turned is not None else "NO-VALUE", (), by_labels)
     if name == LONGER:
-        return Ruling(_longer_won(definition, won, facts), "LENGTH", (), by_labels)
+        return Ruling(_has_longer_won(definition, won, facts), "LENGTH", (), by_labels)
     score = definition.labels[0].score_of(answer.value)
     return Ruling(score, rule if rule != "LABEL" else "TABLE", (f"the winner is {won}",), by_labels)
 
 
-def _longer_won(definition: Definition, won: str | None, facts: FileFacts) -> bool | None:
+def _has_longer_won(definition: Definition, won: str | None, facts: FileFacts) -> bool | None:
     """Did the longer of the two texts win? None if neither did or both are as long."""
     if won not in definition.compare:
         return None
@@ -111,8 +114,8 @@ def _label_of(definition: Definition, name: str) -> Label | None:
     return next((label for label in definition.labels if label.name == name), None)
 
 
-def _of_label(label: Label, answer: Any) -> Ruling:
-    """Rules on the output that shows a label."""
+def _rule_on_label(label: Label, answer: Any) -> Ruling:
+    """Returns the ruling on the output that shows a label."""
     if answer is None:
         return _NOTHING
     if not isinstance(answer, LabelAnswer):
@@ -129,8 +132,8 @@ def _evidence(answer: LabelAnswer) -> tuple[str, ...]:
     return tuple(cut(line, _LONGEST_EVIDENCE) for line in lines if line)
 
 
-def _of_table(definition: Definition, answers: dict[str, Any]) -> Ruling:
-    """Rules on the score by the table of the labels' values: the mean over all of them."""
+def _rule_by_table(definition: Definition, answers: dict[str, Any]) -> Ruling:
+    """Returns the ruling on the score: the mean of what the chosen values are worth; null if one has no score."""
     scores: list[float | None] = []
     evidence: list[str] = []
     facts = []
@@ -153,8 +156,8 @@ def _of_table(definition: Definition, answers: dict[str, Any]) -> Ruling:
     return Ruling(value, "TABLE", tuple(evidence), True)
 
 
-def _written(name: str, answer: LabelAnswer | None) -> Ruling:
-    """Rules on the output that shows a reason or a quote."""
+def _rule_on_text(name: str, answer: LabelAnswer | None) -> Ruling:
+    """Returns the ruling on the output that shows a reason or a quote."""
     if answer is None:
         return _NOTHING
     text = answer.reason if name == REASON else answer.quote
@@ -163,8 +166,11 @@ def _written(name: str, answer: LabelAnswer | None) -> Ruling:
     return Ruling(text, "FREE-TEXT" if name == REASON else "LABEL", (), True)
 
 
-def _fitting(rule: FileRule, output: Output, value: Any) -> Any:
-    """What a rule computed, if the output may have it: a number outside its range is no verdict."""
+def _check_value(rule: FileRule, output: Output, value: Any) -> Any:
+    """Returns what a rule computed; raises `CannotJudge` if the output may not have it.
+
+    A number outside its range is no verdict.
+    """
     if value is None or output.kind != "number":
         known = output.choices or (output.item.choices if output.item is not None else ())
         for one in value if isinstance(value, list) else [value]:

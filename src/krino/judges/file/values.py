@@ -23,9 +23,11 @@ class Reader:
         self.problems = problems
 
     def problem(self, place: Place, text: str) -> None:
+        """Notes a mistake with which the file cannot be used."""
         self.problems.append(Problem(place, text))
 
     def warn(self, place: Place, text: str) -> None:
+        """Notes something worth a second look; the file can be used."""
         self.problems.append(Problem(place, text, fatal=False))
 
     def refuse_unknown(self, value: Value, known: Collection[str], where: str) -> None:
@@ -39,7 +41,7 @@ class Reader:
                 self.problem(place, f"{where} has no `{name}`{did_you_mean(name, known)}; it has {', '.join(known)}")
 
     def mapping(self, value: Value, name: str, example: str) -> dict[str, Value]:
-        """The values below a key; empty where the key is missing."""
+        """Returns the values below a key; empty where the key is missing, or is no mapping, which is noted."""
         inner = value.data.get(name) if value.is_mapping else None
         if inner is None or inner.data is None:
             return {}
@@ -50,7 +52,10 @@ class Reader:
         return found
 
     def text_of(self, value: Value, name: str, default: str) -> str:
-        """A text, or anything plain as it is written."""
+        """Returns a text, or anything plain as it is written; the default where there is none.
+
+        A list, a mapping, null or a very long text is noted.
+        """
         inner = value.data.get(name) if value.is_mapping else None
         if inner is None:
             return default
@@ -63,7 +68,7 @@ class Reader:
         return str(inner.raw).strip()
 
     def yes_or_no(self, value: Value, name: str, default: bool) -> bool:
-        """Returns a truth value, or the default if there is none."""
+        """Returns a truth value, or the default if there is none; anything else is noted."""
         inner = value.data.get(name)
         if inner is None:
             return default
@@ -73,7 +78,10 @@ class Reader:
         return inner.data
 
     def names(self, value: Value, name: str) -> tuple[str, ...]:
-        """A list of texts, or one text."""
+        """Returns a list of texts, also from one text; empty if there is none.
+
+        What is no text is noted and left out.
+        """
         inner = value.data.get(name)
         if inner is None:
             return ()
@@ -87,7 +95,7 @@ class Reader:
         return tuple(found)
 
     def range_of(self, value: Value) -> tuple[float, float, bool] | None:
-        """Reads both ends of a range, and whether they are written as whole numbers."""
+        """Returns both ends of a range, and whether they are whole numbers; None, and a problem, if it is wrong."""
         ends = value.data if value.is_list else ()
         if len(ends) != 2 or not all(end.is_number for end in ends):
             self.problem(value.place, "`range` must be two numbers; write `range: [1, 5]`")
@@ -112,4 +120,5 @@ class Reader:
 
 
 def is_scalar(value: Value) -> bool:
+    """Is a value neither a mapping nor a list?"""
     return not value.is_mapping and not value.is_list

@@ -16,27 +16,27 @@ _MOST_MARKED = 40
 
 
 def write_questions(facts: RagFacts) -> Questions:
-    """What the facts leave open."""
+    """Returns what a labeller is shown and asked: the texts of the case, and what the facts leave open."""
     case = facts.case
     numbered = "\n".join(f"[{number}] {unit.sentence.text}" for number, unit in enumerate(facts.units, 1))
     history = [Passage("history", case.history)] if case.history else []
     passages = [
         *history,
         Passage("question", case.question),
-        *(Passage(f"passage {item.number}", _numbered(item)) for item in facts.passages),
+        *(Passage(f"passage {item.number}", _number_sentences(item)) for item in facts.passages),
         Passage("answer", numbered),
     ]
     if facts.open.similarity and case.reference is not None:
         passages.append(Passage("reference", case.reference))
     if facts.open.similarity and (difference := facts.exact_difference) is not None:
         passages.append(Passage("differs", difference))
-    if facts.open.claims and (absent := _absent(facts)):
+    if facts.open.claims and (absent := _list_absent(facts)):
         passages.append(Passage("absent", absent))
     return Questions(tuple(passages), write_request(facts))
 
 
-def _numbered(item: NumberedPassage) -> str:
-    """The passage with the numbers of its sentences, by which a labeller says which of them are useful."""
+def _number_sentences(item: NumberedPassage) -> str:
+    """Returns the passage with the numbers of its sentences, by which a labeller says which of them are useful."""
     text, title = item.passage.text, item.passage.title
     starts = [sentence.start for sentence in item.sentences]
     ends = [*starts[1:], len(text)]
@@ -46,7 +46,10 @@ def _numbered(item: NumberedPassage) -> str:
 
 
 def write_request(facts: RagFacts, *, hints: bool = True) -> str:
-    """What is open in this case, in words that hold nothing of the case's own text; `hints`: and what code noticed."""
+    """Returns what is open in this case, in words that hold nothing of the case's own text.
+
+    `hints`: also names the sentences that look like no claim to code.
+    """
     asked = facts.open
     count = len(facts.sentences)
     lines = [_OF_HISTORY] if facts.case.history else []
@@ -63,8 +66,11 @@ def write_request(facts: RagFacts, *, hints: bool = True) -> str:
     return "\n".join(lines)
 
 
-def _absent(facts: RagFacts) -> str:
-    """Given as data, not in the request: these words come from the answer, which is not to be trusted."""
+def _list_absent(facts: RagFacts) -> str:
+    """Returns the values and names of the answer that are in no passage, in one line.
+
+    Given as data, not in the request: these words come from the answer, which is not to be trusted.
+    """
     values = [value.text for number, value in facts.absent_values if _tells_something(facts, number, value)]
     names = [name for found in facts.strangers.values() for name in found if not _is_ordinary(name)]
     return ", ".join(list(dict.fromkeys(values + names))[:_MOST_HINTS])

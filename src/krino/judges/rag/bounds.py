@@ -22,23 +22,26 @@ _NO, _YES = Bound.only(False), Bound.only(True)
 
 
 def bounds_of(facts: RagFacts, exact: bool) -> Bound:
-    """Loose bounds are the same object for cases of the same shape; exact ones are made for this case."""
+    """Returns what the labels may hold.
+
+    Loose bounds are the same object for cases of the same shape; exact ones are made for this case.
+    """
     asked = facts.open
     sentences = len(facts.sentences)
     passages = tuple((item.number, len(item.sentences)) for item in facts.passages) if asked.context else ()
     declines = facts.may_decline
-    shape = _shape(sentences, asked.claims, passages, declines, asked.similarity, exact)
+    shape = _bound_shape(sentences, asked.claims, passages, declines, asked.similarity, exact)
     if not (exact and asked.claims):
         return shape
     empty = _without_claims(facts)
     stated = sorted(set(range(1, len(facts.sentences) + 1)).difference(empty))
-    claims = [_claim(facts, number) for number in stated]
+    claims = [_bound_claim(facts, number) for number in stated]
     fixed = {"claims": Bound.each(claims), "empty_sentences": Bound.each(map(Bound.only, empty))}
     return Bound(fields=tuple((name, fixed.get(name, bound)) for name, bound in shape.fields))
 
 
 @lru_cache(maxsize=1_024)
-def _shape(
+def _bound_shape(
     sentences: int,
     claims: bool,
     passages: tuple[tuple[int, int], ...],
@@ -53,9 +56,9 @@ def _shape(
         unreadable=NULL if exact else _WHY,
         claims=_claims(sentences, shown) if claims else EMPTY,
         empty_sentences=_numbers(sentences) if claims else EMPTY,
-        parts=_listed("part", "sentence", "answered", tuple(range(1, sentences + 1)), exact),
+        parts=_bound_list("part", "sentence", "answered", tuple(range(1, sentences + 1)), exact),
         passages=Bound.each(uses),
-        needs=_listed("need", "passage", "held", shown, exact) if passages else EMPTY,
+        needs=_bound_list("need", "passage", "held", shown, exact) if passages else EMPTY,
         refusal=_refusal(exact) if declines or not exact else NULL,
         similarity_why=(_SHORT if exact else _WHY) if similarity else NULL,
         similarity=_STEP if similarity else NULL,
@@ -89,8 +92,8 @@ def _numbers(count: int) -> Bound:
 
 
 @lru_cache(maxsize=1_024)
-def _listed(name: str, place: str, said: str, places: tuple[int, ...], exact: bool) -> Bound:
-    """Parts of the question, or needs: a name, where it is met, and whether it is."""
+def _bound_list(name: str, place: str, said: str, places: tuple[int, ...], exact: bool) -> Bound:
+    """Returns the bound of the parts of the question, or of the needs: a name, where it is met, and whether it is."""
     if not exact:
         item = Bound(fields=((name, _NAMED), (place, Bound.one_of((*places, None)))))
         return Bound.many(item, least=1, most=_LISTED)
@@ -104,8 +107,8 @@ def _without_claims(facts: RagFacts) -> list[int]:
     return sorted(facts.no_claims)
 
 
-def _claim(facts: RagFacts, number: int) -> Bound:
-    """One claim for the sentence as it stands: with a quotation from a passage, or without any support."""
+def _bound_claim(facts: RagFacts, number: int) -> Bound:
+    """Allows one claim for the sentence as it stands: with a quotation from a passage, or without any support."""
     said = {"text": Bound.only(facts.units[number - 1].sentence.text), "sentence": Bound.only(number), "why": _SHORT}
     decided = Bound.one_of(("supported", "contradicted"))
     quoted = [

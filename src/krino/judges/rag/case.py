@@ -86,7 +86,7 @@ class RagCase(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _from_any_names(cls, record: Any) -> Any:
-        """Reads question, context, answer, reference and goal under any of their known names."""
+        """Reads question, context, answer, reference and goal under any of their known names, or from messages."""
         if not isinstance(record, Mapping):
             return record
         found = {
@@ -96,11 +96,11 @@ class RagCase(BaseModel):
             "reference": _reference(_first(record, REFERENCE_NAMES)),
             "goal": _first(record, GOAL_NAMES),
         }
-        return _with_conversation(record, found)
+        return _add_conversation(record, found)
 
 
-def _with_conversation(record: Mapping[str, Any], found: dict[str, Any]) -> dict[str, Any]:
-    """What the record does not say itself is taken from its messages."""
+def _add_conversation(record: Mapping[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """Returns the fields, those that the record does not state taken from its messages, and the context as passages."""
     context = found["context"]
     name = find_conversation(record, QUESTION_NAMES)
     if name is not None:
@@ -110,11 +110,11 @@ def _with_conversation(record: Mapping[str, Any], found: dict[str, Any]) -> dict
         found |= {"history": talk.history, "question": found["question"] or talk.question}
         found["answer"] = found["answer"] or talk.answer
         context = talk.passages if context is None else passages_of_turn(context, talk)
-    return found | {"context": _passages(context)}
+    return found | {"context": _read_passages(context)}
 
 
 def reads_of_record() -> Reads:
-    """The names at the top, and those inside a passage that is an object; details may lie in its metadata."""
+    """Returns the names that are read: those at the top, and those inside a passage or its metadata."""
     details = dict.fromkeys(name for field, names in PASSAGE_NAMES.items() for name in names if field != "text")
     passage: Reads = {**dict.fromkeys(_TEXT_NAMES), **details, "metadata": details}
     names = (*QUESTION_NAMES, *ANSWER_NAMES, *REFERENCE_NAMES, *GOAL_NAMES, *MESSAGE_NAMES)
@@ -154,28 +154,34 @@ def _is_absent(value: Any) -> bool:
 
 
 def _listed_if_text(value: Any) -> Any:
-    return _listed(value) if isinstance(value, str) and looks_like_list(value) else value
+    return _parse_list(value) if isinstance(value, str) and looks_like_list(value) else value
 
 
-def _passages(value: Any) -> Any:
-    """Returns the passages of a context: a list, a list as text, or paragraphs."""
+def _read_passages(value: Any) -> Any:
+    """Returns the passages of a context: a list, a list written as text, one object, or a text's paragraphs.
+
+    What is none of these is returned unchanged.
+    """
     if value is None:
         return ()
     value = _listed_if_text(value)
     if isinstance(value, str):
-        return tuple({"text": paragraph} for paragraph in _paragraphs(value))
+        return tuple({"text": paragraph} for paragraph in _split_paragraphs(value))
     if isinstance(value, Mapping | Passage):
         value = [value]
     if isinstance(value, list | tuple):
-        return tuple(_passage(item) for item in value)
+        return tuple(_read_passage(item) for item in value)
     return value
 
 
-def _listed(text: str) -> Any:
-    """A list that was written as text; read as one passage, it would hide where one ends."""
+def _parse_list(text: str) -> Any:
+    """Parses a list that was written as text, in JSON or as Python prints it; raises `ValueError` if it is none.
+
+    Read as one passage, it would hide where one ends.
+    """
     try:
         found = orjson.loads(text)
-        return _listed(found) if isinstance(found, str) and looks_like_list(found) else found
+        return _parse_list(found) if isinstance(found, str) and looks_like_list(found) else found
     except orjson.JSONDecodeError:
         pass
     try:
@@ -187,8 +193,11 @@ def _listed(text: str) -> Any:
         ) from None
 
 
-def _passage(item: Any) -> Any:
-    """Returns one passage with its text, id, title and score."""
+def _read_passage(item: Any) -> Any:
+    """Returns one passage with its text, id, title and score; a score that is no number is dropped.
+
+    What is no passage is returned unchanged.
+    """
     if item is None:
         return {"text": ""}
     if isinstance(item, str):
@@ -203,8 +212,8 @@ def _passage(item: Any) -> Any:
     return named if text is None and not any(name in item for name in _TEXT_NAMES) else named | {"text": text or ""}
 
 
-def _paragraphs(text: str) -> list[str]:
-    """One context string is cut at blank lines; a heading stays with the paragraph below it."""
+def _split_paragraphs(text: str) -> list[str]:
+    """Cuts one context string at blank lines; a heading stays with the paragraph below it."""
     paragraphs: list[str] = []
     heading = ""
     for piece in _BLANK_LINES.split(text.strip(), maxsplit=_MOST_PARAGRAPHS):

@@ -30,6 +30,7 @@ class _Round:
 
     @property
     def question(self) -> str:
+        """What the user asked, all messages of the round joined."""
         return "\n".join(message.text for message in self.asked)
 
     @property
@@ -52,7 +53,10 @@ class Conversation:
 
 
 def find_conversation(record: Mapping[str, Any], question_names: Sequence[str]) -> str | None:
-    """The name under which a record has a conversation; some tools keep it where others have the question."""
+    """Returns the name under which a record has a conversation, or None.
+
+    Some tools keep it where others have the question.
+    """
     named = (name for name in MESSAGE_NAMES if not is_nothing(record.get(name)))
     return next(named, None) or next((name for name in question_names if _are_messages(record.get(name))), None)
 
@@ -64,30 +68,31 @@ def _are_messages(value: Any) -> bool:
 
 
 def read_conversation(name: str, value: Any, question: str, context_names: Sequence[str]) -> Conversation:
-    """The conversation `value`, found under `name`. `question`: that of the record itself, or blank.
+    """Returns the round that is judged, and what was said before it. `value`: the conversation, found under `name`.
 
-    With a question of its own the conversation is what was said before it: what follows that question in the messages
-    may be another answer to it, and is left out.
+    `question`: that of the record itself, or blank. With a question of its own the conversation is what was said
+    before it: what follows that question in the messages may be another answer to it, and is left out.
     """
     said = [
         _Message(*read_message(name, number, message, with_calls=False), message)
         for number, message in enumerate(messages_in(name, value), 1)
     ]
-    rounds = _rounds(said)
-    chosen = _choose(rounds, question)
+    rounds = _split_rounds(said)
+    chosen = _choose_round(rounds, question)
     before = said if chosen is None else said[: chosen.start]
     spoken = [message for message in before if message.role in ("user", "assistant") and message.text.strip()]
     return Conversation(
         question=chosen.question if chosen else "",
         answer=chosen.answer if chosen else "",
         history="\n".join(f"{message.role}: {message.text}" for message in spoken),
-        passages=_passages(chosen, context_names) if chosen else None,
+        passages=_find_passages(chosen, context_names) if chosen else None,
         place=rounds.index(chosen) if chosen else len(rounds),
         rounds=len(rounds) + (chosen is None),
     )
 
 
-def _rounds(said: Sequence[_Message]) -> list[_Round]:
+def _split_rounds(said: Sequence[_Message]) -> list[_Round]:
+    """Returns the rounds of a conversation; each begins with what the user asks, in one message or several."""
     rounds: list[_Round] = []
     before = ""
     for place, message in enumerate(said):
@@ -101,8 +106,8 @@ def _rounds(said: Sequence[_Message]) -> list[_Round]:
     return rounds
 
 
-def _choose(rounds: Sequence[_Round], question: str) -> _Round | None:
-    """The round of the question; without one the last. None: the question comes after all rounds.
+def _choose_round(rounds: Sequence[_Round], question: str) -> _Round | None:
+    """Returns the round of the question; without a question the last one. None: the question comes after all rounds.
 
     A last question that got no answer stays the one that is judged: the answer before it is no answer to it.
     """
@@ -117,8 +122,8 @@ def _plain(text: str) -> str:
     return " ".join(text.split())
 
 
-def _passages(chosen: _Round, context_names: Sequence[str]) -> Any:
-    """Those that a message of the round brings along, or what tools gave back."""
+def _find_passages(chosen: _Round, context_names: Sequence[str]) -> Any:
+    """Returns the passages that a message of the round brings along, or what tools gave back, or None."""
     for message in reversed([*chosen.asked, *chosen.rest]):
         given = message.given if isinstance(message.given, Mapping) else {}
         for name in context_names:
@@ -129,7 +134,10 @@ def _passages(chosen: _Round, context_names: Sequence[str]) -> Any:
 
 
 def passages_of_turn(context: Any, talk: Conversation) -> Any:
-    """Of lists for each question of the conversation, that of the one that is judged; all passages otherwise."""
+    """Returns the passages of the question that is judged if there is a list for each question; else all.
+
+    Raises `CannotJudge` if there are not as many lists as questions.
+    """
     is_each = isinstance(context, list | tuple) and any(isinstance(item, list | tuple) for item in context)
     if not is_each:
         return context

@@ -18,10 +18,15 @@ def rag_exhibits(facts: RagFacts) -> Exhibits:
         work.append(Exhibit("Reference answer", case.reference))
     numbered = tuple(sentence.text for sentence in facts.sentences)
     work.append(Exhibit("Sentences of the answer, as labels number them", sentences=numbered))
-    return Exhibits(tuple(work), tuple(map(_passage, facts.passages)), write_request(facts, hints=False), _start(facts))
+    return Exhibits(
+        tuple(work),
+        tuple(map(_exhibit_passage, facts.passages)),
+        write_request(facts, hints=False),
+        _start_labels(facts),
+    )
 
 
-def _passage(item: NumberedPassage) -> Exhibit:
+def _exhibit_passage(item: NumberedPassage) -> Exhibit:
     """Returns a passage cut into its sentences."""
     text, starts = item.passage.text, [sentence.start for sentence in item.sentences]
     pieces = (text[start:end].strip() for start, end in zip(starts, [*starts[1:], len(text)], strict=True))
@@ -29,8 +34,11 @@ def _passage(item: NumberedPassage) -> Exhibit:
     return Exhibit(f"{title}: {item.passage.title}" if item.passage.title else title, text, tuple(pieces))
 
 
-def _start(facts: RagFacts) -> dict[str, Any]:
-    """A claim for every sentence: to leave out those that code takes for refusals would say which they are."""
+def _start_labels(facts: RagFacts) -> dict[str, Any]:
+    """Returns the labels to begin with: a claim for every sentence, or nothing without a context.
+
+    To leave out those that code takes for refusals would say which they are.
+    """
     if not facts.open.claims:
         return {}
     claims = [{"text": sentence.text, "sentence": number} for number, sentence in enumerate(facts.sentences, 1)]

@@ -64,6 +64,7 @@ class NumberedPassage(NamedTuple):
 
     @classmethod
     def of(cls, number: int, passage: Passage) -> NumberedPassage:
+        """Makes a passage with its number, the text that is shown, and its sentences."""
         return cls(number, passage, passage.shown, split_sentences(passage.text))
 
     @property
@@ -102,12 +103,16 @@ class RagFacts:
     """Facts of one case. Raises `CannotJudge` when question or answer is missing, or is nothing that can be read."""
 
     def __init__(self, case: RagCase, default_goal: str = "balanced") -> None:
+        """Reads passages, goal and sentences of a case.
+
+        Raises `CannotJudge` if question or answer is missing, unreadable or gibberish.
+        """
         if is_blank(case.question):
             raise CannotJudge("no question: the user question is missing or blank")
         if is_blank(case.answer):
             raise CannotJudge("no answer: the generated answer is missing or blank")
         for what, text in (("question", case.question), ("answer", case.answer)):
-            if problem := _unreadable(text):
+            if problem := _describe_unreadable(text):
                 raise CannotJudge(f"the {what} cannot be read: {problem}")
         self.case = case
         self.goal: Goal = read_goal(case.goal if case.goal is not None else default_goal)
@@ -125,7 +130,7 @@ class RagFacts:
                 raise CannotJudge(f"the {what} is gibberish: its letters make no words of any language")
 
     def with_passages(self, passages: tuple[NumberedPassage, ...]) -> RagFacts:
-        """The same facts with the passages in another order."""
+        """Returns the same facts with the passages in another order."""
         moved = copy(self)
         moved.passages = passages
         return moved
@@ -137,11 +142,15 @@ class RagFacts:
 
     @property
     def has_context(self) -> bool:
+        """Was any passage retrieved that has text?"""
         return bool(self.passages)
 
     @lazy
     def may_decline(self) -> bool:
-        """Whether any word of the answer denies or asks: without one, nothing is declined."""
+        """Does any word of the answer deny or ask? Without one, nothing is declined.
+
+        True in languages that are not read.
+        """
         if "?" in self.case.answer or self.answer_language not in (None, *READ_LANGUAGES):
             return True
         return may_deny(self.case.answer, word_set(self.case.answer)) or foreign_language(self.case.answer) is not None
@@ -155,12 +164,12 @@ class RagFacts:
         return frozenset(number for number in range(1, len(self.sentences) + 1) if self._is_statement(number))
 
     def is_bare_answer(self, number: int) -> bool:
-        """Whether a sentence says yes or no and nothing else."""
+        """Does a sentence say yes or no and nothing else?"""
         text = self.sentences[number - 1].text
         return opens_with_yes_or_no(text) and len(text.split()) <= _BARE and len(self.readings[number - 1].content) <= 1
 
     def is_answered(self, number: int) -> bool:
-        """Whether the next sentence answers this one with yes or no."""
+        """Does the next sentence answer this one with yes or no?"""
         return number < len(self.sentences) and opens_with_yes_or_no(self.sentences[number].text)
 
     def may_state(self, number: int) -> bool:
@@ -168,9 +177,10 @@ class RagFacts:
         return number not in self.no_claims and not self.sentences[number - 1].text.endswith("?")
 
     def states_number(self, number: int) -> bool:
-        """Whether a sentence has a figure in it and so makes a claim; not if it asks, or is a title or a lead-in.
+        """Does a sentence have a figure in it and so make a claim? Not if it asks, or is a title or a lead-in.
 
-        The number of an item or of a source is no figure; nor is one of the question where the sentence may decline.
+        The number of an item or of a source is no figure; nor is one of the question where the sentence may
+        decline.
         """
         text = self.sentences[number - 1].text
         if not self.may_state(number):
@@ -195,14 +205,14 @@ class RagFacts:
     def no_claims(self) -> frozenset[int]:
         """Numbers of the units that are a heading, a lead-in or a source by markup, and have no value of their own.
 
-        None where the answer is nothing else: then that is the answer.
+        Empty where the answer is nothing else: then that is the answer.
         """
         marked = [number for number, unit in enumerate(self.units, 1) if unit.hint is not None]
         found = frozenset(number for number in marked if not self._has_new_value(number))
         return found if len(found) < len(self.units) else frozenset()
 
     def _has_new_value(self, number: int) -> bool:
-        """A value that no passage has; not the number of a step."""
+        """Does a sentence have a value that no passage has? The number of a step is none."""
         if self.units[number - 1].hint == "source":
             return False
         text = self.sentences[number - 1].text.rstrip("*_ :")
@@ -211,6 +221,7 @@ class RagFacts:
 
     @lazy
     def same_as_reference(self) -> bool:
+        """Is the answer the reference, word for word? False without a reference."""
         reference = self.case.reference
         return reference is not None and same_text(reference, self.case.answer)
 
@@ -224,7 +235,7 @@ class RagFacts:
 
     @lazy
     def open(self) -> Open:
-        """Returns which labels are still open; all others are given by facts."""
+        """Which labels are still open; all others are given by facts."""
         return Open(
             claims=self.has_context,
             context=self.has_context,
@@ -232,6 +243,7 @@ class RagFacts:
         )
 
     def passage(self, number: int | None) -> NumberedPassage | None:
+        """Returns the passage of this number; None if it is blank or not there."""
         return None if number is None else self._by_number.get(number)
 
     @lazy
@@ -239,7 +251,7 @@ class RagFacts:
         return {item.number: item for item in self.passages}
 
     def find_quote(self, number: int | None, quote: str | None) -> tuple[int, int] | None:
-        """Start and end of a quotation in a passage; None if it is not there."""
+        """Returns start and end of a quotation in a passage; None if it is not there."""
         passage = self.passage(number)
         return None if passage is None or quote is None else locate_quote(quote, passage.text)
 
@@ -270,7 +282,7 @@ class RagFacts:
         They are compared as values: 1.5 km is 1,500 metres, and 40 euros are not found in 40,000.
         """
         found = [(number, value) for number, values in enumerate(self.values, 1) for value in values]
-        unseen = {value for value in {value for _, value in found} if not self._stands(value)}
+        unseen = {value for value in {value for _, value in found} if not self._is_found_exactly(value)}
         if not unseen:
             return ()
         known = offered(find_values(self.case.question))
@@ -282,7 +294,7 @@ class RagFacts:
         return tuple((number, value) for number, value in found if value in unseen and not stated(value, known))
 
     def is_numbering(self, number: int, value: Value) -> bool:
-        """Whether a value of a sentence only counts items or sources: the 2 of "2." or of "see passage 2".
+        """Does a value of a sentence only count items or sources: the 2 of "2." or of "see passage 2"?
 
         An answer that is nothing but a number gives that number.
         """
@@ -290,8 +302,11 @@ class RagFacts:
         left = without_numbering(text)
         return not left[value.start : value.end].strip() and (len(self.units) > 1 or bool(left.strip(" .:)")))
 
-    def _stands(self, value: Value) -> bool:
-        """A first, cheap look: whether passages or question have exactly this value, not as part of a longer one."""
+    def _is_found_exactly(self, value: Value) -> bool:
+        """Is a value in passages or question exactly so, and not as part of a longer one?
+
+        This first, cheap look may miss it.
+        """
         if value.kind == "number" and (not value.unit or value.unit not in _MEASURED):
             return False  # what follows a bare number could make it another one ("4.1 million")
         known, lowered = self._known_text, value.text.lower()
@@ -322,7 +337,7 @@ class RagFacts:
 
     @lazy
     def misquoted(self) -> dict[int, str]:
-        """Returns by sentence what it quotes although neither the passages nor the question have these words."""
+        """By sentence, what it quotes although neither the passages nor the question have these words."""
         if not self.passages:
             return {}
         texts = [self.case.question, *(item.text for item in self.passages)]
@@ -368,13 +383,13 @@ class RagFacts:
 
     @lazy
     def passage_sentences(self) -> tuple[PassageSentence, ...]:
-        """What may be cited as evidence."""
+        """The sentences of passages and titles that may be cited as evidence, without those that say too little."""
         language = self.context_language or self.question_language
         return tuple(
             PassageSentence(item.number, number, sentence, read_sentence(full_text, language), full_text)
             for item in self.passages
             for text in (item.text,)
-            for (number, sentence), full_text in _with_full_texts(list(_numbered(item)))
+            for (number, sentence), full_text in _with_full_texts(list(_place_sentences(item)))
             if not says_too_little(sentence.text, text)
         )
 
@@ -385,7 +400,10 @@ class RagFacts:
 
     @lazy
     def copies(self) -> Mapping[int, PassageSentence]:
-        """Answer sentences that are a passage's own, identical except for case, spacing and reference marks."""
+        """By number, the passage sentence that an answer sentence repeats.
+
+        Case, spacing and reference marks may differ.
+        """
         whole = {canonical_text(item.sentence.text): item for item in reversed(self.passage_sentences)}
         found = (
             (number, whole.get(canonical_text(without_citations(item.text))))
@@ -407,13 +425,13 @@ def _yes_and_no() -> frozenset[str]:
 
 
 def opens_with_yes_or_no(text: str) -> bool:
-    """Whether a text opens with a yes or a no, and so says something whatever follows."""
+    """Does a text open with a yes or a no, and so say something whatever follows?"""
     first = _FIRST_WORD.search(text[:_OPENING])
     return first is not None and first.group().lower() in _yes_and_no()
 
 
-def _numbered(item: NumberedPassage) -> Iterator[tuple[int, Sentence]]:
-    """The sentences of a passage with their places in what is shown: the title first, as number 0."""
+def _place_sentences(item: NumberedPassage) -> Iterator[tuple[int, Sentence]]:
+    """Yields the sentences of a passage with number and place in what is shown: the title first, as number 0."""
     title = item.passage.title
     shift = len(title) + 1 if title else 0
     for sentence in split_sentences(title) if title else ():
@@ -434,12 +452,15 @@ def _unnumbered(text: str) -> str:
 
 
 def locate_quote(quote: str, text: str) -> tuple[int, int] | None:
-    """Start and end of a quotation, also where the numbers of the sentences were copied with it."""
+    """Returns start and end of a quotation, or None; also where the numbers of the sentences were copied with it."""
     return locate(quote, text) or (locate(_SENTENCE_NUMBER.sub("", quote), text) if "[" in quote else None)
 
 
-def _unreadable(text: str) -> str | None:
-    """What is wrong with a text that holds nothing to read: no letters or digits, or too many broken characters."""
+def _describe_unreadable(text: str) -> str | None:
+    """Returns what is wrong with a text that holds nothing to read, or None.
+
+    That is no letters or digits, or too many broken characters.
+    """
     broken = sum(text.count(character) for character in _BROKEN)
     if broken and broken * _BROKEN_SHARE >= len(text.strip()):
         return "it is full of NUL or replacement characters, as text is that was decoded wrongly"

@@ -20,15 +20,15 @@ _LONGEST = 120
 
 
 def find_remarks(facts: RagFacts, labels: RagLabels) -> tuple[Finding, ...]:
-    """Findings that follow from the case and the labels, in a fixed order."""
+    """Returns the findings that follow from the case and the labels, in a fixed order."""
     return (
         *_goal(facts),
         *_find_absent(facts),
         *_find_misquoted(facts),
         *_find_unchecked_numbers(facts, labels),
-        *_odd_support(facts, labels),
+        *_find_odd_support(facts, labels),
         *_unsure(labels),
-        *_unlike_value(facts, labels),
+        *_find_unlike_value(facts, labels),
         *_uncertainty(labels),
         *_compare_languages(facts),
     )
@@ -40,7 +40,7 @@ def _goal(facts: RagFacts) -> Iterator[Finding]:
 
 
 def _find_absent(facts: RagFacts) -> Iterator[Finding]:
-    """Yields values and names of the answer that occur in no passage."""
+    """Yields findings on values and names of the answer that occur in no passage."""
     if not facts.has_context:
         return
     by_sentence: dict[int, list[str]] = {}
@@ -55,7 +55,7 @@ def _find_absent(facts: RagFacts) -> Iterator[Finding]:
 
 
 def _find_misquoted(facts: RagFacts) -> Iterator[Finding]:
-    """Yields quotations that no passage has in these words."""
+    """Yields findings on quotations that no passage has in these words."""
     for number, quotation in sorted(facts.misquoted.items())[:_MOST]:
         yield Finding(
             "RAG-N10", f"quoted, but in no passage in these words: {quotation[:_LONGEST]}", f"sentence {number}"
@@ -63,7 +63,7 @@ def _find_misquoted(facts: RagFacts) -> Iterator[Finding]:
 
 
 def _find_unchecked_numbers(facts: RagFacts, labels: RagLabels) -> Iterator[Finding]:
-    """Yields numbers of a sentence that none of its claims holds."""
+    """Yields findings on numbers of a sentence that none of its claims holds."""
     if not facts.has_context:
         return
     for number in dict.fromkeys(claim.sentence for claim in labels.claims):
@@ -77,15 +77,15 @@ def _find_unchecked_numbers(facts: RagFacts, labels: RagLabels) -> Iterator[Find
             yield Finding("RAG-N5", f"no claim of this sentence holds {listed}", f"sentence {number}")
 
 
-def _odd_support(facts: RagFacts, labels: RagLabels) -> Iterator[Finding]:
-    """Claims called supported by words that have another value."""
+def _find_odd_support(facts: RagFacts, labels: RagLabels) -> Iterator[Finding]:
+    """Yields findings on claims called supported whose quotation has another value in place of theirs."""
     if not facts.has_context:
         return
     for claim in labels.claims:
         if claim.label != "supported" or not claim.quote or not _may_conflict(claim.text, claim.quote):
             continue
         claimed, quoted = (read_sentence(text, facts.language) for text in (claim.text, claim.quote))
-        if values := _other_value(claimed, quoted, cue_words(claim.text, claimed, [claim.quote])):
+        if values := _find_other_value(claimed, quoted, cue_words(claim.text, claimed, [claim.quote])):
             message = f"it says {values[0].text}, its quotation {values[1].text}"
             yield Finding("RAG-N9", message, f"sentence {claim.sentence}")
 
@@ -95,7 +95,7 @@ def _may_conflict(claim: str, quote: str) -> bool:
     return may_hold_values(claim, word_set(claim)) and may_hold_values(quote, word_set(quote))
 
 
-def _other_value(claimed: Reading, quoted: Reading, words: frozenset[str]) -> tuple[Value, Value] | None:
+def _find_other_value(claimed: Reading, quoted: Reading, words: frozenset[str]) -> tuple[Value, Value] | None:
     """Returns a claimed value and the other one that the quotation has in its place, or None."""
     known, said = quoted.offered, claimed.offered
     for value in claimed.values:
@@ -108,7 +108,7 @@ def _other_value(claimed: Reading, quoted: Reading, words: frozenset[str]) -> tu
 
 
 def unsure_claims(labels: RagLabels) -> list[Claim]:
-    """The claims that could as well have another label, by the labeller's own measure; the least sure first."""
+    """Returns the claims that could as well have another label, by the labeller's own measure; the least sure first."""
     limits = table("scoring")["unsure"]
     unsure = [
         (abs(claim.probability - limits["even"]), place, claim)
@@ -124,8 +124,11 @@ def _unsure(labels: RagLabels) -> Iterator[Finding]:
         yield Finding("RAG-N14", message, f"sentence {claim.sentence}")
 
 
-def _unlike_value(facts: RagFacts, labels: RagLabels) -> Iterator[Finding]:
-    """A chosen step that agrees is not limited by a value that differs, so a reader should see that one does."""
+def _find_unlike_value(facts: RagFacts, labels: RagLabels) -> Iterator[Finding]:
+    """Yields a finding if the answer is labelled as agreeing with the reference although a value differs.
+
+    Such a label is not limited by the difference, so a reader should see it.
+    """
     if labels.similarity_score is not None or labels.similarity not in AGREEING_STEPS:
         return
     if facts.exact_difference is not None:

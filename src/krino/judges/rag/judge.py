@@ -63,10 +63,10 @@ class RagOptions(BaseModel):
 
     @field_validator("goal")
     @classmethod
-    def _known(cls, goal: str) -> str:
-        """For a whole run a goal that says nothing is a slip; a single case that has one is read as balanced.
+    def _check_goal(cls, goal: str) -> str:
+        """Returns the goal of a run ("balanced" if it is empty, as from an unset variable); refuses an unknown one.
 
-        An empty one is none, as from a variable that is not set.
+        For a whole run a goal that says nothing is a slip; a single case that has one is read as balanced.
         """
         if not goal.strip():
             return "balanced"
@@ -110,7 +110,10 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
     )
 
     def read(self, record: Mapping[str, Any]) -> RagCase:
-        """Reads a case, and says which names were looked for if question or answer is missing."""
+        """Reads a case; says which names were looked for if question or answer is missing.
+
+        Refuses two different answers.
+        """
         for what, names in (("question", QUESTION_NAMES), ("answer", ANSWER_NAMES)):
             if not any(name in record for name in names) and find_conversation(record, QUESTION_NAMES) is None:
                 fields = ", ".join(str(name) for name in list(record)[:_MOST_FIELDS])
@@ -126,30 +129,41 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
         return super().read(record)
 
     def reads(self, record: Mapping[str, Any]) -> Reads:
+        """Returns the names that are read of a record, which are the same for all records."""
         return reads_of_record()
 
     def study(self, case: RagCase) -> RagFacts:
+        """Returns the facts of a case; raises `CannotJudge` if question or answer is missing or cannot be read."""
         return RagFacts(case, self.options.goal)
 
     def ask(self, case: RagCase, facts: RagFacts) -> Questions:
+        """Returns what a labeller is shown and asked; there is always something to ask."""
         return write_questions(facts)
 
     def bounds(self, case: RagCase, facts: RagFacts, asked: Questions, exact: bool) -> Bound:
+        """Returns what the labels may hold: numbers of sentences and passages, and quotations."""
         return bounds_of(facts, exact)
 
     def leaves_open(self, case: RagCase, facts: RagFacts) -> bool:
+        """Always true: whether an answer covers its question is never a fact."""
         return True
 
     def check(self, case: RagCase, facts: RagFacts, labels: RagLabels) -> list[str]:
+        """Returns what is wrong with labels about this case; empty if nothing."""
         return check_labels(facts, labels)
 
     def settle(self, case: RagCase, facts: RagFacts, labels: RagLabels | None) -> Settlement:
+        """Returns the rulings on the eleven fields; labels are always needed."""
         if labels is None:
             raise ValueError("labels are needed: whether an answer covers its question always has to be labelled")
         return settle(facts, labels)
 
     def reorder(self, case: RagCase, facts: RagFacts, draw: Random) -> Reordered[RagCase, RagFacts, RagLabels] | None:
-        """Passages keep their numbers, which labels and their reasons in free text refer to; they change places."""
+        """Returns the case with its passages in another order; None if there are fewer than two.
+
+        Passages keep their numbers, which labels and their reasons in free text refer to, so labels need no
+        mapping back.
+        """
         order = shuffled(len(facts.passages), draw)
         if order is None:
             return None
@@ -157,25 +171,34 @@ class RagJudge(Judge[RagCase, RagFacts, RagLabels, RagVerdict, RagOptions]):
         return Reordered(case, moved, tuple(item.number for item in moved.passages), lambda labels: labels)
 
     def join_votes(self, case: RagCase, facts: RagFacts, ballots: Sequence[RagLabels]) -> Joined[RagLabels]:
+        """Joins the labels of several seats: claims sentence by sentence, lists as a whole."""
         return join_votes(facts, ballots)
 
     def label_locally(self, batch: Sequence[tuple[RagCase, RagFacts]]) -> list[RagLabels]:
+        """Labels cases with the embedded models; the option `lenience` says how easily claims count as supported."""
         return label_locally([facts for _, facts in batch], self.options.lenience)
 
     def unreadable_locally(self, case: RagCase, facts: RagFacts) -> str | None:
+        """Returns why the embedded labeller cannot read a case, or None."""
         return unreadable(facts)
 
     def failed_form(self, status: Status, message: str) -> dict[str, Any]:
+        """Returns the verdict of a case that could not be judged: no scores, and the reason or error."""
         return failed_verdict(status, message)
 
     def exhibits(self, case: RagCase, facts: RagFacts) -> Exhibits:
+        """Returns what a person sees who labels the case: question and answer beside the passages."""
         return rag_exhibits(facts)
 
     def view(self, case: RagCase, facts: RagFacts, judgement: Judgement) -> Sequence[Block]:
+        """Returns a judgement as blocks: the answer coloured by its claims, and the passages. Empty without labels."""
         return rag_blocks(case, judgement)
 
     def metadata(self, case: RagCase) -> dict[str, Any]:
-        """The goal is the one that the case is judged by, whether it or the run has named it."""
+        """Returns the number of passages, the goal, and whether there is a reference.
+
+        The goal is the one that the case is judged by, whether it or the run has named it.
+        """
         goal = self.options.goal if case.goal is None else case.goal
         return {
             "passages": len(case.context),

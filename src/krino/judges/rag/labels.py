@@ -110,11 +110,12 @@ class RagLabels(_Strict):
 
 @cache
 def worth_of(step: Similarity) -> float:
+    """Returns the score of a step of the similarity scale."""
     return float(table("scoring")["similarity"][step])
 
 
 def step_of(score: float) -> Similarity:
-    """The step whose worth is nearest; midway, the higher one."""
+    """Returns the step whose worth is nearest; midway, the higher one."""
     steps: tuple[Similarity, ...] = get_args(Similarity)
     return min(steps, key=lambda step: (round(abs(worth_of(step) - score), 9), -worth_of(step)))
 
@@ -123,9 +124,10 @@ def step_of(score: float) -> Similarity:
 
 
 def merge_copies(labels: RagLabels) -> tuple[RagLabels, list[str]]:
-    """The labels without copies of a claim, part, need or passage that say nothing new, and the places of these copies.
+    """Returns the labels without copies that say nothing new, and the places of these copies.
 
-    They would outvote the others. Copies that contradict each other stay: `check_labels` refuses them.
+    Copies of a claim, part, need or passage would outvote the others. Copies that contradict each other stay:
+    `check_labels` refuses them.
     """
     merged: dict[str, list[Any]] = {}
     places: list[str] = []
@@ -137,22 +139,24 @@ def merge_copies(labels: RagLabels) -> tuple[RagLabels, list[str]]:
 
 
 def _find_copies(labels: RagLabels) -> dict[str, list[Copy]]:
-    """Returns by field the labels that were given twice. The label of an item is what a score rests on; evidence and
-    reasons of a copy may differ."""
+    """Returns by field the labels that were given twice.
+
+    They agree if what a score rests on is the same; evidence and reasons of a copy may differ.
+    """
     return {
         "claims": find_copies(labels.claims, _claim_key, lambda claim: (claim.label, claim.critical)),
         "parts": find_copies(
             labels.parts,
-            lambda part: _same_letters(part.part) or None,
+            lambda part: _reduce_to_letters(part.part) or None,
             lambda part: (part.answered, part.sentence is None),
         ),
         "passages": find_copies(labels.passages, lambda use: use.passage, lambda use: set(use.useful_sentences)),
-        "needs": find_copies(labels.needs, lambda need: _same_letters(need.need) or None, lambda need: need.held),
+        "needs": find_copies(labels.needs, lambda need: _reduce_to_letters(need.need) or None, lambda need: need.held),
     }
 
 
 def _claim_key(claim: Claim) -> tuple[int, str] | None:
-    letters = _same_letters(claim.text)
+    letters = _reduce_to_letters(claim.text)
     return (claim.sentence, letters) if letters else None
 
 
@@ -160,7 +164,7 @@ def _claim_key(claim: Claim) -> tuple[int, str] | None:
 
 
 def answerable_refusal(facts: RagFacts, labels: RagLabels, refusal: RefusalLabel) -> bool:
-    """Whether a refusal pleads a lack of context while the labels say that everything needed is there."""
+    """Does a refusal plead a lack of context while the labels say that everything needed is there?"""
     return (
         refusal.category == "insufficient_context"
         and facts.has_context
@@ -170,7 +174,7 @@ def answerable_refusal(facts: RagFacts, labels: RagLabels, refusal: RefusalLabel
 
 
 def is_declined_rightly(facts: RagFacts, labels: RagLabels, part: Part) -> bool:
-    """Whether a part that is not answered is declined by a sentence of the answer that meets the refusal criteria."""
+    """Is a part that is not answered declined by a sentence of the answer that meets the refusal criteria?"""
     refusal = labels.refusal
     if part.answered or part.sentence is None or refusal is None:
         return False
@@ -179,7 +183,10 @@ def is_declined_rightly(facts: RagFacts, labels: RagLabels, part: Part) -> bool:
 
 
 def check_labels(facts: RagFacts, labels: RagLabels) -> list[str]:
-    """Everything that is wrong with the labels of a case; what was not asked is not looked at."""
+    """Returns everything that is wrong with the labels of a case; what was not asked is not looked at.
+
+    Of labels that call the case unreadable, only that reason is checked.
+    """
     if labels.unreadable is not None:
         if _says_nothing(labels.unreadable):
             return ["unreadable is empty or says nothing: say what cannot be read, or null"]
@@ -223,14 +230,16 @@ def _check_claims(facts: RagFacts, labels: RagLabels, copies: Mapping[str, list[
 
 
 def _is_answered_so(facts: RagFacts, claim: Claim) -> bool:
-    """An answer that is "None." says so."""
+    """Is the text of a claim what its sentence says? An answer may be nothing but "None." itself."""
     said = facts.sentences[claim.sentence - 1].text if 1 <= claim.sentence <= len(facts.sentences) else ""
-    return any(map(str.isalnum, claim.text)) and f" {_same_letters(claim.text)} " in f" {_same_letters(said)} "
+    return (
+        any(map(str.isalnum, claim.text)) and f" {_reduce_to_letters(claim.text)} " in f" {_reduce_to_letters(said)} "
+    )
 
 
 @lru_cache(maxsize=4_096)
-def _same_letters(text: str) -> str:
-    """Claims that differ only in signs, spaces, case or accents, or in how letters are drawn, are one claim."""
+def _reduce_to_letters(text: str) -> str:
+    """Returns a text as it is compared: without signs, case, accents, and differences in how letters are drawn."""
     if text.isascii():
         return " ".join(_WORD.findall(canonical_text(clean_name(text))))
     plain = unicodedata.normalize("NFKD", plain_letters(clean_name(text)))
@@ -244,7 +253,7 @@ def _says_nothing(text: str) -> bool:
 
 def _is_placeholder(text: str) -> bool:
     """ "null", "N/A": how a model writes that it has nothing to say where the format wants null."""
-    return _same_letters(text) in _placeholders()
+    return _reduce_to_letters(text) in _placeholders()
 
 
 @cache
@@ -279,7 +288,7 @@ def _check_quote(facts: RagFacts, claim: Claim, where: str) -> Iterator[str]:
 
 
 def _check_evidence(facts: RagFacts, claim: Claim, place: tuple[int, int], where: str) -> Iterator[str]:
-    """A quotation that its passage has must also say something there."""
+    """Yields what is wrong with a quotation that its passage has: it says too little, or cuts a word or number."""
     passage = facts.passage(claim.passage)
     assert passage is not None
     if says_too_little(claim.quote or "", passage.text) or _only_function_words(claim.quote or "", passage.text):
@@ -324,7 +333,10 @@ def _check_cover(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
 
 
 def _check_statements(facts: RagFacts, labels: RagLabels) -> Iterator[str]:
-    """An answer without a single claim must look like one: it declines, asks, or says nothing of the matter."""
+    """Yields a problem if an answer that states something has no claim.
+
+    It may have none if it declines, asks, or says nothing of the matter.
+    """
     declined = labels.refusal is not None and labels.refusal.is_refusal and facts.may_decline
     if not labels.claims and not declined and (stating := facts.statements):
         shown = ", ".join(str(number) for number in sorted(stating)[:5])

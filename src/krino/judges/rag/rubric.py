@@ -64,9 +64,10 @@ class Score(NamedTuple):
 
 
 def two_decimals(value: Number) -> float:
-    """Rounded half to even on the decimal value: 0.125 is 0.12, and 0.285 is 0.28 as it reads, not as it is stored.
+    """Returns a score between 0 and 1, rounded half to even on the decimal value.
 
-    Only what is 1 is 1.0: anything less is rounded down there.
+    So 0.125 is 0.12, and 0.285 is 0.28 as it reads, not as it is stored. Only what is 1 is 1.0: anything less is
+    rounded down there.
     """
     exact = min(max(_as_it_reads(value), Fraction(0)), Fraction(1))
     return float(round(exact, 2) if exact == 1 else min(round(exact, 2), _BELOW_ONE))
@@ -78,14 +79,14 @@ def _as_it_reads(value: Number) -> Fraction:
 
 @lru_cache(maxsize=4_096)
 def faithfulness(supported: int, claims: int, critical: bool = False) -> float:
-    """Supported claims over claims; 0.0 on a critical contradiction; 1.0 when there is nothing to check."""
+    """Returns supported claims over claims; 0.0 on a critical contradiction; 1.0 when there is nothing to check."""
     if critical:
         return 0.0
     return two_decimals(Fraction(supported, claims)) if claims else 1.0
 
 
 def context_relevance(recall: Number, precision: Number, goal: str = "balanced") -> float:
-    """w·recall + (1−w)·precision, with the goal's w."""
+    """Returns w·recall + (1−w)·precision, with the goal's w."""
     weight = read_goal(goal).recall_weight
     return two_decimals(weight * _as_it_reads(recall) + (1 - weight) * _as_it_reads(precision))
 
@@ -98,13 +99,13 @@ def _shares(held: int, needs: int, useful: int, sentences: int, goal: str) -> fl
 
 @lru_cache(maxsize=4_096)
 def answer_relevance(answered: int, parts: int, direct: Directness) -> float:
-    """Completeness times the worth of directness; 0.0 when no part is answered."""
+    """Returns completeness times the worth of directness; 0.0 when no part is answered."""
     return two_decimals(Fraction(answered, parts) * _worth("directness")[direct]) if parts else 0.0
 
 
 @cache
 def similarity(step: Similarity) -> float:
-    """The worth of a step of the similarity scale."""
+    """Returns the score of a step of the similarity scale."""
     return two_decimals(_worth("similarity")[step])
 
 
@@ -117,9 +118,10 @@ def _worth(scale: str) -> dict[str, Fraction]:
 
 
 def settle(facts: RagFacts, labels: RagLabels) -> Settlement:
-    """One ruling for each of the eleven keys.
+    """Returns one ruling for each of the eleven keys, with findings, figures and unread texts.
 
-    The evidence stands with the score; its explanation is the same evidence in words.
+    Raises `CannotJudge` if the labels call the case unreadable. The evidence stands with the score; its explanation
+    is the same evidence in words.
     """
     if labels.unreadable is not None:
         raise CannotJudge(f"the labeller cannot read the case: {labels.unreadable.strip()}")
@@ -150,7 +152,10 @@ def settle(facts: RagFacts, labels: RagLabels) -> Settlement:
 
 
 def _score_faithfulness(facts: RagFacts, labels: RagLabels) -> Score:
-    """Scores how much of the answer the context supports."""
+    """Scores how much of the answer the context supports.
+
+    Sentences without a label, or wrongly set aside, count as unsupported.
+    """
     if not facts.has_context:
         return _score_without_context(facts, labels)
     covered = {claim.sentence for claim in labels.claims}.union(labels.empty_sentences)
@@ -191,7 +196,7 @@ def _score_faithfulness(facts: RagFacts, labels: RagLabels) -> Score:
 
 
 def _score_without_context(facts: RagFacts, labels: RagLabels) -> Score:
-    """Scores faithfulness where no context was retrieved: only an honest refusal counts."""
+    """Scores faithfulness where no context was retrieved: 1 for a refusal that says so, else 0."""
     label = labels.refusal
     if label is not None and label.is_refusal and label.category == "insufficient_context":
         why = "No context was retrieved, and the answer admits that it has nothing to answer from."
@@ -257,7 +262,7 @@ def _score_answer_relevance(facts: RagFacts, labels: RagLabels) -> Score:
 
 
 def _score_refusal(facts: RagFacts, labels: RagLabels, refusal: RefusalLabel) -> Score:
-    """Scores a refusal: its reason, category and validity, and whether it was right."""
+    """Scores a refusal: 1 if it is right and has reason, category and validity, else 0."""
     evidence = (
         f"reason stated: {yes_no(refusal.reason_stated)}",
         f"category: {category_name(refusal.category)}",
@@ -275,7 +280,7 @@ def _score_refusal(facts: RagFacts, labels: RagLabels, refusal: RefusalLabel) ->
 
 
 def _score_similarity(facts: RagFacts, labels: RagLabels) -> Score:
-    """Scores the similarity to the reference."""
+    """Scores the similarity to the reference; null without one."""
     if facts.case.reference is None:
         return Score(None, "RAG-S1", "Not scored: no reference answer was given.")
     if facts.same_as_reference:
@@ -286,7 +291,7 @@ def _score_similarity(facts: RagFacts, labels: RagLabels) -> Score:
     text = f"Meaning compared with the reference: {labels.similarity} ({why})."
     step = f"step: {labels.similarity}"
     measured = similarity(labels.similarity) if labels.similarity_score is None else labels.similarity_score
-    difference = _capping_difference(facts, labels)
+    difference = _find_capping_difference(facts, labels)
     if difference is not None and measured > (most := _worth("similarity_cap")["difference"]):
         explanation = f"{text} At most {float(most)}, because they differ literally: {difference}."
         return Score(two_decimals(most), "RAG-S5", explanation, (step, f"difference: {difference}"), True)
@@ -295,8 +300,8 @@ def _score_similarity(facts: RagFacts, labels: RagLabels) -> Score:
     return Score(two_decimals(labels.similarity_score), "RAG-S4", text, (step, "measured within the step"), True)
 
 
-def _capping_difference(facts: RagFacts, labels: RagLabels) -> str | None:
-    """The exact difference that limits the score.
+def _find_capping_difference(facts: RagFacts, labels: RagLabels) -> str | None:
+    """Returns the exact difference that limits the score, or None.
 
     Whoever chose `same` or `close` has read that both agree on the point asked, which code cannot know.
     """

@@ -14,7 +14,7 @@ _TAG_CHARACTERS = re.compile("(?<![\U0001f3f4\U000e0020-\U000e007e])[\U000e0020-
 
 
 def list_unread(facts: RagFacts, labels: RagLabels | None) -> tuple[Unread, ...]:
-    """Hidden text, and the sentences that the labeller declared empty, as written; not those that decline."""
+    """Returns hidden text, and the sentences that the labeller declared empty, as written; not those that decline."""
     hidden = tuple(_find_hidden(facts))
     if labels is None or not facts.open.claims:
         return hidden
@@ -26,7 +26,7 @@ def list_unread(facts: RagFacts, labels: RagLabels | None) -> tuple[Unread, ...]
 
 
 def _find_hidden(facts: RagFacts) -> Iterator[Unread]:
-    """Text in invisible characters, which are taken out before any labeller sees the case."""
+    """Yields text in invisible characters, which are taken out before any labeller sees the case."""
     texts = [("answer", facts.case.answer)]
     texts += [(f"passage {item.number}", item.passage.text) for item in facts.passages]
     for where, text in texts:
@@ -44,7 +44,7 @@ def _why(facts: RagFacts, number: int) -> str:
 
 
 def find_passed_over(facts: RagFacts, labels: RagLabels) -> list[int]:
-    """Sentences that state something and were set aside, where with others that may they are most of the answer.
+    """Returns the sentences that state something and were set aside, if those set aside are most of the answer.
 
     Of an answer that declines as a whole nothing is passed over: it is judged as a refusal.
     """

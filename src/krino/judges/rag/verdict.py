@@ -40,7 +40,7 @@ class RagFigures(BaseModel):
 
 
 def failed_verdict(status: Status, message: str) -> dict[str, Any]:
-    """The rubric's failed form: a case that cannot be judged has a reason, a broken judging an error."""
+    """Returns the rubric's failed form. A case that cannot be judged has a reason, a broken judging an error."""
     verdict: dict[str, Any] = dict.fromkeys(RagVerdict.model_fields)
     verdict["evaluation_status"] = "failed"
     verdict["error" if status == "error" else "reason"] = message

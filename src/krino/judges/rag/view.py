@@ -39,15 +39,18 @@ class _Span:
 
 
 def rag_blocks(case: RagCase, judgement: Judgement) -> Sequence[Block]:
-    """Needs labels: without them the case is shown as any other."""
+    """Returns question, answer, reference, parts and passages, marked by the labels.
+
+    Empty without labels: then the case is shown as any other.
+    """
     if not judgement.labels:
         return ()
     labels, _ = merge_copies(RagLabels.model_validate(judgement.labels))
-    spans = {number: _spans(passage.shown, number, labels) for number, passage in enumerate(case.context, 1)}
+    spans = {number: _find_spans(passage.shown, number, labels) for number, passage in enumerate(case.context, 1)}
     blocks: list[Block] = [
         *([MarkedText("Said before the question", [Segment(case.history)])] if case.history else []),
         MarkedText("Question", [Segment(case.question)]),
-        MarkedText("Answer", list(_answer(case.answer, labels, spans)), _ANSWER_TONES),
+        MarkedText("Answer", list(_show_answer(case.answer, labels, spans)), _ANSWER_TONES),
     ]
     if unsure := unsure_claims(labels):
         blocks.append(_unsure(unsure))
@@ -60,7 +63,7 @@ def rag_blocks(case: RagCase, judgement: Judgement) -> Sequence[Block]:
         title = f"Passage {number}" + (f" ({passage.id})" if passage.id else "")
         if number in useful:
             title += f", {useful[number]} of {len(split_sentences(passage.text))} sentences useful"
-        segments = list(_passage(passage.shown, spans[number]))
+        segments = list(_show_passage(passage.shown, spans[number]))
         blocks.append(MarkedText(title, segments, _PASSAGE_TONES, key=_passage_key(number)))
     return blocks
 
@@ -84,8 +87,8 @@ def _said_of(part: Part, labels: RagLabels) -> str:
     return "declined" if part.sentence is not None and labels.refusal is not None else "not answered"
 
 
-def _answer(answer: str, labels: RagLabels, spans: Mapping[int, Sequence[_Span]]) -> Iterator[Segment]:
-    """Sentence by sentence, coloured by the gravest of its claims; the text between them is left as it is."""
+def _show_answer(answer: str, labels: RagLabels, spans: Mapping[int, Sequence[_Span]]) -> Iterator[Segment]:
+    """Yields the answer sentence by sentence, coloured by the gravest of its claims; text between is left as it is."""
     done = 0
     for number, sentence in enumerate(split_answer(answer), 1):
         claims = [claim for claim in labels.claims if claim.sentence == number]
@@ -97,13 +100,13 @@ def _answer(answer: str, labels: RagLabels, spans: Mapping[int, Sequence[_Span]]
             continue
         gravest = max(claims, key=lambda claim: (claim.critical, _GRAVITY.index(claim.label)))
         mark = "critical contradiction" if gravest.critical else gravest.label
-        yield Segment(answer[sentence.start : done], mark, _explain(claims, gravest), _target(gravest, spans))
+        yield Segment(answer[sentence.start : done], mark, _explain(claims, gravest), _find_target(gravest, spans))
     if done < len(answer):
         yield Segment(answer[done:])
 
 
 def _explain(claims: Sequence[Claim], gravest: Claim) -> str:
-    """Says why claims are as they are, the gravest first."""
+    """Returns the reason for the gravest claim, and all claims of the sentence with their labels."""
     where = f" (passage {gravest.passage})" if gravest.passage is not None else ""
     why = f"{gravest.why}{where}"
     if len(claims) == 1:
@@ -111,8 +114,8 @@ def _explain(claims: Sequence[Claim], gravest: Claim) -> str:
     return f"{why}. Its claims: " + "; ".join(f"{claim.text} [{claim.label}]" for claim in claims)
 
 
-def _target(claim: Claim, spans: Mapping[int, Sequence[_Span]]) -> str | None:
-    """Returns the place in a passage that a claim points to, or None."""
+def _find_target(claim: Claim, spans: Mapping[int, Sequence[_Span]]) -> str | None:
+    """Returns the key of the place in a passage that a claim points to, or None."""
     if claim.passage is None or claim.passage not in spans:
         return None
     found = next((span for span in spans[claim.passage] if claim.sentence in span.sentences), None)
@@ -123,8 +126,8 @@ def _passage_key(number: int) -> str:
     return f"passage-{number}"
 
 
-def _spans(text: str, number: int, labels: RagLabels) -> list[_Span]:
-    """Where the claims' quotations are; those that overlap become one, marked by the gravest of them."""
+def _find_spans(text: str, number: int, labels: RagLabels) -> list[_Span]:
+    """Returns where the claims' quotations are; those that overlap become one, marked by the gravest of them."""
     found: list[tuple[int, int, Claim]] = []
     for claim in labels.claims:
         place = locate_quote(claim.quote, text) if claim.passage == number and claim.quote else None
@@ -146,7 +149,7 @@ def _span(number: int, place: int, start: int, end: int, claims: Sequence[Claim]
     return _Span(start, end, _MARKS[gravest], key, tuple(dict.fromkeys(claim.sentence for claim in claims)))
 
 
-def _passage(text: str, spans: Sequence[_Span]) -> Iterator[Segment]:
+def _show_passage(text: str, spans: Sequence[_Span]) -> Iterator[Segment]:
     """Yields a passage as segments, quoted parts marked."""
     done = 0
     for span in spans:

@@ -36,7 +36,7 @@ _SIMILARITY: tuple[Similarity, ...] = get_args(Similarity)
 
 
 def join_votes(facts: RagFacts, ballots: Sequence[RagLabels]) -> Joined[RagLabels]:
-    """What the case does not ask stays empty, as the request says."""
+    """Joins the labels of all seats; ties are listed. What the case does not ask stays empty, as the request says."""
     ties: list[str] = []
     unreadable = [ballot.unreadable for ballot in ballots if ballot.unreadable is not None]
     joined = RagLabels(
@@ -50,7 +50,7 @@ def join_votes(facts: RagFacts, ballots: Sequence[RagLabels]) -> Joined[RagLabel
         refusal=None,
         similarity=None,
         similarity_why=None,
-        uncertain=_uncertain(ballots, ties),
+        uncertain=_join_remarks(ballots, ties),
         measured=all(ballot.measured for ballot in ballots),
     )
     if unreadable and 2 * len(unreadable) == len(ballots):
@@ -59,29 +59,32 @@ def join_votes(facts: RagFacts, ballots: Sequence[RagLabels]) -> Joined[RagLabel
     if joined.unreadable is not None:
         return Joined(joined, ())
     if facts.open.claims:
-        joined = _with_claims(joined, facts, ballots, ties)
-        joined = _with_context(joined, facts, ballots, ties)
-    joined = _with_answer(joined, facts, ballots, ties)
+        joined = _join_claims(joined, facts, ballots, ties)
+        joined = _join_context(joined, facts, ballots, ties)
+    joined = _join_answer(joined, facts, ballots, ties)
     if facts.open.similarity:
-        joined = _with_similarity(joined, ballots, ties)
+        joined = _join_similarity(joined, ballots, ties)
     return Joined(joined, tuple(ties))
 
 
 # --- claims ----------------------------------------------------------------------------------------
 
 
-def _with_claims(joined: RagLabels, facts: RagFacts, ballots: Sequence[RagLabels], ties: list[str]) -> RagLabels:
-    """Joins the claims of all seats, sentence by sentence."""
+def _join_claims(joined: RagLabels, facts: RagFacts, ballots: Sequence[RagLabels], ties: list[str]) -> RagLabels:
+    """Returns the labels with the claims of all seats, joined sentence by sentence.
+
+    If no sentence keeps one although the answer states something, those count that any seat sees.
+    """
     claims: list[Claim] = []
     empty: list[int] = []
     for number in range(1, len(facts.sentences) + 1):
         votes = [tuple(claim for claim in ballot.claims if claim.sentence == number) for ballot in ballots]
-        found = _sentence(votes, f"sentence {number}", ties)
+        found = _join_sentence(votes, f"sentence {number}", ties)
         claims += found
         if not found:
             empty.append(number)
     if not claims and facts.statements and not _mostly_decline(ballots):
-        return joined.model_copy(update=_claims_of_any(facts, ballots, ties))
+        return joined.model_copy(update=_take_claims_of_any(facts, ballots, ties))
     return joined.model_copy(update={"claims": claims, "empty_sentences": empty})
 
 
@@ -89,26 +92,28 @@ def _mostly_decline(ballots: Sequence[RagLabels]) -> bool:
     return 2 * sum(vote.refusal is not None and vote.refusal.is_refusal for vote in ballots) > len(ballots)
 
 
-def _claims_of_any(facts: RagFacts, ballots: Sequence[RagLabels], ties: list[str]) -> dict[str, Any]:
-    """Returns the claims that any seat sees. Where the seats agree on no claim of an answer that states something,
-    those count that any seat sees."""
+def _take_claims_of_any(facts: RagFacts, ballots: Sequence[RagLabels], ties: list[str]) -> dict[str, Any]:
+    """Returns the claims that any seat sees, and notes that in `ties`.
+
+    They count where the seats agree on no claim of an answer that states something.
+    """
     ties.append("claims: no sentence has claims for most seats; taken as what any seat claims")
     votes = {
         number: [made for ballot in ballots if (made := tuple(c for c in ballot.claims if c.sentence == number))]
         for number in range(1, len(facts.sentences) + 1)
     }
-    found = {number: _sentence(made, f"sentence {number}", ties) for number, made in votes.items() if made}
+    found = {number: _join_sentence(made, f"sentence {number}", ties) for number, made in votes.items() if made}
     return {
         "claims": [claim for claims in found.values() for claim in claims],
         "empty_sentences": [number for number in votes if number not in found],
     }
 
 
-def _sentence(votes: Sequence[tuple[Claim, ...]], where: str, ties: list[str]) -> tuple[Claim, ...]:
-    """What half of the seats take for a claim is checked; split seats leave it unsupported.
+def _join_sentence(votes: Sequence[tuple[Claim, ...]], where: str, ties: list[str]) -> tuple[Claim, ...]:
+    """Returns the claims of one sentence: those of one seat with the standing that most seats give it.
 
-    A claim that only half of the seats see, and these call supported, is left out: it is not shown to be one, and must
-    not outweigh another that nothing supports.
+    Empty if fewer than half of the seats see any. A claim that only half of the seats see, and these call
+    supported, is left out: it is not shown to be one, and must not outweigh another that nothing supports.
     """
     made = [claims for claims in votes if claims]
     if 2 * len(made) < len(votes):
@@ -122,9 +127,9 @@ def _sentence(votes: Sequence[tuple[Claim, ...]], where: str, ties: list[str]) -
     standings = [_standing(claims) for claims in made]
     best = leaders(standings)
     if len(best) == 1:
-        return _middle([claims for claims in made if _standing(claims) == best[0]])
+        return _choose_middle([claims for claims in made if _standing(claims) == best[0]])
     ties.append(f"{where}: {spell(standings)}; taken as {'contradicted' if _both_contradict(best) else 'unsupported'}")
-    return _between(made, best)
+    return _settle_tie(made, best)
 
 
 def _standing(claims: tuple[Claim, ...]) -> Standing:
@@ -139,14 +144,16 @@ def _both_contradict(best: Sequence[Standing]) -> bool:
     return set(best) == {"contradicted", "critical"}
 
 
-def _between(made: Sequence[tuple[Claim, ...]], best: Sequence[Standing]) -> tuple[Claim, ...]:
-    """Returns the claims to take when readings tie: nothing is shown then, neither support nor contradiction, nor that
-    a claim is critical."""
+def _settle_tie(made: Sequence[tuple[Claim, ...]], best: Sequence[Standing]) -> tuple[Claim, ...]:
+    """Returns the claims to take when readings tie.
+
+    Nothing is shown then, neither support nor contradiction, nor that a claim is critical.
+    """
     wanted: Standing = "contradicted" if _both_contradict(best) else "unsupported"
     if fitting := [claims for claims in made if _standing(claims) == wanted]:
-        return _middle(fitting)
+        return _choose_middle(fitting)
     hardest = max(best, key=_STANDINGS.index)
-    claims = _middle([claims for claims in made if _standing(claims) == hardest])
+    claims = _choose_middle([claims for claims in made if _standing(claims) == hardest])
     return tuple(_withdrawn(claim) if claim.label == "contradicted" else claim for claim in claims)
 
 
@@ -155,7 +162,7 @@ def _withdrawn(claim: Claim) -> Claim:
     return claim.model_copy(update={**doubt, "why": "the seats are split between supported and contradicted"})
 
 
-def _middle(choices: Sequence[tuple[Claim, ...]]) -> tuple[Claim, ...]:
+def _choose_middle(choices: Sequence[tuple[Claim, ...]]) -> tuple[Claim, ...]:
     """Returns the reading with the middle share of supported claims, among those with the same standing."""
 
     def rank(claims: tuple[Claim, ...]) -> tuple[Fraction, list[bytes]]:
@@ -168,8 +175,8 @@ def _middle(choices: Sequence[tuple[Claim, ...]]) -> tuple[Claim, ...]:
 # --- the other labels ------------------------------------------------------------------------------
 
 
-def _with_context(joined: RagLabels, facts: RagFacts, ballots: Sequence[RagLabels], ties: list[str]) -> RagLabels:
-    """Joins the labels of passages and needs."""
+def _join_context(joined: RagLabels, facts: RagFacts, ballots: Sequence[RagLabels], ties: list[str]) -> RagLabels:
+    """Returns the labels with those of passages and needs joined."""
     uses = [{item.passage: item.useful_sentences for item in ballot.passages} for ballot in ballots]
     passages = []
     for item in facts.passages:
@@ -180,15 +187,18 @@ def _with_context(joined: RagLabels, facts: RagFacts, ballots: Sequence[RagLabel
             if _yes([number in use[item.number] for use in uses], f"{where} {number} useful", ties)
         ]
         passages.append(PassageUse(passage=item.number, useful_sentences=useful))
-    needs = _middle_list([ballot.needs for ballot in ballots], lambda need: need.held, "needs held", ties)
+    needs = _choose_list([ballot.needs for ballot in ballots], lambda need: need.held, "needs held", ties)
     return joined.model_copy(update={"passages": passages, "needs": needs})
 
 
-def _with_answer(joined: RagLabels, facts: RagFacts, ballots: Sequence[RagLabels], ties: list[str]) -> RagLabels:
-    """Joins the labels of the answer: parts, directness and refusal."""
-    parts = _middle_list([ballot.parts for ballot in ballots], lambda part: part.answered, "parts answered", ties)
-    direct = _lowest([ballot.direct for ballot in ballots], _DIRECTNESS, "direct", ties)
-    refusal = _refusal([ballot.refusal for ballot in ballots], ties)
+def _join_answer(joined: RagLabels, facts: RagFacts, ballots: Sequence[RagLabels], ties: list[str]) -> RagLabels:
+    """Returns the labels with parts, directness and refusal joined.
+
+    A right to refuse that the joined needs refute is withdrawn.
+    """
+    parts = _choose_list([ballot.parts for ballot in ballots], lambda part: part.answered, "parts answered", ties)
+    direct = _choose_lowest([ballot.direct for ballot in ballots], _DIRECTNESS, "direct", ties)
+    refusal = _join_refusals([ballot.refusal for ballot in ballots], ties)
     claims_a_right = refusal is not None and refusal.is_refusal and refusal.right_to_refuse
     if refusal is not None and claims_a_right and answerable_refusal(facts, joined, refusal):
         ties.append("refusal.right_to_refuse: most say true, and most that every need is held; taken as false")
@@ -196,8 +206,11 @@ def _with_answer(joined: RagLabels, facts: RagFacts, ballots: Sequence[RagLabels
     return joined.model_copy(update={"parts": parts, "direct": direct, "refusal": refusal})
 
 
-def _refusal(votes: Sequence[RefusalLabel | None], ties: list[str]) -> RefusalLabel | None:
-    """A refusal needs more than half of the seats; each thing it must show, more than half of those."""
+def _join_refusals(votes: Sequence[RefusalLabel | None], ties: list[str]) -> RefusalLabel | None:
+    """Returns the refusal if more than half of the seats see one.
+
+    Each thing it must show needs more than half of those. Otherwise a label that says it is no refusal, or None.
+    """
     refusing = [vote for vote in votes if vote is not None and vote.is_refusal]
     others = [vote for vote in votes if vote is None or not vote.is_refusal]
     if 2 * len(refusing) == len(votes):
@@ -221,16 +234,19 @@ def _refusal(votes: Sequence[RefusalLabel | None], ties: list[str]) -> RefusalLa
     return nearest.model_copy(update=settled)
 
 
-def _with_similarity(joined: RagLabels, ballots: Sequence[RagLabels], ties: list[str]) -> RagLabels:
-    """Step, measure and reason belong together: all three come from one seat."""
+def _join_similarity(joined: RagLabels, ballots: Sequence[RagLabels], ties: list[str]) -> RagLabels:
+    """Returns the labels with the step of most seats.
+
+    Step, measure and reason belong together: all three come from one seat.
+    """
     steps = [ballot.similarity for ballot in ballots if ballot.similarity is not None]
-    step = _lowest(steps, _SIMILARITY, "similarity", ties)
+    step = _choose_lowest(steps, _SIMILARITY, "similarity", ties)
     chosen = min((ballot for ballot in ballots if ballot.similarity == step), key=canonical_labels)
     names = ("similarity", "similarity_why", "similarity_score")
     return joined.model_copy(update={name: getattr(chosen, name) for name in names})
 
 
-def _uncertain(ballots: Sequence[RagLabels], ties: list[str]) -> str | None:
+def _join_remarks(ballots: Sequence[RagLabels], ties: list[str]) -> str | None:
     """Returns a remark that at least half of the seats made, so that people look at it; None otherwise."""
     remarks = sorted(ballot.uncertain for ballot in ballots if ballot.uncertain)
     if 2 * len(remarks) == len(ballots):
@@ -248,8 +264,8 @@ def _yes(votes: Sequence[bool], where: str, ties: list[str]) -> bool:
     return 2 * sum(votes) > len(votes)
 
 
-def _lowest(votes: Sequence[WordT], best_first: Sequence[WordT], where: str, ties: list[str]) -> WordT:
-    """The word with most votes; of several, the one that is worth least."""
+def _choose_lowest(votes: Sequence[WordT], best_first: Sequence[WordT], where: str, ties: list[str]) -> WordT:
+    """Returns the word with most votes; of several, the one that is worth least, and notes the tie."""
     best = leaders(votes)
     taken = max(best, key=best_first.index)
     if len(best) > 1:
@@ -257,10 +273,10 @@ def _lowest(votes: Sequence[WordT], best_first: Sequence[WordT], where: str, tie
     return taken
 
 
-def _middle_list(
+def _choose_list(
     lists: Sequence[Sequence[ItemT]], holds: Callable[[ItemT], bool], where: str, ties: list[str]
 ) -> list[ItemT]:
-    """Seats word their lists freely, so one is taken whole: of the seat with the middle share, the lower of two."""
+    """Returns one list whole, as seats word theirs freely: of the seat with the middle share, the lower of two."""
 
     def share(items: Sequence[ItemT]) -> Fraction:
         return Fraction(sum(map(holds, items)), max(len(items), 1))

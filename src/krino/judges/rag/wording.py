@@ -12,6 +12,7 @@ _NAMED = 5
 
 
 def list_lacking(reason: bool, category: str | None, validity: bool) -> str:
+    """Returns the criteria of a refusal that are not met, as a list in words; empty if all are."""
     criteria = (("a clear reason", reason), ("a category", category is not None), ("shown validity", validity))
     lacking = [name for name, met in criteria if not met]
     return " and ".join(filter(None, (", ".join(lacking[:-1]), *lacking[-1:])))
@@ -48,19 +49,23 @@ def list_claims(facts: RagFacts, claims: Sequence[Claim]) -> str:
 
 
 def list_some(items: Sequence[str]) -> str:
+    """Returns the first few items, and how many more there are."""
     shown = ", ".join(items[:_NAMED])
     return shown if len(items) <= _NAMED else f"{shown} and {len(items) - _NAMED} more"
 
 
 def list_quoted(items: Sequence[str]) -> str:
+    """Returns the first few items, shortened and in quotation marks, and how many more there are."""
     return list_some([f'"{shorten(item)}"' for item in items])
 
 
 def list_numbers(noun: str, numbers: Sequence[int]) -> str:
+    """Returns a noun with its numbers, the first few: "sentences 1, 2 and 4 more"."""
     return f"{plural(noun, len(numbers))} {list_some([str(number) for number in numbers])}"
 
 
 def category_name(category: str | None) -> str:
+    """Returns the category of a refusal in words; "none" without one."""
     return "none" if category is None else category.replace("_", " ")
 
 
@@ -73,7 +78,7 @@ def plural(noun: str, count: int) -> str:
 
 
 def shorten(text: str) -> str:
-    """Shortens a text for a quotation, and removes line ends."""
+    """Shortens a text for a quotation, and removes line ends and repeated spaces."""
     if (
         len(text) <= _QUOTED and text.isprintable() and "  " not in text
     ):  # most have no line breaks, only spaces at the ends

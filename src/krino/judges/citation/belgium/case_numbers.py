@@ -112,8 +112,8 @@ def _data() -> dict[str, list[str]]:
 
 
 @cache
-def _scanner() -> tuple[re.Pattern[str], tuple[tuple[str, int, int], ...]]:
-    """One alternation of all forms, and for each the name of its parser and the slice of its groups."""
+def _build_scanner() -> tuple[re.Pattern[str], tuple[tuple[str, int, int], ...]]:
+    """Returns one pattern for all forms, and for each form the name of its parser and the slice of its groups."""
     parts, slices, position = [], [], 0
     for index, (name, form) in enumerate((*_LETTER_FORMS, *_DIGIT_FORMS)):
         pattern = form.replace("REGISTERS", "|".join(_data()["registers"]))
@@ -138,7 +138,7 @@ _YEAR_BEFORE = re.compile(r"(?:(?<![0-9])(?:19|20)[0-9]{2}[ ./-]{1,2}|(?<![0-9])
 
 
 def _strip_label(match: re.Match[str]) -> str:
-    """Removes a label such as "A.R." before a number, unless its letters are the register between year and number."""
+    """Returns what replaces a label such as "A.R.": a space, or the label itself if it is the register of a number."""
     # Between a year and a number the letters are the register: 2017 AR 1, 2017-AR-1.
     before = match.string[max(0, match.start() - 6) : match.start()]
     after = match.string[match.end() : match.end() + 2].lstrip("-/ ")[:1]
@@ -166,7 +166,10 @@ def _to_digits(text: str) -> str:
 
 
 def _has_mistyped_digits(*parts: str, share: int = 2) -> bool | None:
-    """Do letters replace digits (O for 0)? None if there are fewer than `share` digits for each: that is no slip."""
+    """Do letters replace digits (O for 0)?
+
+    None if there are fewer than `share` digits per letter: too many for slips.
+    """
     if not any(_SLIP.search(part) for part in parts):
         return False
     letters = sum(character in "OIL" for part in parts for character in part)
@@ -189,7 +192,7 @@ def _year_in_pair(digits: str) -> int | None:
 
 
 def _parse_cassation(text: str, matter: str, year: str, sequence: str, language: str | None) -> list[CaseNumber]:
-    """Parses a number of the Court of Cassation, such as C.12.0345.F."""
+    """Parses a number of the Court of Cassation, such as C.12.0345.F; empty if its year is impossible."""
     # Letters at both ends identify a number of this court, so half of its digits may be mistyped letters.
     slip, full = (
         _has_mistyped_digits(year, sequence, share=1 if matter and language else 2),
@@ -241,7 +244,10 @@ def _parse_roll(text: str, year: str, letters: str, sequence: str) -> list[CaseN
 
 
 def _parse_pair(text: str, left: str, right: str) -> list[CaseNumber]:
-    """Parses a number and a year with a separator, and decides which of them is the year."""
+    """Parses a number and a year with a separator, and decides which of them is the year.
+
+    If both could be it, the other reading is kept as `alternative`.
+    """
     slip = _has_mistyped_digits(left, right)
     a, b = _to_digits(left), _to_digits(right)
     first, last = _year_in_pair(a), _year_in_pair(b)
@@ -318,7 +324,7 @@ def _expand_short_list(match: re.Match[str]) -> str:
 
 def _scan(text: str) -> list[CaseNumber]:
     """Returns every case number in a text, found by one pattern for all forms."""
-    pattern, slices = _scanner()
+    pattern, slices = _build_scanner()
     numbers: list[CaseNumber] = []
     for match in pattern.finditer(text):
         name, start, end = slices[int((match.lastgroup or "form0")[4:])]
@@ -353,7 +359,11 @@ def _parse_unknown(text: str) -> tuple[CaseNumber, ...]:
 
 @lru_cache(maxsize=1_024)
 def _parse(text: str) -> tuple[CaseNumber, ...]:
-    """Returns the case numbers in a text; dates are removed first if there may be some."""
+    """Returns the case numbers in a text, without labels and loose figures; empty if the text says "none".
+
+    Dates are removed only if there would be several numbers. A text without any known form gives one of family
+    "other".
+    """
     simple = _CASSATION_ONLY.fullmatch(text)
     if simple:
         matter, year, sequence, language = simple.groups()
@@ -378,12 +388,12 @@ def _parse(text: str) -> tuple[CaseNumber, ...]:
 
 
 def parse_case_numbers(text: str | None) -> tuple[CaseNumber, ...]:
-    """Parses every case number in a field: splits lists, drops labels and loose figures."""
+    """Parses every case number in a field: splits lists, drops labels and loose figures. Empty if there is none."""
     return _parse(text[:_MAX_TEXT]) if text else ()
 
 
 def _relate_cassation(a: CaseNumber, b: CaseNumber) -> tuple[Relation, str]:
-    """Compares two numbers of the Court of Cassation."""
+    """Returns how two numbers of the Court of Cassation relate, and why."""
     if (a.year, a.sequence) != (b.year, b.sequence):
         return "DIFFERENT", "the year or the sequence number differs"
     if a.matter != b.matter:
@@ -394,7 +404,7 @@ def _relate_cassation(a: CaseNumber, b: CaseNumber) -> tuple[Relation, str]:
 
 
 def _relate_language(a: CaseNumber, b: CaseNumber) -> tuple[Relation, str]:
-    """Compares the language letters of two numbers that are otherwise equal."""
+    """Compares two numbers that are equal apart from their language letters; a repaired letter makes them FUZZY."""
     if a.language != b.language and a.language and b.language:
         return "PARTIAL", "only the language letter differs"
     if a.repaired or b.repaired:
@@ -405,7 +415,7 @@ def _relate_language(a: CaseNumber, b: CaseNumber) -> tuple[Relation, str]:
 
 
 def _relate_roll(a: CaseNumber, b: CaseNumber) -> tuple[Relation, str]:
-    """Compares two roll numbers; year and sequence number may have been swapped."""
+    """Returns how two roll numbers relate, and why; year and sequence number may have been swapped."""
     if (a.year, a.sequence) != (b.year, b.sequence):
         readings = {(a.year, a.sequence), (b.year, b.sequence)}
         swapped = a.alternative if b.alternative is None else b.alternative if a.alternative is None else None
@@ -420,7 +430,10 @@ def _relate_roll(a: CaseNumber, b: CaseNumber) -> tuple[Relation, str]:
 
 
 def _relate_tailed(a: CaseNumber, b: CaseNumber) -> tuple[Relation, str]:
-    """Compares plain numbers and Council of State roles: a number and perhaps a suffix (bis; a chamber)."""
+    """Returns how two plain numbers or Council of State roles relate, and why.
+
+    Each is a number and perhaps a suffix (bis; a chamber).
+    """
     if a.sequence != b.sequence:
         return "DIFFERENT", "the number differs"
     if (a.register, a.suffix) != (b.register, b.suffix):
@@ -460,7 +473,10 @@ _RELATE: dict[Family, Callable[[CaseNumber, CaseNumber], tuple[Relation, str]]] 
 
 
 def _relate(a: CaseNumber, b: CaseNumber) -> tuple[Relation, str]:
-    """Compares two case numbers by the rules of their family."""
+    """Compares two case numbers by the rules of their family.
+
+    A pair counts as a roll number; numbers of other families cannot be compared.
+    """
     family_a: Family = "roll" if a.family == "pair" else a.family
     family_b: Family = "roll" if b.family == "pair" else b.family
     if family_a == family_b:
@@ -496,7 +512,10 @@ def compare(a: str | None, b: str | None) -> NumberComparison:
 
 
 def _compare_with_constitutional_court(number: CaseNumber, ecli: Ecli) -> Relation:
-    """Compares a case number with an ECLI of the Constitutional Court."""
+    """Compares a case number with an ECLI of the Constitutional Court.
+
+    A bare number can support the judgment but not contradict it.
+    """
     if number.family == "plain":
         # A bare number may be a role number, so it can support a judgment but not contradict it.
         return "PARTIAL" if number.sequence == ecli.number else "INCOMPARABLE"
@@ -517,7 +536,11 @@ def _compare_with_council_of_state(number: CaseNumber, ecli: Ecli) -> Relation:
 
 
 def compare_with_ecli(number: str | None, ecli: Ecli) -> Relation:
-    """Compares a cited judgment number with the one in an ECLI; role numbers cannot be compared."""
+    """Returns how a cited number relates to the judgment number in an ECLI; of several numbers, the best relation.
+
+    Only ECLIs of the Constitutional Court and the Council of State hold one. Everything else, role numbers
+    included, is INCOMPARABLE.
+    """
     court = code_aliases().get(ecli.court_code, ecli.court_code)
     judge = {"GHCC": _compare_with_constitutional_court, "RVSCE": _compare_with_council_of_state}.get(court)
     if judge is None or ecli.country != "BE" or ecli.number is None:

@@ -37,8 +37,11 @@ class _Vocabulary(NamedTuple):
 
 
 @cache
-def _vocabulary() -> _Vocabulary:
-    """Words of court names and places. Abbreviations are left out: too short to be corrected."""
+def _load_vocabulary() -> _Vocabulary:
+    """Returns the words of court names and places: all, and those that typing errors are corrected to.
+
+    Abbreviations are too short to be corrected to.
+    """
     gaz = gazetteer()
     heads = list(gaz.heads.items())
     cues = list(gaz.cues.items())
@@ -53,7 +56,10 @@ def _vocabulary() -> _Vocabulary:
 
 
 def suggest_spellings(text: str, *, places_only: bool) -> Iterator[Spelling]:
-    """Suggests corrections of the unknown words before the first number, those with the fewest errors."""
+    """Suggests corrections of the unknown words before the first number, those with the fewest errors.
+
+    Yields none if there are too many unknown words.
+    """
     sentence = name_tokens(text)
     end = next((at for at, word in enumerate(sentence) if word[0].isdigit()), len(sentence))
     options: list[tuple[int, list[str]]] = []
@@ -73,8 +79,11 @@ def suggest_spellings(text: str, *, places_only: bool) -> Iterator[Spelling]:
 
 
 def _find_nearest(word: str, places_only: bool) -> list[str]:
-    """Finds the known words that an unknown word may be meant for, those with the fewest errors."""
-    vocabulary = _vocabulary()
+    """Returns the known words that an unknown word may be meant for, those with the fewest errors.
+
+    Empty for a word that is known or too short.
+    """
+    vocabulary = _load_vocabulary()
     if len(word) < _SHORTEST - 1 or not word.isalpha() or word in vocabulary.known:
         return []
     found: dict[int, list[str]] = {}
@@ -151,7 +160,7 @@ class _Tail:
     after_division: bool = False
 
     def take(self, cue: Cue) -> bool:
-        """Reads one known phrase; False if the court's name ends there."""
+        """Notes what a known phrase says (place, division, language); False if the court's name ends there."""
         if cue.kind in ("label", "month", "prose"):
             return False
         if cue.kind == "abroad" and not (self.place or self.division):
@@ -192,14 +201,14 @@ def parse_court_name(text: str, gaz: Gazetteer) -> Reading | None:
             return None if belgian else Reading(head, language=head.fixed_language or language)
         if _starts_number(sentence, at, gaz) and opening.place:
             break
-        at += _skip_opening_word(sentence, at, opening, gaz)
+        at += _read_opening_word(sentence, at, opening, gaz)
     if opening.place and opening.clean and opening.bare:
         return Reading(None, place=opening.place, language=opening.language)
     return None
 
 
 def _find_foreign_court(sentence: list[str], at: int, length: int, gaz: Gazetteer) -> Head | None:
-    """Recognises a foreign court by the country in brackets: Cass. (fr.)."""
+    """Returns the foreign court that a country in brackets makes of a head, or None: Cass. (fr.)."""
     after = at + length
     if sentence[after : after + 1] != [BREAK] or after + 1 >= len(sentence):
         return None
@@ -207,8 +216,8 @@ def _find_foreign_court(sentence: list[str], at: int, length: int, gaz: Gazettee
     return head if head is not None and head.kind == "other" else None
 
 
-def _skip_opening_word(sentence: list[str], at: int, opening: _Opening, gaz: Gazetteer) -> int:
-    """Reads one word or phrase before the head; returns its number of words."""
+def _read_opening_word(sentence: list[str], at: int, opening: _Opening, gaz: Gazetteer) -> int:
+    """Reads one word or phrase before the head, and notes in `opening` what it says; returns its number of words."""
     found = gaz.cues.longest(sentence, at)
     if found is None or found[0].kind == "prose":
         opening.clean = opening.clean and _is_date_or_chamber_number(sentence, at, gaz)
@@ -250,8 +259,8 @@ def _kind_at(sentence: list[str], at: int, gaz: Gazetteer) -> str | None:
     return cue.kind if cue else None
 
 
-def _counts_chambers(sentence: list[str], at: int, gaz: Gazetteer) -> bool:
-    """Whether a number numbers a chamber or a canton: 13e ch., kamer 2, 3e canton."""
+def _is_chamber_or_canton_number(sentence: list[str], at: int, gaz: Gazetteer) -> bool:
+    """Is the word at a position the number of a chamber or a canton: 13e ch., kamer 2, 3e canton?"""
     after = sentence[at + 1] if at + 1 < len(sentence) else ""
     return (
         after in _CANTON_WORDS
@@ -261,7 +270,7 @@ def _counts_chambers(sentence: list[str], at: int, gaz: Gazetteer) -> bool:
 
 
 def _starts_number(sentence: list[str], at: int, gaz: Gazetteer) -> bool:
-    return sentence[at][0].isdigit() and not _counts_chambers(sentence, at, gaz)
+    return sentence[at][0].isdigit() and not _is_chamber_or_canton_number(sentence, at, gaz)
 
 
 def _is_date_or_chamber_number(sentence: list[str], at: int, gaz: Gazetteer) -> bool:
@@ -271,11 +280,14 @@ def _is_date_or_chamber_number(sentence: list[str], at: int, gaz: Gazetteer) -> 
     if not sentence[at][0].isdigit():
         return False
     by_month = "month" in (_kind_at(sentence, at + 1, gaz), _kind_at(sentence, at - 1, gaz))
-    return by_month or _counts_chambers(sentence, at, gaz)
+    return by_month or _is_chamber_or_canton_number(sentence, at, gaz)
 
 
 def _read_tail(sentence: list[str], at: int, head: Head, opening: _Opening, gaz: Gazetteer) -> Reading | None:
-    """Parses what follows the head, up to a date, a number, another court or an unknown word."""
+    """Parses what follows the head, up to a date, a number, another court or an unknown word.
+
+    None if an unknown word right behind an abbreviation shows that it names no court.
+    """
     tail = _Tail(language=opening.language, division=opening.division)
     while at < len(sentence):
         word = sentence[at]
@@ -292,7 +304,7 @@ def _read_tail(sentence: list[str], at: int, head: Head, opening: _Opening, gaz:
         same_court = gaz.heads.longest(sentence, at)
         if same_court is not None and same_court[0].target == head.target:
             at += same_court[1]
-        elif word[0].isdigit() and _counts_chambers(sentence, at, gaz):
+        elif word[0].isdigit() and _is_chamber_or_canton_number(sentence, at, gaz):
             at += 1
         else:
             unknown_word = same_court is None and not word[0].isdigit()

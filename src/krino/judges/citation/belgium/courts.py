@@ -88,7 +88,7 @@ def court_of_ecli_code(code: str) -> CourtRef:
 
 
 def alignment(cited: CourtRef, candidate: CourtRef) -> Alignment:
-    """Compares the candidate's court with the cited one: the same, another of its type, or of another type."""
+    """Compares the candidate's court with the cited one: the same, another of its type, of another type, or unknown."""
     if isinstance(cited, Unknown) or isinstance(candidate, Unknown):
         return "UNKNOWN"
     if isinstance(cited, Other) or isinstance(candidate, Other):
@@ -106,7 +106,7 @@ def alignment(cited: CourtRef, candidate: CourtRef) -> Alignment:
 
 
 def _align_bodies(cited: Court | Other, candidate: Court | Other) -> Alignment:
-    """Compares two bodies that are not courts of the gazetteer."""
+    """Compares two courts of which at least one is a body outside the Belgian courts."""
     if not (isinstance(cited, Other) and isinstance(candidate, Other) and cited.body == candidate.body):
         return "OTHER_TYPE"
     two_bodies = cited.language and candidate.language and cited.language != candidate.language
@@ -152,7 +152,7 @@ def _improves_on(mended: CourtRef, written: CourtRef) -> bool:
 
 
 def identity(court: CourtRef) -> tuple[object, ...]:
-    """A key that is the same for all names of a court; empty for text that names none."""
+    """Returns a key that is the same for all names of a court; empty for text that names none."""
     if isinstance(court, Court):
         return court.type, court.place, court.language
     return (court.body, court.language) if isinstance(court, Other) else ()
@@ -184,7 +184,7 @@ def _resolve_written(text: str, *, numbered: bool, year: int | None) -> CourtRef
 
 
 def _make_other(body: str, alias: str, language: str | None, gaz: Gazetteer) -> Other:
-    """A body outside the courts; one that exists in each language is GENERIC if the language is open."""
+    """Returns a body outside the courts; one that exists in each language is GENERIC if the language is open."""
     row = gaz.bodies[body]
     if not row.by_language:
         return Other(body, alias, ecli_codes=row.ecli_codes)
@@ -205,7 +205,10 @@ def _choose_type(head: Head, placed: bool, numbered: bool, year: int | None) -> 
 
 
 def _make_court(court_type: str, head: Head, reading: Reading, gaz: Gazetteer) -> Court | Other:
-    """Makes the court from the parts of its name: type, place, division and language."""
+    """Makes the court from the parts of its name: type, place, division and language.
+
+    A place that means a foreign court (Luxembourg) gives a body outside the Belgian courts.
+    """
     kind = gaz.types[court_type]
     named = reading.place or reading.division
     place = head.fixed_place or (_choose_place(named, court_type, gaz) if named else None)
@@ -241,7 +244,7 @@ def _choose_place(cue: Cue, court_type: str, gaz: Gazetteer) -> str:
 
 
 def _find_seats(court_type: str, place: str, gaz: Gazetteer) -> tuple[Seat, ...]:
-    """Finds the court of a type for a place: its own, else that of its district, else of its appeal area."""
+    """Returns the courts of a type for a place: its own, else those of its district, else of its appeal area."""
     row = gaz.places[place]
     for key in (place, row.district, row.ressort):
         seats = gaz.seats.get((court_type, key)) if key else None
@@ -251,7 +254,7 @@ def _find_seats(court_type: str, place: str, gaz: Gazetteer) -> tuple[Seat, ...]
 
 
 def _find_division(reading: Reading, place: str, jurisdiction: str, court_type: str, gaz: Gazetteer) -> str | None:
-    """The division of the court: a place marked as one, or smaller than the jurisdiction."""
+    """Returns the division of the court, or None: a place marked as one, or smaller than the jurisdiction."""
     if reading.division:
         division = _choose_place(reading.division, court_type, gaz)
         seats = _find_seats(court_type, division, gaz)

@@ -52,7 +52,7 @@ def fold_letters(text: str) -> str:
 
 
 def full_year(digits: str) -> int:
-    """The year that two or four digits mean: 50-99 is the last century, 00-49 this one."""
+    """Returns the year that two or four digits mean: 50-99 is the last century, 00-49 this one."""
     year = int(digits)
     if len(digits) > 2:
         return year
@@ -159,7 +159,10 @@ def _read_month_first(match: re.Match[str], text: str) -> Found | None:
 
 
 def _search(text: str, *, trusting: bool) -> tuple[Found, ...]:
-    """Returns all dates of a text in order, without overlaps."""
+    """Returns all dates of a text in order, without overlaps.
+
+    `trusting`: short ones such as "1.2.12" are dates too, and not paragraphs.
+    """
     plain = fold_letters(text)
     if not _DIGIT.search(plain):
         return ()

@@ -62,7 +62,7 @@ _PLAIN = re.compile(r"ECLI:BE:([A-Z]{2,7}):([0-9]{4}):(ARR|JUG)\.([0-9]{8})\.([0
 
 @cache
 def code_aliases() -> Mapping[str, str]:
-    """Former, foreign-list and mistaken court codes, each with the code of that court in use today."""
+    """Returns the former, foreign-list and mistaken court codes, each with the code of that court in use today."""
     data = table("ecli_codes")
     known = {row["code"] for row in data["code"]}
     meant = {row["code"]: row["means"] for row in data["alias"]}
@@ -124,7 +124,7 @@ def _year_warnings(year: int, digits: str | None, day: date | None) -> list[str]
 
 
 def _parse_ordinal(match: re.Match[str]) -> tuple[str, str | None, int | None]:
-    """An ordinal without a date: its usual spelling, its document type and its judgment number."""
+    """Returns usual spelling, document type and judgment number of an ordinal without a date."""
     if match["units"]:
         number = f"{match['thousands']}.{match['units']}"
         return f"{match['type2']}.{number}", match["type2"], int(match["thousands"] + match["units"])
@@ -177,7 +177,7 @@ def _normalise(text: str) -> str:
 
 @lru_cache(maxsize=1_024)
 def _parse(text: str) -> Ecli | None:
-    """Parses an identifier; the common spelling takes a short way."""
+    """Parses the first identifier in a text, or returns None; the common spelling takes a short way."""
     plain = _PLAIN.fullmatch(text)
     if plain:
         court, year, document_type, digits, sequence = plain.groups()
@@ -203,13 +203,16 @@ def is_old_id(text: str | None) -> bool:
 
 
 def ecli_of_old_id(text: str, court_code: str) -> Ecli | None:
-    """The ECLI for a decision's old identifier, whose day and number it keeps."""
+    """Returns the ECLI for a decision's old identifier, whose day and number it keeps; None for any other text."""
     match = _OLD_ID.fullmatch(text[:_MAX_FIELD])
     return parse_ecli(f"ECLI:BE:{court_code}:{match[1][:4]}:ARR.{match[1]}.{match[2]}") if match else None
 
 
 def cut_ecli(text: str) -> tuple[Ecli | None, str]:
-    """Cuts an identifier out of a field of another kind; returns the identifier and the rest."""
+    """Cuts an identifier out of a field of another kind; returns the identifier and the rest.
+
+    Without one: None and the field unchanged.
+    """
     canonical = _normalise(text[:_MAX_FIELD])
     match = _ECLI.search(canonical) if "ECLI" in canonical else None
     return (_build(match), f"{canonical[: match.start()]} {canonical[match.end() :]}") if match else (None, text)
@@ -233,7 +236,10 @@ def _make_ordinal_key(ecli: Ecli) -> tuple[object, ...]:
 
 
 def decision_key(ecli: Ecli, aliases: Mapping[str, str] | None = None) -> tuple[object, ...]:
-    """A key that is the same for all identifiers of a decision. Of the Council of State the number alone decides."""
+    """Returns a key that is the same for all identifiers of a decision.
+
+    Of the Council of State the number alone decides.
+    """
     court, tail = _normalise_court(ecli, aliases), _make_ordinal_key(ecli)
     by_number = court == ("BE", "RVSCE") and ecli.number is not None
     return (court, tail) if by_number else (court, ecli.year, tail)
@@ -241,6 +247,6 @@ def decision_key(ecli: Ecli, aliases: Mapping[str, str] | None = None) -> tuple[
 
 @lru_cache(maxsize=1_024)
 def key_of(decision_id: str) -> tuple[object, ...]:
-    """A key that is the same for all spellings of an identifier, ECLI or not."""
+    """Returns a key that is the same for all spellings of an identifier, ECLI or not."""
     ecli = parse_ecli(decision_id)
     return decision_key(ecli) if ecli else ("written", "".join(decision_id.casefold().split()))

@@ -28,7 +28,7 @@ Payload = TypeVar("Payload")
 
 
 def fold_name(text: str) -> str:
-    """Lower case without accents."""
+    """Returns a text in lower case without accents."""
     lowered = text.casefold()
     if lowered.isascii():
         return lowered
@@ -52,7 +52,7 @@ def name_words(text: str) -> tuple[str, ...]:
 
 
 def latest_year(text: str) -> int | None:
-    """The latest plausible year written in the text."""
+    """Returns the latest plausible year written in the text, or None."""
     years = _YEAR.findall(text[:MAX_LENGTH])
     return max(map(int, years)) if years else None
 
@@ -89,7 +89,7 @@ class PhraseTable(Generic[Payload]):
         self._lengths[phrase[0]] = tuple(sorted({*known, len(phrase)}, reverse=True))
 
     def longest(self, sentence: Sequence[str], start: int) -> tuple[Payload, int] | None:
-        """The payload of the longest phrase that begins at `start`, and its number of words."""
+        """Returns the payload of the longest phrase that begins at `start`, and its length in words; or None."""
         for length in self._lengths.get(sentence[start], ()):
             payload = self._by_phrase.get(tuple(sentence[start : start + length]))
             if payload is not None and start + length <= len(sentence):
@@ -227,7 +227,7 @@ def _load_bodies() -> dict[str, Body]:
 
 
 def _load_seats() -> dict[tuple[str, str], tuple[Seat, ...]]:
-    """Every court under its own place and under each of its divisions."""
+    """Loads every court, listed under its own place and under each of its divisions."""
     index: dict[tuple[str, str], tuple[Seat, ...]] = {}
     rows = table("courts")["court"]
     for row in rows:
@@ -256,7 +256,7 @@ def _load_codes() -> dict[str, CodeMeaning]:
 
 
 def _group_codes_by_type(codes: dict[str, CodeMeaning]) -> dict[str, tuple[str, ...]]:
-    """The real codes of each type, those in use before those replaced or unconfirmed."""
+    """Returns the real codes of each court type, those in use before those replaced or unconfirmed."""
     rows = sorted(table("ecli_codes")["code"], key=lambda row: STATUS_ORDER.index(row["status"]))
     index: dict[str, tuple[str, ...]] = {}
     for row in rows:
@@ -266,7 +266,7 @@ def _group_codes_by_type(codes: dict[str, CodeMeaning]) -> dict[str, tuple[str, 
 
 
 def _load_heads() -> PhraseTable[Head]:
-    """All aliases; an alias that several languages share loses its language."""
+    """Loads all aliases; one that several languages share has all of them, and so says nothing about the language."""
     index: PhraseTable[Head] = PhraseTable()
     for head in (*_load_not_court_heads(), *_load_body_heads(), *_load_type_heads(), *_load_ambiguous_heads()):
         phrase = name_words(head.text)
@@ -337,15 +337,18 @@ def _load_cues() -> PhraseTable[Cue]:
     for row in table("other_bodies")["abroad"]:
         _put_all(index, row["words"], Cue("abroad", (row["body"],)))
     for row in table("places")["place"]:
-        for language, name in _place_names(row):
+        for language, name in _list_place_names(row):
             _put_place(index, name, row["id"], frozenset((language,)))
         for alias in row.get("aliases", ()):
             _put_place(index, alias, row["id"], frozenset())
     return index
 
 
-def _place_names(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """A German name that is the French or Dutch one says nothing about the language of the text."""
+def _list_place_names(row: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yields the names of a place with their languages.
+
+    A German name that is also the French or Dutch one is left out: it says nothing about the language.
+    """
     local = {name_words(row["fr"]), name_words(row["nl"])}
     for language in LANGUAGES:
         if language != "de" or name_words(row["de"]) not in local:

@@ -96,6 +96,7 @@ class _Lexicon:
     """The table of legal terms as look-ups: word patterns ("atoms"), concepts of one word, and phrases."""
 
     def __init__(self) -> None:
+        """Loads stop words, names of codes and legal terms into the look-ups."""
         stop = table("stopwords")
         self.small = frozenset(stop["small"].split())
         self.silent = frozenset(stop["silent"].split())
@@ -159,7 +160,10 @@ def _stem(word: str) -> str:
 
 
 def _analyse_word(word: str) -> _Word | None:
-    """Returns the concepts and features that a word may stand for, or None if it says nothing."""
+    """Returns the concepts and features that a word may stand for.
+
+    None for small words and figures, which are skipped; an unknown word keeps its place as `_NOTHING`.
+    """
     lexicon = _lexicon()
     if word in lexicon.small or len(word) > _MAX_WORD or word.isdigit():
         return None
@@ -205,7 +209,7 @@ def _find_phrase_end(rest: tuple[int, ...], words: Sequence[_Word], position: in
 
 
 def _find_phrase_concepts(words: Sequence[_Word]) -> list[tuple[str, int, int]]:
-    """Finds every concept named by several words, with its first and last word."""
+    """Returns every concept named by several words, with the places of its first and last word."""
     concepts, found = _lexicon().concepts, []
     absent_from = frozenset(chain.from_iterable(map(_ATOMS_OF, words))).isdisjoint
     openers = [at for at, opened in enumerate(map(_PHRASES_OF, words)) if opened and not absent_from(opened)]
@@ -229,7 +233,7 @@ def _find_code_near(folded: str, start: int, end: int) -> str:
 
 
 def _find_statutes(folded: str) -> Iterable[tuple[str, int, int]]:
-    """Finds articles (with their code if it is named) and laws by date, with their offsets."""
+    """Yields articles (with their code if it is named) and laws by date, with their offsets."""
     if "art" in folded:
         for match in _ARTICLES.finditer(folded):
             code = _find_code_near(folded, *match.span())
@@ -289,7 +293,10 @@ def _weigh_feature(feature: str) -> float:
 
 
 def _score_features(shared: Iterable[str], counts: Mapping[str, int], candidates: int) -> float:
-    """The weight of shared features; one that every candidate has weighs nothing."""
+    """Returns the weight of shared features; one that every candidate has weighs nothing.
+
+    Words outside the table of legal terms count up to a cap.
+    """
     terms = words = 0.0
     for feature in sorted(shared):
         rarity = (candidates - counts[feature]) / (candidates - 1) if candidates > 1 else 1.0
@@ -312,7 +319,7 @@ def _grade_strength(best: float, second: float) -> Strength:
 
 @lru_cache(maxsize=8_192)
 def _locate_features(text: str) -> tuple[tuple[int, int, str], ...]:
-    """The features of a text with their offsets."""
+    """Returns the features of a text with their offsets, in order."""
     letters = text.translate(_WORDS_ONLY)
     read = [(match.span(), _VOCABULARY[match.group()]) for match in _WORD.finditer(letters)]
     spans = [span for span, word in read if word is not None]
@@ -328,7 +335,7 @@ def _total(names: Iterable[str]) -> float:
 
 
 def _choose_quote(texts: Sequence[str], deciding: frozenset[str]) -> str:
-    """The short quotation from the candidate's texts with most of the deciding features."""
+    """Returns the short quotation from the candidate's texts with most of the deciding features, or an empty text."""
     best, quote = 0.0, ""
     promising = [(_total(deciding & _find_features(text[:_MAX_TEXT])), text[:_MAX_TEXT]) for text in texts]
     for limit, text in sorted(promising, key=lambda item: -item[0]):
@@ -350,7 +357,10 @@ def _choose_quote(texts: Sequence[str], deciding: frozenset[str]) -> str:
 
 
 def topic_match(snippet: str, candidates: Sequence[Sequence[str]]) -> TopicMatch:
-    """Finds the candidate, given by its summaries and teachings, that the snippet is about."""
+    """Finds the candidate, given by its summaries and teachings, that the snippet is about.
+
+    Returns it with its strength, all scores, a quotation and the deciding terms; undecided if two are as near.
+    """
     wanted = _find_snippet_features(snippet[:_MAX_TEXT])
     if not wanted:
         return TopicMatch(None, "none", (0.0,) * len(candidates), "", ())
@@ -373,5 +383,8 @@ def topic_match(snippet: str, candidates: Sequence[Sequence[str]]) -> TopicMatch
 
 
 def subjects_of(text: str) -> frozenset[str]:
-    """The legal concepts and statutes that a text names, the same in every language; other words do not count."""
+    """Returns the legal concepts and statutes that a text names, the same in every language.
+
+    Other words do not count.
+    """
     return frozenset(feature for feature in _find_snippet_features(text[:_MAX_TEXT]) if not feature.startswith("~"))

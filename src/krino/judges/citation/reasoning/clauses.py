@@ -34,12 +34,14 @@ class Stance(NamedTuple):
 
     @property
     def is_against(self) -> bool:
+        """Does it speak against a match: it differs, is unknown, costs, or does not agree?"""
         return (
             self.negated if self.kind == "agree" else self.kind in ("differ", "unknown", "costs") and not self.negated
         )
 
     @property
     def is_lack(self) -> bool:
+        """Does it say that something is missing: a lack, or not given, or not known?"""
         return self.negated if self.kind in ("given", "known") else self.kind == "lack" and not self.negated
 
 
@@ -60,6 +62,7 @@ class Clause:
         self.stances: list[Stance] = []
 
     def has_phrase(self, section: str, name: str) -> bool:
+        """Does the clause hold a phrase of this list in `claims.toml`, negated or not?"""
         return phrase_pattern(section, name).search(self.text) is not None
 
     @lazy
@@ -75,6 +78,7 @@ class Clause:
 
     @lazy
     def topic_names(self) -> frozenset[str]:
+        """The names of the topics that the clause is about, without their places."""
         return frozenset(name for name, *_ in self.topics)
 
     @property
@@ -88,6 +92,7 @@ class Clause:
         return any(limit in self.text for limit in _CEILINGS) and self.has_phrase("marks", "limit")
 
     def affirms_topic(self, topic: str) -> bool:
+        """Does the clause hold a phrase of this topic that is not negated?"""
         return affirms("topics", topic, self._without_idioms())
 
     def _without_idioms(self) -> str:
@@ -109,7 +114,7 @@ class Clause:
                 yield Cue("costs", False, *match.span())
 
     def nearest_topic(self, cue: Cue) -> str | None:
-        """The topic next to a cue; a topic inside the cue's own words counts only if there is no other."""
+        """Returns the topic next to a cue, or None; one inside the cue's own words counts only if there is no other."""
         others = [item for item in self.topics if item[1] >= cue.end or item[2] <= cue.start]
 
         def gap(item: tuple[str, int, int]) -> tuple[int, bool]:
@@ -135,9 +140,10 @@ def split_clauses(text: str) -> Iterator[Clause]:
 
 
 def earlier_topic(before: list[Clause], clause: Clause, *, crosses_sentences: bool) -> str | None:
-    """The topic that a clause without one continues: the last lack before it, else the last topic of its sentence.
+    """Returns the topic that a clause without one continues, or None.
 
-    `crosses_sentences`: a lack of an earlier sentence counts too.
+    It is the last lack before it, else the last topic of its sentence. `crosses_sentences`: a lack of an earlier
+    sentence counts too.
     """
     inside = [earlier for earlier in before if earlier.sentence == clause.sentence]
     if not inside and not crosses_sentences:

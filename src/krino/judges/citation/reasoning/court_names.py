@@ -18,7 +18,7 @@ Names = tuple[tuple[str, str], ...]
 
 
 def mark_court_names(text: str, names: Names) -> str:
-    """The text with each letter of a court's name replaced by its mark: offsets stay as they are."""
+    """Returns the text with each letter of a court's name replaced by its mark: offsets stay as they are."""
     if not names:
         return text
     return _names_pattern(names).sub(lambda found: names[(found.lastindex or 1) - 1][1] * len(found[0]), text)
@@ -47,7 +47,7 @@ def court_names_of(case: CitationCase, cited: Cited, candidates: Iterable[Candid
 
 
 def _put_place(put: Callable[..., None], cited: Cited, item: CandidateFacts, cited_name: str | None) -> None:
-    """Adds the place of a candidate's court; of the cited court, only if it is written in two ways: Luik, Liège."""
+    """Notes the place of a candidate's court; of the cited court, only if it is written in two ways: Luik, Liège."""
     names = _place_names(item.court.place) if isinstance(item.court, Court) and item.court.place else ()
     if cited.classification == "GENERIC":
         put(PLACE, *names)
@@ -73,7 +73,7 @@ def _alias(court: CourtRef) -> str | None:
 
 @lru_cache(maxsize=512)
 def _names_pattern(names: Names) -> re.Pattern[str]:
-    """One group for each name, in their order."""
+    """Returns a pattern with one group for each name, in their order."""
     forms = []
     for name, _ in names:
         form = r"\s+".join(re.escape(part) for part in name.rstrip(".").split())

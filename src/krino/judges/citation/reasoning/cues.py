@@ -24,6 +24,7 @@ class Cues:
     """
 
     def __init__(self, text: str | None) -> None:
+        """Folds a text to plain small letters; a missing one is empty."""
         plain = fold_letters((text or "")[:LONGEST])
         if "`" in plain or "\u00b4" in plain:
             plain = plain.translate(_DAMAGED_APOSTROPHE)
@@ -33,6 +34,7 @@ class Cues:
 
     @lazy
     def sentences(self) -> list[ReasoningSentence]:
+        """The sentences of the reasoning, each with the aspects that it mentions."""
         return list(split_reasoning(self._plain))
 
     @lazy
@@ -56,10 +58,12 @@ class Cues:
 
     @lazy
     def number_at(self) -> int | None:
+        """The first sentence that mentions the number; None where none does."""
         return self._first_mentions.get("number")
 
     @lazy
     def context_at(self) -> int | None:
+        """The first sentence that mentions the context; None where none does."""
         return self._first_mentions.get("context")
 
     @lazy
@@ -78,24 +82,28 @@ class Cues:
 
     @lazy
     def names_a_national_court(self) -> bool:
+        """Does the reasoning name a court of which there is only one?"""
         words = "|".join(table("cues")["national_courts"]["words"])
         return re.search(rf"(?<![a-z])(?:{words})(?![a-z])", self.text) is not None
 
     @lazy
     def claims_number_match(self) -> bool:
+        """Does a sentence say that the numbers agree?"""
         return self.number_at is not None and any(sentence.claims_number_match() for sentence in self.sentences)
 
     @lazy
     def claims_ecli_match(self) -> bool:
+        """Does a sentence say that an ECLI agrees as a whole?"""
         return self.mentions_ecli and any(sentence.claims_ecli_match() for sentence in self.sentences)
 
     @lazy
     def says_number_is_missing(self) -> bool:
+        """Does the reasoning say that the citation gives no number?"""
         return has_cue("no_number", self.text)
 
     @lazy
     def rejects_others(self) -> bool:
-        """Does it mention the other candidates?"""
+        """Does the reasoning mention the other candidates?"""
         return has_cue("others", self.text)
 
     @lazy
@@ -118,10 +126,11 @@ class Cues:
 
 
 def find_words(text: str) -> list[str]:
+    """Returns the words of three letters and more in a text in lower case."""
     return _WORD.findall(text)
 
 
 @lru_cache(maxsize=64)
 def read_reasoning(text: str | None) -> Cues:
-    """The cues of a reasoning; a missing one has none."""
+    """Returns the cues of a reasoning, cached; a missing one has none."""
     return Cues(text)

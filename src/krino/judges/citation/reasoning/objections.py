@@ -64,7 +64,10 @@ class Objections:
 
     @lazy
     def court(self) -> Objection | None:
-        """The clause that takes the cited court for another or an unknown one. The last clause about it counts."""
+        """The clause that takes the cited court for another or an unknown one; None if no candidate is of that court.
+
+        The last clause about it counts.
+        """
         if not self._may_object or all(candidate.alignment != "SAME" for candidate in self._candidates):
             return None
         found, agreed = None, False
@@ -143,7 +146,10 @@ class Objections:
         return found
 
     def _find_own_percent(self, clause: Clause) -> Iterator[Cue]:
-        """The confidence of the match, named as a consequence, costs: "no number, so 55 %"."""
+        """Yields a cue "costs" wherever a clause names the confidence of the match: "no number, so 55 %".
+
+        The percentage of a ceiling does not count.
+        """
         top = self._answer.top
         if top is not None and top.percent is not None and f"{top.percent:g}" not in _CEILING_PERCENTS:
             written = rf"(?<![\d.,/]){top.percent:g}(?![\d/]|[.,]\d)|0[.,]{top.percent:02g}(?!\d)"
@@ -159,7 +165,7 @@ class Objections:
     # --- the court -----------------------------------------------------------------------------------
 
     def _stance_on_court(self, clause: Clause) -> str | None:
-        """What a clause says of the cited court and that of the candidate: same, other, unclear or nothing."""
+        """Returns what a clause says of the cited court and that of the candidate: same, other, unclear, or None."""
         if self._is_about_others(clause) or (self._cited.classification == "GENERIC" and not clause.is_about_names):
             return None
         stances = {(item.kind, item.negated) for item in clause.stances if item.topic in _OF_COURTS}
@@ -189,7 +195,10 @@ class Objections:
         return elsewhere and CITED not in clause.text and not clause.is_about_names
 
     def _is_meant(self, number: int) -> bool:
-        """Is the candidate with this number in the record the match, or without a match one of the cited court?"""
+        """Is the candidate with this number in the record the match, or without a match one of the cited court?
+
+        Also true for a number that no candidate has.
+        """
         listed, top = self._case.candidates, self._answer.top
         if not 1 <= number <= len(listed):
             return True
@@ -220,9 +229,10 @@ class Objections:
     # --- what a citation leaves open -------------------------------------------------------------------
 
     def _find_penalised_lack(self, topic: str, kinds: tuple[str, ...] = ()) -> Objection | None:
-        """The clause that counts a lack of the citation against a match, unless a clause says that it does not count.
+        """Returns the clause that counts a lack of the citation against a match, or None if it is said not to count.
 
-        Where no other reason is given for too little confidence, the lack itself is the reason.
+        Where no other reason is given for too little confidence, the lack itself is the reason. `kinds`: the
+        cues that count, by default all.
         """
         against, penalty, unsure = None, None, None
         doubted = elsewhere = False

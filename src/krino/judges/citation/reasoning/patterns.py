@@ -22,7 +22,7 @@ _NIET_BEHIND = re.compile(r"(?:\s[^\s,]+){0,6}?\s(?:niet|niets)(?:\s[^\s,]+){0,1
 
 @cache
 def cue_pattern(section: str, name: str) -> re.Pattern[str]:
-    """Matches any cue of a list in `cues.toml`."""
+    """Returns the pattern that matches any cue of a list in `cues.toml`."""
     return re.compile(f"(?<![a-z0-9])(?:{_join(table('cues')[section][name])})")
 
 
@@ -33,14 +33,14 @@ def has_cue(name: str, text: str) -> bool:
 
 @cache
 def phrase_pattern(section: str, name: str) -> re.Pattern[str]:
-    """Matches any phrase of a list in `claims.toml`."""
+    """Returns the pattern that matches any phrase of a list in `claims.toml`."""
     ends = "|(?<=[a-z])n't(?![a-z])" if section == "negation" else ""
     return re.compile(rf"(?<![a-z0-9])(?:{_join(map(phrase_to_regex, table('claims')[section][name]))}){ends}")
 
 
 @cache
 def objecting_pattern() -> re.Pattern[str]:
-    """Any word that can object: one search saves splitting most reasonings into clauses."""
+    """Returns the pattern of every word that can object: one search saves splitting most reasonings into clauses."""
     lists = table("claims")
     stances = [phrase for name in ("differ", "unknown", "costs", "lack") for phrase in lists["stances"][name]]
     phrases = dict.fromkeys([*lists["negation"]["wide"], *lists["negation"]["narrow"], *stances])
@@ -71,7 +71,7 @@ def _join(forms: Iterable[str]) -> str:
 
 
 def phrase_to_regex(phrase: str) -> str:
-    """A phrase of the table as a regular expression; `claims.toml` explains its signs."""
+    """Returns a phrase of the table as a regular expression; `claims.toml` explains its signs."""
     joined = ""
     for word in phrase.split():
         if word == "...":

@@ -64,7 +64,10 @@ class ReasoningSentence(NamedTuple):
 
 
 def split_reasoning(text: str) -> Iterator[ReasoningSentence]:
-    """The sentences of a text without accents, cut at semicolons and dashes too; empty ones are left out."""
+    """Yields the sentences of a text, cut at semicolons and dashes too, each with the aspects that it mentions.
+
+    The text must be without accents; empty sentences are left out.
+    """
     pattern, names = _aspects()
     start = 0
     for end, after in (*(match.span() for match in _PART_END.finditer(text)), (len(text), len(text))):
@@ -78,7 +81,7 @@ def split_reasoning(text: str) -> Iterator[ReasoningSentence]:
 
 @cache
 def _aspects() -> tuple[re.Pattern[str], tuple[str, ...]]:
-    """One alternation of everything a sentence can be about, and the aspect of each of its groups.
+    """Returns one pattern of everything a sentence can be about, and the aspect of each of its groups.
 
     By first letter and then by aspect, so that most words fail at the first comparison: it runs on every reasoning.
     """

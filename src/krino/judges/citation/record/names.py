@@ -24,7 +24,7 @@ _KNOWN = ("ground_truth_known", "known", "no_match")
 
 
 def reads_of_record(record: Mapping[str, Any]) -> Reads:
-    """The names read at the top, in candidates and matches, and in nested objects."""
+    """Returns the names that are read of a record: at the top, in candidates and matches, and in nested objects."""
     reads = dict(_reads_at_top())
     for name, value in record.items():
         if isinstance(name, str) and isinstance(value, Mapping) and holds_citation(value):
@@ -33,13 +33,13 @@ def reads_of_record(record: Mapping[str, Any]) -> Reads:
 
 
 def inner_names() -> Mapping[str, Mapping[str, tuple[str, ...]]]:
-    """For candidates and matches: each field with the names that it may have, ours first."""
+    """Returns for candidates and matches each field with the names that it may have, ours first."""
     return {"candidates": _names_of_fields(Candidate, "candidate"), "matches": _names_of_fields(Match, "match")}
 
 
 @cache
 def _reads_at_top() -> dict[str, Reads | None]:
-    """Returns the fields that are read at the top of a record."""
+    """Returns the names that are read at the top of a record, with those read inside their values."""
     output = table("record_names")["output"]
     names = inner_names()
     candidate = dict.fromkeys([*ID_NAMES, *(name for every in names["candidates"].values() for name in every)])

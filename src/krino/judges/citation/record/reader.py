@@ -59,7 +59,7 @@ _POSITION = re.compile(
 
 
 def read_record(record: Mapping[str, Any]) -> Fields:
-    """Reads a record into the fields of the case model."""
+    """Reads a record into the fields of the case model; refuses one that is ambiguous or incomplete."""
     fields, twins = _split_duplicates(record)
     for name, key, value in twins:
         if name in _READ:
@@ -93,7 +93,7 @@ def to_snake_case(name: str) -> str:
 
 
 def with_snake_keys(record: Mapping[str, Any]) -> Fields:
-    """The record with snake_case keys; of `cited_date` and `citedDate` the first wins if it has a value."""
+    """Returns the record with snake_case keys; of `cited_date` and `citedDate` the first wins if it has a value."""
     fields = {to_snake_case(key): value for key, value in record.items() if isinstance(key, str)}
     if len(fields) < len(record):
         for key, value in record.items():
@@ -107,7 +107,7 @@ def with_snake_keys(record: Mapping[str, Any]) -> Fields:
 
 
 def _split_duplicates(record: Mapping[str, Any]) -> tuple[Fields, Duplicates]:
-    """The record with snake_case keys, and the duplicates of keys whose value differs."""
+    """Returns the record with snake_case keys, and the duplicates of keys whose value differs."""
     fields = with_snake_keys(record)
     if len(fields) == len(record):
         return fields, []
@@ -146,7 +146,10 @@ def names_taken() -> frozenset[str]:
 
 
 def _lift_nested(fields: Fields) -> None:
-    """Lifts a citation that is nested one level deep to the top; values at the top win."""
+    """Lifts a citation that is nested one level deep to the top, in place.
+
+    Values at the top win; different values are refused.
+    """
     for name in [name for name, value in fields.items() if isinstance(value, Mapping)]:
         if holds_citation(fields[name]):
             inner = with_snake_keys(fields[name])
@@ -178,7 +181,10 @@ Answers = list[tuple[str, Fields]]
 
 
 def _lift_output(fields: Fields) -> Answers:
-    """Lifts the matcher's output to the top, where values at the top win; returns all outputs for comparison."""
+    """Lifts the matcher's output to the top, in place, where values at the top win.
+
+    Returns all outputs, to be compared with what is read.
+    """
     names = table("record_names")["output"]
     given = [(name, _parse_output(fields[name], name)) for name in names["names"] if name in fields]
     answers = [(name, _normalise_answer(output, name)) for name, output in given if output is not None]
@@ -196,7 +202,7 @@ def _lift_output(fields: Fields) -> Answers:
 
 
 def _parse_output(value: Any, name: str) -> Fields | None:
-    """Parses the matcher's output: an object, a list of matches, or JSON text of either."""
+    """Parses the matcher's output: an object, a list of matches, or JSON text of either; None if it is absent."""
     output = parse_json(value, name)
     if output is None:
         return None
@@ -208,7 +214,10 @@ def _parse_output(value: Any, name: str) -> Fields | None:
 
 
 def _normalise_answer(output: Fields, name: str) -> Fields:
-    """The output with `matches` as a list, however one match or none was written."""
+    """Returns the output with `matches` as a list, however one match or none was written.
+
+    Refuses an error of the matcher, and an output with neither matches nor a reason.
+    """
     if "matches" in output or plain_text(output.get("no_match_reason")) is not None:
         return output
     error = next((output[key] for key in ("error", "errors", "exception") if output.get(key)), None)
@@ -227,7 +236,10 @@ def _normalise_answer(output: Fields, name: str) -> Fields:
 
 
 def _refuse_second_answer(fields: Fields, name: str, answer: Fields, source: Any) -> None:
-    """Refuses an output with other matches than those read from `source`, or another reason for none."""
+    """Refuses an output with other matches than those read from `source`, or another reason for none.
+
+    If they agree, gaps in the matches read are filled from it.
+    """
     if "matches" in answer and answer["matches"] is not source:
         read = fields["matches"]
         given = _read_matches(answer["matches"], fields["candidates"])
@@ -242,7 +254,7 @@ def _refuse_second_answer(fields: Fields, name: str, answer: Fields, source: Any
 
 
 def _is_same_match(one: Any, other: Any) -> bool:
-    """Do two entries describe the same match?"""
+    """Do two entries describe the same match: no different id or reasoning, and about the same confidence?"""
     if not (isinstance(one, Mapping) and isinstance(other, Mapping)):
         return bool(one == other)
     for name in ("decision_id", "reasoning"):
@@ -253,7 +265,7 @@ def _is_same_match(one: Any, other: Any) -> bool:
 
 
 def _percent_of(match: Mapping[str, Any]) -> float | None:
-    """The confidence of a match in percent, to compare two records of one answer."""
+    """Returns the confidence of a match in percent (else its score), to compare two records of one answer."""
     sure = match.get("confidence")
     if isinstance(sure, float):
         return sure * 100 if sure <= 1 else sure
@@ -310,7 +322,7 @@ def _merge_texts(text: Any, field: str, duplicates: Duplicates) -> Any:
 
 
 def _keep_duplicates(fields: Fields, duplicates: Duplicates, also: tuple[str, ...]) -> None:
-    """Keeps further identifiers in `other_ids`, and reports other disagreements in `contradictions`."""
+    """Notes further identifiers in `other_ids`, and other disagreements in `contradictions`."""
     ids = [str(undo_float(value)) for name, _, value in duplicates if name in ("decision_id", *also)]
     ids += [str(fields[name]) for name in also if _has_value(fields.get(name))]
     first = str(fields.get("decision_id"))
@@ -323,7 +335,10 @@ def _keep_duplicates(fields: Fields, duplicates: Duplicates, also: tuple[str, ..
 
 
 def _resolve_position(fields: Fields, candidates: list[Any]) -> None:
-    """Resolves a candidate given by its position in the list: "Candidate 2", or an unambiguous index."""
+    """Sets the decision of a match that names its candidate by position: "Candidate 2", or an unambiguous index.
+
+    Refuses an index that may count from 0 or from 1.
+    """
     written = fields.get("decision_id") or fields.get("candidate")
     place = _POSITION.fullmatch(str(written)) if written is not None and not isinstance(written, bool) else None
     listed = [item.get("decision_id") if isinstance(item, Mapping) else None for item in candidates]
@@ -379,7 +394,10 @@ def _id_at(listed: list[Any], index: int) -> Any:
 
 
 def _read_candidates(fields: Fields) -> list[Any]:
-    """Reads the list of candidates; two lists that differ are refused."""
+    """Returns the list of candidates, and removes `candidates_list`; two lists that differ are refused.
+
+    A second list that cannot be parsed is one for people to read.
+    """
     listed, text = fields.get("candidates"), fields.pop("candidates_list", None)
     if listed is None:
         listed, text = text, None
@@ -444,7 +462,7 @@ def ecli_names() -> tuple[str, ...]:
 
 
 def _lift_ecli(fields: Fields) -> None:
-    """Lifts the ECLI of a candidate with another id, if it is nested one level deep."""
+    """Notes the ECLI of a candidate with another id, if it is nested one level deep."""
     if _has_value(fields.get("ecli")) or parse_ecli(str(fields.get("decision_id") or "")):
         return
     names = ecli_names()
@@ -462,7 +480,7 @@ def _join_numbers(numbers: Sequence[Any]) -> str | None:
 
 
 def _split_court_names(fields: Fields) -> None:
-    """Splits a court given as an object: one name for each language, or a name with a code."""
+    """Splits a court given as an object, in place: one name for each language, or a name with a code."""
     court = fields.get("court_name")
     if not isinstance(court, Mapping):
         return
@@ -479,7 +497,7 @@ def _split_court_names(fields: Fields) -> None:
 
 
 def read_ground_truth(fields: Mapping[str, Any]) -> tuple[Any, bool]:
-    """The right decision, and whether it is known; (None, True) means "none of them"."""
+    """Returns the right decision, and whether it is known; (None, True) means "none of them"."""
     value = fields.get("ground_truth")
     known = fields.get("ground_truth_known")
     if isinstance(value, list | tuple) and len(value) < 2:

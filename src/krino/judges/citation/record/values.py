@@ -40,10 +40,10 @@ _LABEL = re.compile(r"\**+\s*+([^\W\d][\w .°_-]{1,30}?)\s*+\**+\s*+[:=]\s*+\**+
 
 
 def parse_json(value: Any, name: str) -> Any:
-    """Parses JSON text, also behind a greeting; returns other values unchanged.
+    """Parses JSON text, also behind a greeting; None if it is absent, and other values unchanged.
 
-    Refuses JSON in prose that says something of its own, because it may retract the JSON: "I will not match. Example:
-    ...".
+    Refuses JSON in prose that says something of its own, because it may retract the JSON: "I will not match.
+    Example: ...".
     """
     if not isinstance(value, str):
         return value
@@ -67,7 +67,7 @@ def parse_json(value: Any, name: str) -> Any:
 
 
 def _find_statement(text: str, start: int, end: int) -> str | None:
-    """The words around a JSON value, shortened; None if all of them are polite phrases."""
+    """Returns the words around a JSON value, shortened; None if all of them are polite phrases."""
     around = f"{text[:start]} {text[end:]}"
     if all(word in _courtesy_words() for word in _WORD.findall(around.casefold())):
         return None
@@ -80,7 +80,7 @@ def _courtesy_words() -> frozenset[str]:
 
 
 def _find_json(text: str) -> Iterator[tuple[Any, int, int]]:
-    """Every outermost JSON object, or list of objects, in a text, with its offset."""
+    """Yields every outermost JSON object, or list of objects, in a text, with its offsets."""
     at, tries = 0, 0
     while (at := min((place for place in (text.find("{", at), text.find("[", at)) if place >= 0), default=-1)) >= 0:
         tries += 1
@@ -97,7 +97,7 @@ def _find_json(text: str) -> Iterator[tuple[Any, int, int]]:
 
 
 def items(value: Any, name: str) -> list[Any]:
-    """Returns the entries of a list that may be JSON text or a single object."""
+    """Returns the entries of a list that may be JSON text or a single object; nulls are dropped."""
     value = parse_json(value, name)
     if value is None:
         return []
@@ -109,7 +109,7 @@ def items(value: Any, name: str) -> list[Any]:
 
 
 def clean_texts(fields: Fields, names: frozenset[str]) -> Fields:
-    """Cleans the named texts of a record."""
+    """Replaces named texts that mean "absent" by None, in place; returns the same fields."""
     for name, value in fields.items():
         if value is not None and name in names:
             fields[name] = plain_text(value)
@@ -117,6 +117,7 @@ def clean_texts(fields: Fields, names: frozenset[str]) -> Fields:
 
 
 def first_text(fields: Mapping[str, Any], names: tuple[str, ...]) -> str | None:
+    """Returns the first of the named fields that is a text and not blank, or None."""
     return next((fields[name] for name in names if isinstance(fields.get(name), str) and fields[name].strip()), None)
 
 
@@ -133,7 +134,7 @@ def undo_float(value: Any) -> Any:
 
 
 def plain_text(value: Any) -> Any:
-    """A field's value, or None if it says in any way that there is none."""
+    """Returns a field's value, or None if it says in any way that there is none."""
     if isinstance(value, str):
         return None if _is_empty(value) else value
     return None if isinstance(value, float) and math.isnan(value) else value
@@ -153,7 +154,7 @@ def _is_absent_word(text: str) -> bool:
 
 
 def texts(value: Any) -> list[str]:
-    """The texts of a list, a string, or objects with one text or one for each language."""
+    """Returns the texts of a list, a string, or objects with one text or one for each language, without empty ones."""
     if isinstance(value, str) and value.lstrip()[:1] == "[":
         try:
             value = orjson.loads(value)
@@ -173,12 +174,12 @@ def _find_texts(item: Mapping[str, Any]) -> list[Any]:
 
 
 def parse_number(value: Any) -> float | None:
-    """A finite number, also written as text; None for anything else."""
+    """Returns a finite number, also written as text; None for anything else."""
     return parse_amount(value, 1.0)
 
 
 def parse_amount(value: Any, per_cent: float) -> float | None:
-    """Parses a finite number; one with a percent sign is divided by `per_cent`."""
+    """Returns a finite number, or None for anything else; one with a percent sign is divided by `per_cent`."""
     divisor = 1.0
     if isinstance(value, str):
         text = value.strip()

@@ -72,7 +72,7 @@ def explain_ecli(text: str) -> dict[str, Any]:
 
 
 def _real_code(code: str, court: object, warnings: list[str]) -> str:
-    """The code itself, or the one in use that it is mistaken for."""
+    """Returns the code itself, or the one in use that it is mistaken for, and then adds a warning."""
     if not isinstance(court, Court) or not court.ecli_codes or code in court.ecli_codes:
         return code
     warnings.append(f"The court code {code} is not in use; {court.ecli_codes[0]} is meant.")

@@ -59,6 +59,7 @@ class _Tally:
 
     @property
     def right(self) -> int:
+        """How many of the cases have a right answer."""
         return sum(self.correctness[code] for code in RIGHT)
 
 
@@ -72,7 +73,7 @@ class CitationOverview:
     _unread: Counter[str] = field(default_factory=Counter)
 
     def add(self, judgement: Mapping[str, Any], /) -> None:
-        """Counts one judgement."""
+        """Counts one judgement: an unread court always, outcome and confidence only if the case was judged."""
         known = judgement.get("metadata") or {}
         if (name := known.get("unread_court")) and (name in self._unread or len(self._unread) < _MOST_NAMES):
             self._unread[name] += 1

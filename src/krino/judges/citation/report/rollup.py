@@ -25,9 +25,9 @@ _LANGUAGE_LETTERS: dict[str | None, str] = {"F": "fr", "N": "nl"}
 
 
 def roll_up(verdict: Mapping[str, Any], rules: Mapping[str, str]) -> RollUp:
-    """The verdict in one word.
+    """Returns the verdict in one word. Fail: a wrong answer.
 
-    Fail: a wrong answer. Review: nothing decides, the court is not recognised, or a right answer has a fault.
+    Review: nothing decides, the court is not recognised, or a right answer has a fault.
     """
     return roll_up_with_reason(verdict, rules)[0]
 
@@ -72,7 +72,10 @@ def slice_columns(case: CitationCase) -> dict[str, Any]:
 
 
 def answer_columns(case: CitationCase, facts: CitationFacts, rulings: Mapping[str, Ruling]) -> dict[str, Any]:
-    """What was cited, and the matcher's choice with its confidence in percent and the points above the ceiling."""
+    """Returns the columns of an answer: what was cited, and the matcher's choice.
+
+    With it its confidence in percent, and by how many points that is above the ceiling.
+    """
     top = facts.answer.top
     percent, cap = top.percent if top else None, _load_caps().get(rulings["applicable_ceiling"].rule)
     return {
@@ -91,7 +94,7 @@ def _load_caps() -> dict[str, int]:
 
 
 def _language_of(cited: Cited) -> str | None:
-    """The language of the citation, by the court's name or else by the letter in the case number."""
+    """Returns the language of the citation, or None: by the court's name, else by the letter in the case number."""
     if isinstance(cited.court, Court) and cited.court.name_language:
         return cited.court.name_language
     letters = (item.language for item in parse_case_numbers(cited.number))
@@ -105,7 +108,7 @@ def main_inputs(case: CitationCase) -> dict[str, str]:
 
 
 def as_written(fields: Mapping[str, Any]) -> str:
-    """The parts of the citation, or the snippet if it has none."""
+    """Returns the parts of the citation, joined; the snippet if it has none."""
     parts = [value for name in CITED if isinstance(value := fields.get(name), str) and value.strip()]
     snippet = fields.get("citation_snippet")
     return ", ".join(parts) or (snippet if isinstance(snippet, str) else "")

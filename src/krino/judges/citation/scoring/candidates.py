@@ -43,7 +43,7 @@ class Cited(NamedTuple):
 
 
 def read_cited(case: CitationCase) -> Cited:
-    """Reads the citation; an ECLI in the place of the case number counts as one."""
+    """Parses the citation; an ECLI in the place of the case number counts as one."""
     in_number, number = cut_ecli(case.cited_case_number) if case.cited_case_number else (None, None)
     number = number if parse_case_numbers(number) else None
     ecli = parse_ecli(case.cited_ecli) or in_number
@@ -70,7 +70,7 @@ def read_cited(case: CitationCase) -> Cited:
 
 
 def _ecli_of_old_id(case: CitationCase, year: int | None) -> Ecli | None:
-    """The ECLI for an identifier from before the ECLI, if the cited name identifies the court, which it lacks."""
+    """Returns the ECLI for a cited identifier from before the ECLI; None if the cited name identifies no court."""
     for written in (case.cited_ecli, case.cited_case_number):
         if written is not None and is_old_id(written):
             court = resolve_court_in_citation(case.cited_court_name, None, year)
@@ -80,14 +80,17 @@ def _ecli_of_old_id(case: CitationCase, year: int | None) -> Ecli | None:
 
 
 def classify(court: CourtRef) -> Classification:
-    """The class of the cited court; one that cannot be read names no jurisdiction."""
+    """Returns the class of the cited court; one that cannot be read is GENERIC."""
     return court.classification if isinstance(court, Court | Other) else "GENERIC"
 
 
 def _find_cited_court(
     name: str | None, number: str | None, year: int | None, ecli: Ecli | None
 ) -> tuple[CourtRef, CourtSource]:
-    """The cited court by its name; without a readable one by the ECLI, then by a number that only one court uses."""
+    """Returns the cited court, and the field that named it.
+
+    The name decides; without a readable one the ECLI, then a number that only one court uses.
+    """
     named = resolve_court_in_citation(name, number, year)
     if not isinstance(named, Unknown):
         return named, "name"
@@ -133,6 +136,7 @@ class CandidateFacts(NamedTuple):
 
     @property
     def carries_number(self) -> bool:
+        """Is the relation of its number to the cited one close enough to count as the same?"""
         return self.relation in CARRYING
 
     @property
@@ -223,7 +227,7 @@ def _compare(
 
 
 def _ecli_of_old_candidate(decision_id: str | None, names: tuple[str, ...], code: str | None) -> Ecli | None:
-    """The ECLI for an identifier from before the ECLI, if the candidate's code or name identifies one court."""
+    """Returns the ECLI for an identifier from before the ECLI, if the candidate's code or name identifies one court."""
     if decision_id is None or not is_old_id(decision_id):
         return None
     court = _resolve_courts(names, code, None)[2]
@@ -240,7 +244,7 @@ def is_decision(candidate: CandidateFacts, decision_id: str) -> bool:
 def _resolve_courts(
     names: tuple[str, ...], code: str | None, ecli_code: str | None
 ) -> tuple[CourtRef, CourtRef, CourtRef]:
-    """The court by its names, by its codes, and by both together; Unknown where nothing can be read."""
+    """Returns the court by its names, by its codes, and by both together; Unknown where nothing can be read."""
     by_name = (resolve_court(name) for name in names)
     by_code = (court_of_ecli_code(item) for item in (ecli_code, code) if item)
     named = next((court for court in by_name if not isinstance(court, Unknown)), _UNREAD)
@@ -249,7 +253,10 @@ def _resolve_courts(
 
 
 def _merge_name_and_code(named: CourtRef, coded: CourtRef) -> CourtRef:
-    """The name decides; the code fills in the place or the language of the tribunal that the name leaves open."""
+    """Returns the court by its name.
+
+    The code fills in the place, or the language of the tribunal, that the name leaves open.
+    """
     if isinstance(named, Unknown):
         return coded
     if isinstance(named, Court) and isinstance(coded, Court) and named.type in (coded.type, *coded.other_types):
@@ -261,7 +268,10 @@ def _merge_name_and_code(named: CourtRef, coded: CourtRef) -> CourtRef:
 
 
 def _compare_numbers(cited: str | None, number: str | None, ecli: Ecli | None) -> tuple[Relation, str]:
-    """How the cited number relates to the candidate's, or to the judgment number inside its ECLI."""
+    """Returns how the cited number relates to the candidate's, and why.
+
+    The judgment number inside its ECLI counts if it is nearer.
+    """
     if cited is None:
         return "INCOMPARABLE", "the citation gives no number"
     listed = compare(cited, number)
@@ -323,7 +333,10 @@ class MatcherAnswer(NamedTuple):
 
 
 def read_matcher_answer(case: CitationCase, cited: Cited, candidates: tuple[CandidateFacts, ...]) -> MatcherAnswer:
-    """Reads the answer and finds the candidate of each match."""
+    """Returns the matches, each with its candidate, and the reasoning that is judged.
+
+    Raises `CannotJudge` if the first match has no usable confidence.
+    """
     known: dict[tuple[object, ...], list[CandidateFacts]] = {}
     for candidate in candidates:
         for key in candidate.keys:
@@ -346,7 +359,10 @@ def reasoning_beside_matches(case: CitationCase) -> str | None:
 def _find_matched(
     place: int, match: Match, cited: Cited, known: Mapping[tuple[object, ...], list[CandidateFacts]]
 ) -> MatchFacts:
-    """The decision that a match names. Refuses one whose identifiers name several: the verdict depends on which."""
+    """Returns the decision that a match names, listed or not, with the confidence in percent.
+
+    Refuses a match whose identifiers name several: the verdict depends on which.
+    """
     named = {item.key: item for name in _identifiers_of(match) for item in known.get(key_of(name), ())}
     if len(named) > 1:
         ids = ", ".join(sorted(item.id or "a candidate without an id" for item in named.values()))
@@ -359,7 +375,7 @@ def _find_matched(
 
 
 def read_percent(confidence: float | None, score: float | None) -> tuple[float | None, tuple[str, ...]]:
-    """The confidence in percent, from `confidence` if possible, else from `score`; and remarks on the two."""
+    """Returns the confidence in percent, from `confidence` if possible, else from `score`; and remarks on the two."""
     remarks: list[str] = []
     sure = _to_percent("confidence", confidence, whole_is_one=True, remarks=remarks)
     points = _to_percent("score", score, whole_is_one=False, remarks=remarks)

@@ -38,7 +38,10 @@ RULES: dict[AlignmentHandling, str] = {
 
 
 def find_alignment_faults(outcome: Outcome, floor: int) -> tuple[AlignmentHandling, ...]:
-    """All faults in handling the court, the most important first; `floor`: the lowest confidence that was justified."""
+    """Returns all faults in handling the court, the most important first.
+
+    `floor`: the lowest confidence that was justified.
+    """
     made = {
         "WRONG_COURT_ACCEPTED": _exceeds_court_ceiling(outcome, "OTHER_TYPE", "court_type"),
         "MISSED_COURT_MATCH": _misses_court(outcome, floor),
@@ -58,6 +61,7 @@ def _exceeds_court_ceiling(outcome: Outcome, alignment: Alignment, limit: str) -
 
 
 def is_withheld_for_court(faults: tuple[AlignmentHandling, ...]) -> bool:
+    """Was confidence withheld because the court was missed, or punished for a jurisdiction that is not cited?"""
     return "MISSED_COURT_MATCH" in faults or "WRONG_JURISDICTION_OVERPUNISHED" in faults
 
 
@@ -156,7 +160,7 @@ _NOT_EXPLAINING: frozenset[ErrorType] = frozenset({"COURT_CHECK_SKIPPED", "CEILI
 def find_errors(
     outcome: Outcome, faults: tuple[AlignmentHandling, ...], calibration: Calibration, ceiling: Ceiling | None
 ) -> tuple[ErrorType, ...]:
-    """The errors in the rubric's order; never empty: NONE excludes all others."""
+    """Returns the errors in the rubric's order; never empty: NONE excludes all others."""
     found: set[ErrorType] = {_ERROR_OF_FAULT[fault] for fault in faults if fault in _ERROR_OF_FAULT}
     if "MISSED_COURT_MATCH" in faults:
         found.add(classify_name_error(outcome))
@@ -178,7 +182,7 @@ def find_errors(
 
 
 def objections_behind(errors: Sequence[str], facts: CitationFacts) -> list[tuple[str, Objection]]:
-    """The errors that show in words of the reasoning, each with those words."""
+    """Returns the errors that show in words of the reasoning, each with those words."""
     claims = facts.objections
     made: dict[str, Callable[[], Objection | None]] = {
         "FR_NL_CONFUSION": lambda: claims.court,
@@ -203,7 +207,7 @@ def breaks_ceiling(outcome: Outcome, of_case: Ceiling | None) -> bool:
 
 
 def rule_of_handling(handling: AlignmentHandling, outcome: Outcome) -> str:
-    """The rule of a handling. Without a fault, a match whose name and code disagree still goes to review."""
+    """Returns the rule of a handling. Without a fault, a match whose name and code disagree still goes to review."""
     top = outcome.top
     if (
         top is not None

@@ -33,10 +33,12 @@ class Outcome(NamedTuple):
 
     @property
     def other_type(self) -> bool:
+        """Is the first match of another type of court than the cited one?"""
         return self.top is not None and self.top.candidate.alignment == "OTHER_TYPE"
 
     @property
     def other_jurisdiction(self) -> bool:
+        """Is the first match of another court of the same type than the cited one?"""
         return self.top is not None and self.top.candidate.alignment == "OTHER_JURISDICTION"
 
     @property
@@ -46,7 +48,7 @@ class Outcome(NamedTuple):
 
 
 def score_answer(facts: CitationFacts, labels: CitationLabels | None) -> Outcome:
-    """Decides which decision is meant, and whether the answer is right."""
+    """Returns the decision meant, whether the answer is right, and the answers about the reasoning."""
     truth = decide_with_context(facts.truth, *_find_pointed(facts, labels))
     correctness, rule = _judge_correctness(facts, truth)
     top = facts.answer.top
@@ -55,7 +57,7 @@ def score_answer(facts: CitationFacts, labels: CitationLabels | None) -> Outcome
 
 
 def _find_pointed(facts: CitationFacts, labels: CitationLabels | None) -> tuple[CandidateFacts | None, Strength]:
-    """Returns the candidate that the labels say the snippet is about."""
+    """Returns the candidate that the labels say the snippet is about, and how strongly; None and "none" without one."""
     if labels is None:
         return None, "none"
     place = labels.subject.candidate
@@ -92,7 +94,10 @@ def _judge_if_none_is_right(facts: CitationFacts, truth: Truth) -> tuple[MatchCo
 
 
 def _judge_undecided(facts: CitationFacts, truth: Truth) -> tuple[MatchCorrectness, str]:
-    """Nothing decides which decision is meant: a match to a contender, or no match, counts as correct."""
+    """Judges an answer when nothing decides which decision is meant.
+
+    A match to a contender, or no match, counts as correct.
+    """
     top = facts.answer.top
     if top is None:
         return "CORRECT_NO_MATCH", "CIT-M8"
@@ -113,12 +118,13 @@ class Ceiling:
 
 @cache
 def ceiling(name: str) -> Ceiling:
+    """Returns the ceiling of this name in `ceilings.toml`."""
     row = table("ceilings")[name]
     return Ceiling(name, row["cap"], row["tolerated"], row["text"], row["rule"])
 
 
 def ceiling_of_answer(outcome: Outcome) -> Ceiling | None:
-    """The ceiling of the top match; without a match, only if no candidate has the right court."""
+    """Returns the ceiling of the top match, or None; without a match, only if no candidate has the right court."""
     top = outcome.top
     if top is None:
         return _ceiling_without_match(outcome)
@@ -138,13 +144,16 @@ def ceiling_for(candidate: CandidateFacts, facts: CitationFacts) -> Ceiling | No
         found.append(ceiling("generic"))
     elif cited.number is None and not by_ecli:
         found.append(ceiling("no_number"))
-    if cited.number is not None and not _number_confirmed(candidate, facts, by_ecli):
+    if cited.number is not None and not _is_number_confirmed(candidate, facts, by_ecli):
         found.append(ceiling("number_unmatched"))
     return min(found, key=lambda item: item.cap, default=None)
 
 
-def _number_confirmed(candidate: CandidateFacts, facts: CitationFacts, by_ecli: bool) -> bool:
-    """Does a decision that can be meant carry the cited number, or does its ECLI replace a missing one?"""
+def _is_number_confirmed(candidate: CandidateFacts, facts: CitationFacts, by_ecli: bool) -> bool:
+    """Does a decision that can be meant carry the cited number, or does its ECLI replace a missing one?
+
+    Also true if the list is incomplete and has no number to compare with.
+    """
     if candidate.carries_number or facts.number_carried:
         return True
     if not facts.complete and candidate.number is None and candidate.relation == "INCOMPARABLE":
@@ -153,7 +162,7 @@ def _number_confirmed(candidate: CandidateFacts, facts: CitationFacts, by_ecli: 
 
 
 def _ceiling_without_match(outcome: Outcome) -> Ceiling | None:
-    """Returns the ceiling where no match is right: all candidates are of other courts."""
+    """Returns the ceiling of a right "no match", or None: only if all candidates are of other courts."""
     if outcome.correctness != "CORRECT_NO_MATCH" or outcome.truth.undecided or not outcome.facts.candidates:
         return None
     alignments = {candidate.alignment for candidate in outcome.facts.candidates}
@@ -186,12 +195,16 @@ def _load_range(name: str) -> Expected:
 
 
 def expected_range(outcome: Outcome, ceiling: Ceiling | None) -> Expected:
+    """Returns the confidence that the evidence justifies, cut off at the ceiling."""
     name = _scenario_of_match(outcome) if outcome.top is not None else _scenario_without_match(outcome)
     return _cap_range(_load_range(name), _highest_allowed(outcome, ceiling))
 
 
 def withheld_range(outcome: Outcome, ceiling: Ceiling | None, expected: Expected) -> Expected:
-    """The range for a matcher that withheld confidence because it misjudged the court."""
+    """Returns the range for a matcher that withheld confidence because it misjudged the court.
+
+    Only a right match by context, or the only candidate left, has another range then; else it is `expected`.
+    """
     if expected.scenario not in _WITHHOLDABLE:
         return expected
     return _cap_range(_load_range("withheld"), _highest_allowed(outcome, ceiling))
@@ -255,7 +268,7 @@ def _scenario_without_match(outcome: Outcome) -> str:
 
 
 def _scenario_if_missed(outcome: Outcome, candidate: CandidateFacts | None) -> str:
-    """The scenario of the decision meant, if it had been matched."""
+    """Names the scenario of the decision meant, if it had been matched."""
     if candidate is None:
         return "withheld"
     if candidate.alignment == "OTHER_TYPE":

@@ -49,7 +49,10 @@ def _advise(name: str, **values: str) -> str:
 
 
 def find_caps(outcome: Outcome, ceiling: Ceiling | None) -> Caps:
-    """The highest score that each weakness of the reasoning allows."""
+    """Yields for each weakness of the reasoning the highest score that it allows, and why.
+
+    Of a reasoning that is not about the case only that is said.
+    """
     if not _is_about_case(outcome):
         mark = WORST if sum(len(word) > 3 for word in outcome.facts.cues.words) < 2 else POOR
         yield mark, Deduction("it says nothing about the case", _advise("says_nothing"))
@@ -109,7 +112,7 @@ def claims_false_ecli(outcome: Outcome) -> bool:
 
 
 def _find_contradiction(outcome: Outcome) -> str | None:
-    """Detects a reasoning that denies the number of a match it is sure of."""
+    """Returns what contradicts itself, or None: the reasoning denies the number of a match that it is sure of."""
     top, cues = outcome.top, outcome.facts.cues
     if top is None or outcome.percent <= _SURE:
         return None
@@ -119,7 +122,7 @@ def _find_contradiction(outcome: Outcome) -> str | None:
 
 
 def _find_invented(outcome: Outcome) -> Iterator[str]:
-    """Numbers, ECLIs, dates and parties that occur neither in the citation nor in a candidate."""
+    """Yields numbers, ECLIs, dates and parties that occur neither in the citation nor in a candidate, in words."""
     facts, text = outcome.facts, outcome.facts.cues.text
     numbers = [number for number in (facts.cited.number, *(item.number for item in facts.candidates)) if number]
     # Judgments of some courts are known by a number that only their ECLI contains.
@@ -140,7 +143,7 @@ def _find_invented(outcome: Outcome) -> Iterator[str]:
 
 
 def _find_invented_dates(outcome: Outcome) -> Iterator[str]:
-    """Dates of the reasoning that are nowhere in the case; none if no date of the case is known."""
+    """Yields the dates of the reasoning that are nowhere in the case; none if no date of the case is known."""
     facts = outcome.facts
     days = {candidate.date for candidate in facts.candidates} | {facts.cited.date}
     strange = [found.date for found in find_dates(facts.cues.text) if found.date not in days]
@@ -154,7 +157,7 @@ def _same_number(number: str, other: str) -> bool:
 
 
 def _find_wrong_class(outcome: Outcome) -> str | None:
-    """Detects a wrong class (NATIONAL, SPECIFIC, GENERIC) that the reasoning gives the cited court."""
+    """Returns what is wrong if the reasoning gives the cited court a class that it has not, else None."""
     text, right = outcome.facts.cues.text, outcome.facts.cited.classification
     stated = _find_stated_classes(text)
     if not stated or right in stated:
@@ -220,7 +223,7 @@ _DEDUCTED_ERRORS: frozenset[ErrorType] = frozenset(
 def score_reasoning(
     outcome: Outcome, errors: Collection[ErrorType], ceiling: Ceiling | None
 ) -> tuple[int, tuple[Deduction, ...]]:
-    """The score, 1 to 5, and what it was lowered for."""
+    """Returns the score, 1 to 5, and what it was lowered for."""
     if not outcome.facts.cues.written:
         return WORST, (Deduction("no reasoning is given", _advise("says_nothing")),)
     did = table("suggestions")["did"]
@@ -238,7 +241,7 @@ def score_reasoning(
 
 
 def _find_omissions(outcome: Outcome, errors: Collection[ErrorType]) -> list[Deduction]:
-    """The steps that the reasoning leaves out; each costs one point."""
+    """Returns the steps that the reasoning leaves out; each costs one point."""
     facts, answers = outcome.facts, outcome.answers
     lacks = []
     if not answers.court_first and facts.candidates:

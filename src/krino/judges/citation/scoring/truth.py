@@ -46,10 +46,12 @@ class Truth(NamedTuple):
 
     @property
     def undecided(self) -> bool:
+        """Does no signal decide which decision is meant?"""
         return self.signal == "nothing"
 
     @property
     def rule(self) -> str:
+        """The id of the rule of the signal that decided."""
         return RULES[self.signal]
 
 
@@ -84,7 +86,10 @@ class CandidatePool(NamedTuple):
 
 
 def decide_by_code(case: CitationCase, cited: Cited, given: CandidatePool) -> Truth:
-    """Decides by ground truth, identifiers and courts, as far as they go."""
+    """Returns the decision meant by ground truth, identifiers and courts.
+
+    If they do not decide, or only by being alone, it is open and names the contenders.
+    """
     if case.ground_truth_known:
         return _decide_by_ground_truth(case.ground_truth, given.candidates)
     if cited.key is not None and cited.ecli is not None:
@@ -114,7 +119,10 @@ def decide_by_code(case: CitationCase, cited: Cited, given: CandidatePool) -> Tr
 
 
 def decide_with_context(truth: Truth, pointed: CandidateFacts | None, strength: Strength) -> Truth:
-    """Decides with the labels: for the contender that the context points to, if strongly enough."""
+    """Decides with the labels: for the contender that the context points to, if strongly enough.
+
+    Otherwise `truth` stays as it is.
+    """
     if pointed is None or pointed.key not in {contender.key for contender in truth.contenders}:
         return truth
     if truth.signal in ("only", "lone"):
@@ -125,7 +133,7 @@ def decide_with_context(truth: Truth, pointed: CandidateFacts | None, strength: 
 
 
 def find_closest_carriers(pool: Sequence[CandidateFacts]) -> tuple[CandidateFacts, ...]:
-    """The candidates that carry the cited number, those of the closest spelling only."""
+    """Returns the candidates that carry the cited number, those of the closest spelling only."""
     carrying = [candidate for candidate in pool if candidate.carries_number]
     if not carrying:
         return ()
@@ -146,11 +154,15 @@ def keep_cited_division(cited: CourtRef, pool: tuple[CandidateFacts, ...]) -> tu
 
 
 def division_of(court: CourtRef) -> str | None:
+    """Returns the division of a court, or None."""
     return court.division if isinstance(court, Court) else None
 
 
 def _decide_by_ground_truth(decision: str | None, candidates: Sequence[CandidateFacts]) -> Truth:
-    """Finds the decision that the record gives as right."""
+    """Returns the decision that the record gives as right; None means none of the candidates.
+
+    Refuses an id that is neither an ECLI nor that of a candidate.
+    """
     if decision is None:
         return Truth("given_none")
     for candidate in candidates:

@@ -13,7 +13,7 @@ import orjson
 from krino.judges.efficiency.data_files import table, words
 from krino.judges.efficiency.finders.effects import Effect, classify_effect, reads_by_name
 from krino.judges.efficiency.finders.tokens import has_name_part, name_parts, normalise_text, remove_invisible, texts_in
-from krino.judges.efficiency.traces.content import dump, extract_text
+from krino.judges.efficiency.traces.content import extract_text, to_text
 from krino.judges.efficiency.traces.steps import Step
 
 _URL = re.compile(r"(?:https?://)?(?:www\.)?([^\s#]*?)/?(?:#.*)?", re.IGNORECASE)
@@ -74,16 +74,16 @@ def read_call(step: Step, used: Collection[str] = ()) -> Call:
     if not speaks and _is_blank(subject) and step.kind == "other":
         subject = step.output
     wordings: list[str] = []
-    frame = _frame(subject, wordings)
+    frame = _replace_free_texts(subject, wordings)
     name = "" if speaks and step.kind == "message" else step.name
     own = "" if speaks or is_recorded(subject) else step.id  # an unrecorded call equals no other
-    result_text = dump(step.output) if not speaks else step.observed if step.kind == "llm" else ""
+    result_text = to_text(step.output) if not speaks else step.observed if step.kind == "llm" else ""
     blank = is_empty_result(result_text)
     reads = step.kind == "retrieval" or reads_by_name(step.name)
     return Call(
-        exact=_digest(step.kind, name, _canonical(subject), own),
-        normal=_digest(name.casefold(), dump(_normalise_arguments(subject)), own),
-        frame=_digest(name.casefold(), dump(frame), own),
+        exact=_digest(step.kind, name, _to_canonical_text(subject), own),
+        normal=_digest(name.casefold(), to_text(_normalise_arguments(subject)), own),
+        frame=_digest(name.casefold(), to_text(frame), own),
         wording=" ".join(wordings)[:_MAX_TEXT],
         result=None
         if blank or is_redacted(result_text)
@@ -107,7 +107,7 @@ def is_recorded(value: Any) -> bool:
 
 
 def is_redacted(text: str) -> bool:
-    """Whether a text is a mask in place of content ("[redacted]", "***")."""
+    """Is a text a mask in place of content ("[redacted]", "***")?"""
     if len(text) > _LONGEST_MARK:
         return False
     plain = text.strip().casefold()
@@ -124,7 +124,7 @@ def _is_blank(value: Any) -> bool:
 
 
 def is_empty_result(text: str) -> bool:
-    """Does a result say that nothing was found?"""
+    """Is a result empty, or does it say that nothing was found?"""
     if not text or len(text) > 400:
         return not text
     plain = normalise_text(text).strip(".!\"' ")
@@ -136,7 +136,7 @@ def _empty_openings() -> tuple[str, ...]:
 
 
 def find_code(text: str) -> str:
-    """What a model's text causes: the code in it without comments, else the text itself."""
+    """Returns what a model's text causes: the code in it without comments, else the text itself."""
     if "```" not in text:
         return text
     code = "\n".join(_COMMENT.sub("", block) for block in _CODE.findall(text))
@@ -147,13 +147,13 @@ def find_code(text: str) -> str:
 
 
 def find_used_marks(steps: Sequence[Step]) -> frozenset[str]:
-    """The request marks (ids, hashes, times) that appear in the arguments of a call or in a model's text."""
-    later = (text for step in steps for text in (dump(step.input), extract_text(step.output) if step.talks else ""))
+    """Returns the request marks (ids, hashes, times) that appear in the arguments of a call or in a model's text."""
+    later = (text for step in steps for text in (to_text(step.input), extract_text(step.output) if step.talks else ""))
     return frozenset(mark for text in later for mark in _MARK.findall(normalise_text(text)))
 
 
 def drop_request_marks(text: str, used: Collection[str]) -> str:
-    """A normalised result without what differs in every reply: request ids, hashes and times that nothing uses.
+    """Returns a normalised result without what differs in every reply: request ids, hashes and times that nothing uses.
 
     A result that is nothing but such a mark (a clock, a key) is what was asked for, and stays.
     """
@@ -164,8 +164,8 @@ def drop_request_marks(text: str, used: Collection[str]) -> str:
 # --- arguments -------------------------------------------------------------------------------------
 
 
-def _canonical(value: Any) -> str:
-    """The arguments as text, independent of the order of their keys."""
+def _to_canonical_text(value: Any) -> str:
+    """Returns the arguments as text, independent of the order of their keys."""
     if isinstance(value, str):
         return value
     try:
@@ -175,7 +175,10 @@ def _canonical(value: Any) -> str:
 
 
 def _normalise_arguments(value: Any, depth: int = 0) -> Any:
-    """The arguments without differences of case, white space, order of keys and lists, and number format."""
+    """Returns the arguments without differences of case, white space, order of keys and lists, and number format.
+
+    Fields that are null are left out.
+    """
     if isinstance(value, str):
         return _normalise_text(value)
     if isinstance(value, bool) or value is None:
@@ -183,12 +186,12 @@ def _normalise_arguments(value: Any, depth: int = 0) -> Any:
     if isinstance(value, int | float):
         return _normalise_number(value)
     if depth > _MAX_DEPTH:
-        return dump(value)
+        return to_text(value)
     if isinstance(value, Mapping):
         pairs = sorted(((str(key).casefold(), item) for key, item in value.items()), key=lambda pair: pair[0])
         return [[key, _normalise_arguments(item, depth + 1)] for key, item in pairs if item is not None]
     if isinstance(value, list | tuple):
-        return sorted((_normalise_arguments(item, depth + 1) for item in value), key=dump)
+        return sorted((_normalise_arguments(item, depth + 1) for item in value), key=to_text)
     return str(value)
 
 
@@ -197,7 +200,7 @@ def _normalise_number(value: float) -> str:
 
 
 def _normalise_text(text: str) -> str:
-    """The text without differences of case, white space, and the ways to write one address or path."""
+    """Returns the text without differences of case, white space, and the ways to write one address or path."""
     squeezed = normalise_text(text)
     if " " not in squeezed and "/" in squeezed and len(squeezed) < 2000:
         match = _URL.fullmatch(squeezed)
@@ -205,8 +208,8 @@ def _normalise_text(text: str) -> str:
     return _HERE_BEHIND.sub("", squeezed)
 
 
-def _frame(value: Any, wordings: list[str], depth: int = 0) -> Any:
-    """The normalised arguments with every free text replaced by "…" and collected in `wordings`."""
+def _replace_free_texts(value: Any, wordings: list[str], depth: int = 0) -> Any:
+    """Returns the normalised arguments with every free text replaced by "…", and adds those texts to `wordings`."""
     if isinstance(value, str):
         if len(value[:_MAX_TEXT].split()) >= table("limits")["free_words"]:
             wordings.append(remove_invisible(value))
@@ -214,7 +217,7 @@ def _frame(value: Any, wordings: list[str], depth: int = 0) -> Any:
         return _normalise_text(value)
     if isinstance(value, Mapping) and depth <= _MAX_DEPTH:
         pairs = sorted(((str(key).casefold(), item) for key, item in value.items()), key=lambda pair: pair[0])
-        return [[key, _frame(item, wordings, depth + 1)] for key, item in pairs if item is not None]
+        return [[key, _replace_free_texts(item, wordings, depth + 1)] for key, item in pairs if item is not None]
     if isinstance(value, list | tuple) and depth <= _MAX_DEPTH:
-        return [_frame(item, wordings, depth + 1) for item in value]
+        return [_replace_free_texts(item, wordings, depth + 1) for item in value]
     return _normalise_arguments(value, depth)

@@ -9,7 +9,7 @@ from typing import Literal
 
 from krino.judges.efficiency.data_files import table, words
 from krino.judges.efficiency.finders.tokens import has_name_part, inflect, name_parts, tokens_of
-from krino.judges.efficiency.traces.content import dump, from_json
+from krino.judges.efficiency.traces.content import from_json, to_text
 from krino.judges.efficiency.traces.steps import Step
 
 Effect = Literal["none", "waits", "unclear", "changes"]
@@ -27,7 +27,7 @@ _ACTING = ("write", "acting", "moving", "answering", "runs", "thinking", "side_w
 
 @lru_cache(maxsize=4096)
 def reads_by_name(name: str) -> bool:
-    """Whether the verb in a tool's name reads: `get_order` and `order_search` do, though orders can be placed."""
+    """Does the verb in a tool's name read? `get_order` and `order_search` do, though orders can be placed."""
     parts = name_parts(name)
     looks = words("cues", "read") | words("cues", "search")
     if len(parts) > 1 and parts[-1] in words("cues", "looked_at"):
@@ -40,7 +40,7 @@ def reads_by_name(name: str) -> bool:
 
 
 def classify_effect(step: Step) -> Effect:
-    """Says what a step does: nothing, waiting, a change, or not clear."""
+    """Returns the effect of a step: none (it reads), waits, changes, or unclear."""
     if step.kind in ("llm", "retrieval"):
         return "none"
     if step.kind == "message":
@@ -52,12 +52,12 @@ def classify_effect(step: Step) -> Effect:
     if reads_by_name(step.name):
         return "none"
     if has_name_part(step.name, "runs") or name_parts(step.name)[:1] == ("git",):
-        return _classify_code(dump(step.input))
+        return _classify_code(to_text(step.input))
     return "changes" if has_name_part(step.name, "write") else "unclear"
 
 
 def _classify_code(code: str) -> Effect:
-    """Says what code or a shell command does."""
+    """Returns the effect of code or of a shell command: none, changes, or unclear."""
     code = code[:_LOOKED_AT].lower()
     if any(sign in code for sign in words("cues", "code_writes")):
         return "changes"
@@ -89,11 +89,12 @@ def _is_test(commands: list[list[str]]) -> bool:
 
 
 def only_reads(step: Step, effect: Effect) -> bool:
+    """Is the step a call that only reads, by its effect?"""
     return step.kind in ("tool", "retrieval") and effect == "none"
 
 
 def may_be_left_out(step: Step, effect: Effect) -> bool:
-    """A reading, or a tool that says neither that it reads nor that it acts, and returned something ("weather")."""
+    """Is it a reading, or a tool ("weather") that returned something and by its name neither reads nor acts?"""
     if step.kind != "tool" or effect not in ("none", "unclear"):
         return step.kind == "retrieval"
     acts = any(has_name_part(step.name, family) for family in _ACTING)
@@ -104,11 +105,11 @@ def may_be_left_out(step: Step, effect: Effect) -> bool:
 
 
 def acknowledges(step: Step, task: Collection[str] = ()) -> bool:
-    """Whether a result only says that a thing was done, so that the call was an act ("open_door", "door open").
+    """Does a result only say that a thing was done, so that the call was an act ("open_door", "door open")?
 
     It has no words but those of acknowledgement, of the call itself, and of the task where that is given.
     """
-    if len(dump(step.output)) >= _LONGEST_ACKNOWLEDGEMENT or step.observed:
+    if len(to_text(step.output)) >= _LONGEST_ACKNOWLEDGEMENT or step.observed:
         return False
     said = tokens_of(from_json(step.output))
     more = said - words("cues", "acknowledging")
@@ -118,7 +119,7 @@ def acknowledges(step: Step, task: Collection[str] = ()) -> bool:
 
 def is_pending(step: Step) -> bool:
     """Whether a short result says that something is still under way."""
-    text = dump(step.output)
+    text = to_text(step.output)
     return 0 < len(text) < _LONGEST_STATUS and _pending().search(text) is not None
 
 

@@ -15,7 +15,7 @@ from krino.judges.efficiency.finders.tokens import (
     tokens_in,
     tokens_of,
 )
-from krino.judges.efficiency.traces.content import dump, extract_text
+from krino.judges.efficiency.traces.content import extract_text, to_text
 from krino.judges.efficiency.traces.steps import Step
 
 _INSTRUCTION = 300
@@ -24,19 +24,19 @@ _NEARBY = 20
 
 
 def find_echoes(steps: Sequence[Step], set_aside: Collection[int]) -> list[int]:
-    """Model calls that returned their input unchanged."""
+    """Returns the places of model calls that returned their input unchanged."""
     return [
         place
         for place, step in enumerate(steps)
         if step.kind == "llm"
         and place not in set_aside
         and step.input not in (None, "")
-        and dump(step.output).strip() == dump(step.input).strip()
+        and to_text(step.output).strip() == to_text(step.input).strip()
     ]
 
 
 def find_rewordings(steps: Sequence[Step]) -> dict[int, int]:
-    """Model calls that were given an earlier model's text and returned it in nearly the same words."""
+    """Returns the places of model calls that only reword an earlier model's text, each with the place of that."""
     found: dict[int, int] = {}
     previous: int | None = None
     for place, step in enumerate(steps):
@@ -78,7 +78,10 @@ def adds_nothing_new(steps: Sequence[Step], place: int) -> bool:
 
 
 def find_thinking(steps: Sequence[Step], task: str, set_aside: Collection[int]) -> Iterator[int]:
-    """Tools that only think aloud ("plan"), unless the task mentions it or the answer reports their result."""
+    """Yields the places of tools that only think aloud ("plan").
+
+    None if the task mentions thinking; a tool is left out if the answer reports figures of its result.
+    """
     asked = inflect(tokens_in(task))
     if not asked.isdisjoint(words("cues", "thinking")):
         return

@@ -25,7 +25,7 @@ from krino.judges.efficiency.finders.similarity import (
 )
 from krino.judges.efficiency.finders.task import ONCE, Repetition
 from krino.judges.efficiency.finders.tokens import normalise_text, texts_in
-from krino.judges.efficiency.traces.content import dump
+from krino.judges.efficiency.traces.content import to_text
 from krino.judges.efficiency.traces.steps import Step
 
 Ground = Literal["change", "ordered", "moving", "waiting"]
@@ -95,7 +95,7 @@ class RepeatSearch:
     """From a place to the next place where the same call returns something else."""
 
     def run(self) -> None:
-        """Finds all repeats, in the order of the steps."""
+        """Finds all repeats, in the order of the steps; fills `repeats` and `recovered`."""
         self._note_changes()
         changed = 0
         for place in range(len(self.steps)):
@@ -134,14 +134,20 @@ class RepeatSearch:
             following[call.normal] = place
 
     def _state(self, place: int) -> bytes | None:
-        """What a call found: the key of its result, or that there was nothing; None where that is not recorded."""
+        """Returns what a call found: the key of its result, or that there was nothing.
+
+        None where that is not recorded.
+        """
         call = self.calls[place]
         if self.steps[place].error is not None or not call.has_result:
             return None
         return b"nothing" if call.is_empty else call.result
 
     def _match_same(self, place: int, seen: _Seen) -> Repeat:
-        """Returns the repeat of an equal call, and whether there was ground for it."""
+        """Returns the repeat of an equal call, and whether there was ground for it.
+
+        Also notes failed calls that this one recovered.
+        """
         step, call = self.steps[place], self.calls[place]
         level: Level = "exact" if call.exact in self._exact else "normalised"
         state = self._state(place)
@@ -159,7 +165,10 @@ class RepeatSearch:
         return Repeat(place, of, level, known and step.error is None, waste, ground=ground)
 
     def _find_ground(self, place: int, seen: _Seen) -> Ground | None:
-        """The task orders that many calls, the tool is used by calling it repeatedly, or a state is waited for."""
+        """Returns why a call was rightly made again, or None.
+
+        The task orders that many calls, the tool is used by calling it repeatedly, or a state is waited for.
+        """
         call = self.calls[place]
         looks = call.effect == "none" and self.steps[place].kind != "llm"
         most = 1 if call.speaks else self.ordered.reads if looks else self.ordered.acts
@@ -178,9 +187,9 @@ class RepeatSearch:
         return "waiting" if changes_by_itself or is_pending(self.steps[seen.last]) else None
 
     def _fails_again(self, place: int) -> bool:
-        """Whether the same short result says again that the thing could not be done."""
+        """Does the same short result say again that the thing could not be done?"""
         before = self._last_before.get(place)
-        result = normalise_text(dump(self.steps[place].output))
+        result = normalise_text(to_text(self.steps[place].output))
         same = before is not None and self.calls[before].result == self.calls[place].result
         return same and len(result) < _SHORT_RESULT and any(cue in result for cue in table("cues")["failing"])
 
@@ -189,7 +198,7 @@ class RepeatSearch:
         return self._unclear[place] > self._unclear[earlier + 1]
 
     def find_certain(self) -> Iterator[int]:
-        """Repeats with the same recorded result, where neither the task, the tool nor a step between gives a ground."""
+        """Yields repeats with the same recorded result for which neither task, tool nor a step between is a ground."""
         for place, repeat in self.repeats.items():
             call = self.calls[place]
             if not repeat.waste or repeat.retry or repeat.level not in ("exact", "normalised"):
@@ -235,7 +244,7 @@ class RepeatSearch:
                 continue
             on_purpose = not same and not call.speaks and differ_in_one_word(wording, asked)
             similarity = measure_similarity(wording, asked)
-            if similarity >= _limit(call, wording, same, other) and not on_purpose:
+            if similarity >= _choose_limit(call, wording, same, other) and not on_purpose:
                 return Repeat(place, earlier, "near", same, waste=True)
             if similarity >= table("limits")["query_third"] and call.is_search:
                 similar.append(earlier)
@@ -266,8 +275,8 @@ class RepeatSearch:
             self._near.setdefault(call.frame, NearIndex()).add(place, read_wording(call.wording))
 
 
-def _limit(call: Call, wording: Wording, same: bool, other: Call) -> float:
-    """How similar two wordings must be to count as one; code and long texts must be all but equal."""
+def _choose_limit(call: Call, wording: Wording, same: bool, other: Call) -> float:
+    """Returns how similar two wordings must be to count as one; code and long texts must be all but equal."""
     limits = table("limits")
     if same:
         return float(limits["query_same_result"])
@@ -293,20 +302,23 @@ class Cycle:
 
 
 def find_cycles(calls: Sequence[Call]) -> list[Cycle]:
-    """The shortest period wins; each step belongs to one cycle at most."""
+    """Returns where the same calls were made at least twice in the same order, directly after each other.
+
+    The shortest period wins; each step belongs to one cycle at most.
+    """
     found: list[Cycle] = []
     covered = -1
     for start in range(len(calls)):
         if start <= covered:
             continue
-        cycle = _cycle_at(calls, start)
+        cycle = _find_cycle_at(calls, start)
         if cycle is not None:
             found.append(cycle)
             covered = start + cycle.length * cycle.times - 1
     return found
 
 
-def _cycle_at(calls: Sequence[Call], start: int) -> Cycle | None:
+def _find_cycle_at(calls: Sequence[Call], start: int) -> Cycle | None:
     """Returns the shortest cycle that begins at a step, or None."""
     for length in range(1, _LONGEST_CYCLE + 1):
         place = start + length
@@ -319,7 +331,7 @@ def _cycle_at(calls: Sequence[Call], start: int) -> Cycle | None:
 
 
 def find_fan_outs(steps: Sequence[Step], calls: Sequence[Call]) -> list[tuple[int, int]]:
-    """Stretches (first, last) of different questions to one search tool without another step between them."""
+    """Returns stretches (first, last) of different questions to one search tool without another step between them."""
     found = []
     start = 0
     for place in range(1, len(steps) + 1):
@@ -334,7 +346,7 @@ def find_fan_outs(steps: Sequence[Step], calls: Sequence[Call]) -> list[tuple[in
 
 
 def find_restarts(steps: Sequence[Step], calls: Sequence[Call], repeats: Mapping[int, Repeat]) -> list[int]:
-    """Steps at which the run began again: the opening words come back, or the first two calls in a row."""
+    """Returns the steps at which the run began again: the opening words come back, or the first two calls in a row."""
     found = []
     for place, repeat in repeats.items():
         if repeat.of != 0 or repeat.retry:

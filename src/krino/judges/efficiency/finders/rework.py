@@ -23,13 +23,13 @@ _NEARBY = 20
 def find_rewrites(
     steps: Sequence[Step], task: str, set_aside: Collection[int], user_turns: Collection[int]
 ) -> Iterator[tuple[int, int]]:
-    """Texts after a first draft, up to its last rewriting, with the place of the draft.
+    """Yields the texts after a first draft, up to its last rewriting, with the place of the draft.
 
     Only where the texts follow each other, no user spoke in between, and the task does not ask for a revision.
     """
     if not inflect(tokens_in(task)).isdisjoint(words("cues", "revising")):
         return
-    for run in _runs_of_texts(steps, set_aside, user_turns):
+    for run in _split_into_runs(steps, set_aside, user_turns):
         texts = [words_in(extract_text(steps[place].output)) for place in run]
         draft = 0
         while draft < len(run) - 1:
@@ -40,10 +40,10 @@ def find_rewrites(
             draft = max(last, draft + 1)
 
 
-def _runs_of_texts(
+def _split_into_runs(
     steps: Sequence[Step], set_aside: Collection[int], user_turns: Collection[int]
 ) -> Iterator[list[int]]:
-    """Places of texts with no call and no user between them, cut so that each is compared with few others."""
+    """Yields runs of texts (their places) with no call and no user between them; long runs are cut."""
     run: list[int] = []
     for place, step in enumerate(steps):
         if place in set_aside:
@@ -82,7 +82,10 @@ def _numbers_in(found: set[str]) -> set[str]:
 
 
 def find_recomputed(steps: Sequence[Step], task: str, set_aside: Collection[int]) -> Iterator[tuple[int, int]]:
-    """Calls that compute from the same figures what an earlier call computed, with the place of that one."""
+    """Yields calls that compute from the same figures what an earlier call computed, with the place of that one.
+
+    None if the task asks to verify.
+    """
     if not inflect(tokens_in(task)).isdisjoint(words("cues", "verifying")):
         return
     sums: list[tuple[int, set[Decimal], list[Decimal]]] = []

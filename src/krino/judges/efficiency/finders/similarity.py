@@ -72,7 +72,7 @@ def read_wording(text: str) -> Wording:
 
 
 def _bag(counted: Counter[str], short: bool) -> Counter[str]:
-    """The words without stop words, in short texts also without plural endings."""
+    """Counts the words without stop words, in short texts also without plural endings."""
     meaningful = counted.keys() - words("cues", "stop_words") or counted.keys()
     if not short:
         return Counter({token: counted[token] for token in meaningful})
@@ -93,7 +93,7 @@ def _cosine(a: Counter[str], b: Counter[str], norms: float) -> float:
 
 
 def measure_similarity(a: Wording, b: Wording) -> float:
-    """From 0 to 1: the better of word cosine and letter-triple cosine; 0 if numbers or names differ."""
+    """Returns from 0 to 1 the better of word cosine and letter-triple cosine; 0 if numbers or names differ."""
     if name_different_things(a, b):
         return 0.0
     near = _cosine(a.bag, b.bag, a.norm * b.norm)
@@ -103,7 +103,7 @@ def measure_similarity(a: Wording, b: Wording) -> float:
 
 
 def name_different_things(a: Wording, b: Wording, named: Collection[str] | None = None) -> bool:
-    """Whether they name different things, or the same in reverse (from A to B): then similar words say nothing."""
+    """Do two wordings name different things, or the same in reverse (from A to B)? Then similar words say nothing."""
     turned = any((after, before) in b.turns for before, after in a.turns if before != after)
     return turned or not _have_same_marks(a, b, named)
 
@@ -187,7 +187,7 @@ class NearIndex:
     postings: dict[int, list[int]] = field(default_factory=dict)
 
     def candidates(self, wording: Wording) -> list[int]:
-        """The earlier places that share most of the sketch, the best and earliest first."""
+        """Returns the earlier places that share most of the sketch, the best and earliest first."""
         marks = _sketch(wording)
         shared: Counter[int] = Counter()
         for mark in marks:
@@ -197,7 +197,7 @@ class NearIndex:
         return [place for _, place in ranked[:_COMPARED]]
 
     def add(self, place: int, wording: Wording) -> None:
-        """Adds a wording to the index."""
+        """Adds a wording to the index; each word of its sketch keeps `_POSTINGS` places at most."""
         for mark in _sketch(wording):
             held = self.postings.setdefault(mark, [])
             if len(held) < _POSTINGS:

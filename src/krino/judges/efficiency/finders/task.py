@@ -41,7 +41,7 @@ class Request:
 
 @lru_cache(maxsize=256)
 def read_request(task: str) -> Request:
-    """Reads from a task whether it asks something, and which acts it orders."""
+    """Reads from a task whether it asks something, whether that is one question, and which acts it orders."""
     clauses = [tokens for tokens in map(tokens_in, _CLAUSE.split(task[:_LOOKED_AT])) if tokens]
     found = {word for tokens in clauses for word in tokens}
     leads = {word for tokens in clauses for word in (tokens[1:2] if tokens[0] == "please" else tokens[:1])}
@@ -82,7 +82,7 @@ ONCE = Repetition(1, 1)
 
 @lru_cache(maxsize=256)
 def read_repetition(task: str) -> Repetition:
-    """What a task says about doing something more than once. In a long text a bare "every" orders nothing."""
+    """Reads how often a task lets calls be made again. In a long text a bare "every" orders nothing."""
     text = _drop_statements(task[:_LOOKED_AT].lower())
     found = _TASK_WORD.findall(text)
     said = [_numbers()[word] for word in found if word in words("cues", "how_often")]
@@ -117,7 +117,10 @@ def _keep_if_waiting(denied: re.Match[str]) -> str:
 
 @cache
 def _denied() -> re.Pattern[str]:
-    """From a negation to the end of its clause; "do not forget to" and "not only" negate nothing."""
+    """Returns the pattern of what is negated: from a negation to the end of its clause.
+
+    "do not forget to" and "not only" negate nothing.
+    """
     cues = table("cues")
     return re.compile(
         rf"\b(?:{'|'.join(cues['denials'])}|[a-z]{{2,7}}n't)\b(?! (?:{'|'.join(cues['denies_nothing'])})\b)[^.!?;,:\n]*"
@@ -134,7 +137,10 @@ def _is_statement(sentence: str) -> bool:
 
 @cache
 def _hints_of_repetition() -> tuple[str, ...]:
-    """Words that can order a repetition and mostly do not: the labeller decides, and nothing is excused."""
+    """Returns words that may order a repetition but mostly do not.
+
+    They excuse no repeat; they only leave it to the labeller.
+    """
     cues = table("cues")
     verbs = [verb.partition(" ")[0] for verb in cues["ongoing_verbs"]]
     lists = ("once_more", "ongoing", "ongoing_at_end", "distributive", "done_by_repeating")
@@ -148,7 +154,7 @@ def _is_order(sentence: str) -> bool:
 
 @cache
 def _ongoing() -> re.Pattern[str]:
-    """Finds an order to keep doing something; "until 21:30" is a time and no such order."""
+    """Returns the pattern of an order to keep doing something; "until 21:30" is a time and no such order."""
     cues = table("cues")
     adverbs = rf"\b(?:{'|'.join(cues['ongoing'])})\b(?! (?:\d|{'|'.join(cues['up_to_now'])}))"
     at_end = rf"\b(?:{'|'.join(cues['ongoing_at_end'])})(?=[.,;!\n]|$| (?:and|until)\b)"

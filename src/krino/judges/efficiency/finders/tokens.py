@@ -23,7 +23,7 @@ _MAX_DEPTH = 20
 
 
 def texts_in(value: object, depth: int = 0) -> Iterator[str]:
-    """Every text and number inside a value."""
+    """Yields every text and number inside a value; no truth values and no keys."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping) and depth <= _MAX_DEPTH:
@@ -37,7 +37,7 @@ def texts_in(value: object, depth: int = 0) -> Iterator[str]:
 
 
 def keys_in(value: object, depth: int = 0) -> Iterator[str]:
-    """Every field name inside a value."""
+    """Yields every field name inside a value, with spaces for underscores."""
     if isinstance(value, Mapping) and depth <= _MAX_DEPTH:
         for key, item in value.items():
             yield str(key).replace("_", " ")
@@ -48,35 +48,41 @@ def keys_in(value: object, depth: int = 0) -> Iterator[str]:
 
 
 def tokens_in(text: str) -> list[str]:
-    """All words of a text in order, short ones and stop words too."""
+    """Returns all words of a text in order, short ones and stop words too."""
     return WORD.findall(text[:MAX_TEXT].lower())
 
 
 def tokens_of(value: object) -> set[str]:
-    """All words of arguments but stop words; an id may be a single letter. Regex escapes (`\\s`) are not letters."""
+    """Returns the words inside a value but stop words; an id may be a single letter.
+
+    Regex escapes (`\\s`) are not letters.
+    """
     text = " ".join(texts_in(value))[:MAX_TEXT]
     return set(tokens_in(_ESCAPE.sub(" ", text) if "\\" in text else text)) - words("cues", "stop_words")
 
 
 def words_in(text: str) -> set[str]:
-    """The words and numbers of a text without stop words and without words of one or two letters."""
+    """Returns the words and numbers of a text without stop words and without words of one or two letters."""
     return set(_LONG_WORD.findall(text[:MAX_TEXT].lower())) - words("cues", "stop_words")
 
 
 def collect_words(value: object) -> set[str]:
-    """`words_in` of every text inside a value."""
+    """Returns `words_in` of every text inside a value."""
     if isinstance(value, str):
         return words_in(value)
     return set().union(*map(words_in, texts_in(value)))
 
 
 def strip_plural(word: str, shortest: int = 4) -> str:
-    """Words of fewer letters than `shortest` stay: "sans" is no plural in a question, "cats" is one in a task."""
+    """Removes a final "s" (but not of "ss"); words of fewer letters than `shortest` stay.
+
+    "sans" is no plural in a question, "cats" is one in a task.
+    """
     return word[:-1] if len(word) >= shortest and word.endswith("s") and not word.endswith("ss") else word
 
 
 def inflect(found: Collection[str]) -> set[str]:
-    """The words with the endings that they may have elsewhere: book, books, booked, booking."""
+    """Returns the words with the endings that they may have elsewhere: book, books, booked, booking."""
     every = set(found)
     for word in found:
         if len(word) < 4 or word.isdigit():
@@ -88,11 +94,12 @@ def inflect(found: Collection[str]) -> set[str]:
 
 
 def remove_invisible(text: str) -> str:
+    """Returns the text without characters that are not shown, such as soft hyphens and zero-width spaces."""
     return text if text.isascii() else text.translate(INVISIBLE)
 
 
 def normalise_text(text: str) -> str:
-    """The text in lower case, with single spaces and without invisible characters."""
+    """Returns the text in lower case, with single spaces and without invisible characters."""
     return " ".join(remove_invisible(text).split()).casefold()
 
 
@@ -101,7 +108,7 @@ def normalise_text(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def name_parts(name: str) -> tuple[str, ...]:
-    """The words of a tool's name, cut at underscores, dots and capitals: `getOrder` is get, order."""
+    """Returns the words of a tool's name, cut at underscores, dots and capitals: `getOrder` is get, order."""
     return tuple(part.lower() for part in _NAME_PART.findall(name[:200]))
 
 

@@ -42,6 +42,7 @@ class TraceWords:
     """The words of the task, and of each step: its arguments, its result, and which of the task's words it looks at."""
 
     def __init__(self, steps: Sequence[Step], calls: Sequence[Call], task: str, answer: str) -> None:
+        """Reads the words of task, answer and steps, and which steps are readings, inform, or are of a named tool."""
         self.steps, self.calls = steps, calls
         self.request = read_request(task)
         self.task = words_in(task)
@@ -119,7 +120,7 @@ class TraceWords:
         return found - self.task_forms - words("cues", "talk")
 
     def _find_returned(self, place: int) -> tuple[str, ...]:
-        """The new words in a reading's result; interned, because a long trace has many."""
+        """Returns the new words in the result of a step that informs; interned, because a long trace has many."""
         if not self.informs[place]:
             return ()
         step = self.steps[place]
@@ -130,14 +131,14 @@ class TraceWords:
         return tuple([share(word, word) for word in found - (_DIGITS - self.stated) or found])
 
     def _find_task_words(self, place: int) -> set[str]:
-        """The task's words among the tool's name and the arguments: what of the task this step looks at."""
+        """Returns the task's words in the tool's name and the arguments: what of the task this step looks at."""
         if not self.informs[place]:
             return set()
         named = set(name_parts(self.steps[place].name)) - list_plain_verbs()
         return (_strip_plurals(named) | _strip_plurals(self.given[place])) & self.task_stems
 
     def _find_shared_arguments(self) -> dict[str, set[str]]:
-        """The arguments that all calls of a tool share, for tools that are called more than once."""
+        """Returns for each tool that is called more than once the arguments that all its calls share."""
         shared: dict[str, set[str]] = {}
         for place, tool in enumerate(self.tools):
             if self.informs[place] and self.call_counts[tool] > 1:
@@ -146,6 +147,7 @@ class TraceWords:
         return shared
 
     def is_act(self, place: int) -> bool:
+        """Is the step an act, not a reading, a text, or the last call that hands in the answer?"""
         handed_in = place == len(self.steps) - 1 and has_name_part(self.steps[place].name, "answering")
         return not self.reads[place] and self.steps[place].kind in ("tool", "other") and not handed_in
 
@@ -156,7 +158,7 @@ class TraceWords:
         return bool(_strip_plurals(own) & self.task_stems)
 
     def words_used(self, place: int) -> tuple[str, ...]:
-        """The words that a step uses; cached."""
+        """Returns the words that a step can have taken from earlier results; cached."""
         if place not in self._words_used:
             share = self._vocabulary.setdefault
             self._words_used[place] = tuple([share(word, word) for word in _find_words_used(self.steps[place])])
@@ -164,12 +166,13 @@ class TraceWords:
 
 
 def find_short_ids(value: object) -> set[str]:
+    """Returns the short ids (R2, m-5) in a text or inside a value, in lower case."""
     text = value if isinstance(value, str) else " ".join(texts_in(value))
     return {found.lower() for found in _IDENTIFIER.findall(text[:MAX_TEXT])}
 
 
 def _name_tool(step: Step) -> str:
-    """The tool's name; for a tool that runs commands, with the command."""
+    """Returns the tool's name; for a tool that runs commands, with the command."""
     if not has_name_part(step.name, "runs"):
         return step.name
     command = tokens_in(" ".join(texts_in(step.input))[:_COMMAND])
@@ -183,11 +186,12 @@ def _strip_plurals(found: set[str]) -> set[str]:
 
 @cache
 def list_plain_verbs() -> frozenset[str]:
+    """Returns the verbs that only say that a tool reads, searches or writes."""
     return words("cues", "read") | words("cues", "search") | words("cues", "write")
 
 
 def _find_words_used(step: Step) -> set[str]:
-    """The words that a step can have taken from earlier results: its arguments, or a model's text.
+    """Returns the words that a step can have taken from earlier results: its arguments, or a model's text.
 
     A model's message history holds everything and so proves nothing.
     """
@@ -204,6 +208,7 @@ class ArgumentSources:
     """Traces the arguments of acts and later calls back to the readings that returned them."""
 
     def __init__(self, trace: TraceWords, kept: Sequence[int]) -> None:
+        """Finds the readings that later arguments came from, and up to where something may rest on results unseen."""
         self.trace = trace
         self.suppliers: set[int] = set()
         """Readings that returned an argument of an act, or a short id with which a later call was made."""
@@ -234,9 +239,9 @@ class ArgumentSources:
                     sources.setdefault(name, place)
 
     def _follow_arguments(self, kept: Sequence[int]) -> int:
-        """Notes what acts worked on and which readings returned it; returns the last act with an argument of no source.
+        """Notes what acts worked on and which readings returned it.
 
-        It is 0 if there is none.
+        Returns the last act with an argument of no source; 0 if there is none.
         """
         looked_for = {place: self._find_open_arguments(place) for place in self.acts}
         self.worked_on = {place: tokens_of(self.trace.steps[place].input) for place in self.acts if looked_for[place]}

@@ -30,7 +30,7 @@ from krino.judges.efficiency.finders.tokens import (
     words_in,
 )
 from krino.judges.efficiency.finders.trace_words import NEARBY, ArgumentSources, TraceWords, list_plain_verbs
-from krino.judges.efficiency.traces.content import dump, from_json
+from krino.judges.efficiency.traces.content import from_json, to_text
 from krino.judges.efficiency.traces.steps import Step
 
 _PART = re.compile(r"(?<=[.!?;])(?<!\b[A-Z]\.)\s+|[(\n]")
@@ -71,7 +71,7 @@ def find_unneeded_readings(
     `settled` are repeats that had a ground, and what they repeat: they are needed. `user_turns` are the messages after
     which a user spoke, or may have spoken.
     """
-    trace = TraceWords(steps, calls, task, answer or _submitted_answer(steps))
+    trace = TraceWords(steps, calls, task, answer or _find_submitted_answer(steps))
     aside = set(set_aside)
     found: dict[int, Unneeded] = {}
     for _ in range(_ROUNDS):  # without one reading another may be without use
@@ -89,6 +89,7 @@ class _Pass:
     def __init__(
         self, trace: TraceWords, aside: Collection[int], settled: Collection[int], user_turns: Collection[int]
     ) -> None:
+        """Finds which steps are kept, which of their results are used, and where arguments came from."""
         self.trace, self.settled, self.user_turns = trace, settled, user_turns
         self.kept = [place for place in range(len(trace.steps)) if place not in aside]
         if self.kept and trace.reads[self.kept[-1]] and not trace.answer:
@@ -112,7 +113,10 @@ class _Pass:
         self.unused_chains = self._find_unused_chains()
 
     def find(self) -> dict[int, Unneeded]:
-        """Finds the unneeded readings, step by step in the order of the trace."""
+        """Returns the unneeded readings, found step by step in the order of the trace.
+
+        Without any, those that add more than was asked.
+        """
         found: dict[int, Unneeded] = {}
         known: dict[str, int] = {}
         looked_at: set[str] = set()
@@ -144,8 +148,8 @@ class _Pass:
     def _find_used(self) -> dict[int, set[str]]:
         """Returns for each kept reading the words of its result that a later kept step or the answer uses.
 
-        Also finds the readings that anything but the next calls of the same tool uses: listing folder after folder
-        keeps no listing.
+        Also notes in `used_elsewhere` the readings that anything but the next calls of the same tool uses:
+        listing folder after folder keeps no listing.
         """
         later: dict[str, str] = dict.fromkeys(self.trace.answer, "")
         used: dict[int, set[str]] = {}
@@ -160,10 +164,10 @@ class _Pass:
         return used
 
     def _find_unused_chains(self) -> set[int]:
-        """Chains of look-ups: each uses the id that the one before returned, and nothing else uses their results.
+        """Returns the look-ups of chains in which each uses the id that the one before returned, and nothing else does.
 
-        An agent can hide waste in them: each result is used, by the next look-up. Only where the answer uses other
-        steps, and the task names nothing that the chain looked at.
+        An agent can hide waste in them: each result is used, by the next look-up. Only where the answer uses
+        other steps, and the task names nothing that the chain looked at.
         """
         if self.trace.denies:
             return set()
@@ -185,7 +189,7 @@ class _Pass:
         return bool(own) and own.issubset(self.trace.returned[place])
 
     def _is_unused(self, chain: Sequence[int]) -> bool:
-        """Whether no step of it returned a word that is used for more than the next step's id."""
+        """Are results in a chain used for nothing but the next step's id, and is none about the task's words?"""
         given = [self.trace.given[place] for place in chain[1:]]
         return not any(
             self.used.get(place, set()) - passed_on or self.trace.task_words[place]
@@ -195,7 +199,7 @@ class _Pass:
     # --- the decision about one reading ---
 
     def _judge(self, place: int, known: Mapping[str, int], looked_at: set[str]) -> Unneeded | None:
-        """Judges one reading: was its result known, never used, or needed?"""
+        """Returns why one reading was unneeded (its result was known, or never used), or None if it was needed."""
         returned, task_words, used = (
             self.trace.returned[place],
             self.trace.task_words[place],
@@ -224,13 +228,13 @@ class _Pass:
         return Unneeded("known", first) if again and not self._asks_another(place, first) else None
 
     def _find_holder(self, place: int) -> int | None:
-        """An earlier reading whose result holds all of this one, with nothing done in between.
+        """Returns an earlier reading whose result holds all of this one, with nothing done in between; or None.
 
-        It also holds the arguments (a list with the details of each thing), or one thing is asked and the result is a
-        text, word for word.
+        It also holds the arguments (a list with the details of each thing), or one thing is asked and the
+        result is a text, word for word.
         """
         trace, step = self.trace, self.trace.steps[place]
-        result, text = tokens_of(from_json(step.output)), normalise_text(dump(step.output))
+        result, text = tokens_of(from_json(step.output)), normalise_text(to_text(step.output))
         if not result or step.talks or len(text) > MAX_TEXT or trace.calls[place].is_watching:
             return None
         for other in range(place - 1, max(-1, place - NEARBY - 1), -1):
@@ -242,14 +246,17 @@ class _Pass:
             if not result <= held:
                 continue
             said = trace.request.single and len(result) >= _TEXT
-            if said and text in normalise_text(dump(trace.steps[other].output)):
+            if said and text in normalise_text(to_text(trace.steps[other].output)):
                 return other
             if 0 < len(trace.given[place]) <= _ID_WORDS and trace.given[place] <= held:
                 return other
         return None
 
     def _judge_supported(self, place: int, known: Mapping[str, int], few: bool) -> Unneeded | None:
-        """Decides where nothing rests on results without using their words: then only used words count."""
+        """Judges one reading where nothing rests on results without using their words: then only used words count.
+
+        Returns why it was unneeded, or None.
+        """
         used = self.used.get(place)
         if used:
             first = min(known[word] for word in used)
@@ -261,7 +268,7 @@ class _Pass:
         several = self.trace.request.wants_answer and not self.trace.request.single and task_words
         if (
             several
-            or self._opens_page(place)
+            or self._prepares_next_step(place)
             or self._is_searched_one_by_one(place)
             or self._is_of_a_list(place, known)
         ):
@@ -274,9 +281,9 @@ class _Pass:
         return place in self.settled or self.trace.calls[place].is_paging or self._checks_silent_act(place)
 
     def _checks_silent_act(self, place: int) -> bool:
-        """A look, right after an act with an empty result, at the same thing: only this shows what came of it.
+        """Does a step look, right after an act with an empty result, at the same thing?
 
-        A command without output has done its work.
+        Only this shows what came of it. A command without output has done its work.
         """
         before = self.trace.steps[place - 1] if place else None
         if before is None or not self.trace.is_act(place - 1) or before.output not in (None, "", {}, []):
@@ -300,7 +307,7 @@ class _Pass:
         )
 
     def _is_reported_to_user(self, place: int) -> bool:
-        """The next words state something to a user, who then decides, and acts follow."""
+        """Do the next words state something to a user, who then decides, and do acts follow?"""
         steps = self.trace.steps
         spoken = next((later for later in range(place + 1, len(steps)) if steps[later].talks), None)
         if spoken is None or spoken not in self.user_turns or self.trace.request.wants_answer:
@@ -324,7 +331,7 @@ class _Pass:
         return ask_different_things(read_wording(one.wording), read_wording(other.wording), trace.task_tokens)
 
     def _asks_another(self, place: int, first: int) -> bool:
-        """Another thing by its id, or another question: that both return the same is news."""
+        """Are two readings of another thing by its id, or another question? That both return the same is news then."""
         one, other = self.trace.calls[place], self.trace.calls[first]
         if self.trace.steps[place].name == self.trace.steps[first].name and one.frame != other.frame:
             return True
@@ -337,15 +344,21 @@ class _Pass:
         off_task_search = trace.calls[place].is_search and not trace.task_words[place]
         return tool in trace.varied and self.unnamed[tool] > 0 and not off_task_search and not trace.steps[place].talks
 
-    def _opens_page(self, place: int) -> bool:
-        """Opens what the next step scrolls, pages through, clicks or photographs."""
+    def _prepares_next_step(self, place: int) -> bool:
+        """Does the step open a page for the next step, which clicks or takes a screenshot?
+
+        Also true if the next call pages or scrolls, whatever this one does.
+        """
         if place + 1 >= len(self.trace.calls):
             return False
         opens, following = has_name_part(self.trace.steps[place].name, "opening"), self.trace.steps[place + 1].name
         return (opens and has_name_part(following, "on_screen")) or self.trace.calls[place + 1].is_paging
 
     def _is_of_a_list(self, place: int, known: Mapping[str, int]) -> bool:
-        """One of several things by its id, and the ids come from an earlier result: the answer may be a choice."""
+        """Is it one of several things looked up by its id, the ids from an earlier result?
+
+        The answer may be a choice.
+        """
         trace, tool = self.trace, self.trace.tools[place]
         if not trace.request.wants_answer or trace.call_counts[tool] < 2 or tool in trace.named_tools:
             return False
@@ -373,8 +386,8 @@ class _Pass:
         return self.trace.answer_is_bare or self.trace.call_counts[self.trace.tools[place]] > 1
 
 
-def _submitted_answer(steps: Sequence[Step]) -> str:
-    """The arguments of the last call if it is one that submits the answer ("final_answer")."""
+def _find_submitted_answer(steps: Sequence[Step]) -> str:
+    """Returns the arguments of the last call if it submits the answer ("final_answer"), else an empty text."""
     last = steps[-1] if steps else None
     if last is None or last.kind != "tool" or not has_name_part(last.name, "answering"):
         return ""
@@ -385,7 +398,7 @@ def _submitted_answer(steps: Sequence[Step]) -> str:
 
 
 def _find_additions(trace: TraceWords, kept: Sequence[int], used: Mapping[int, set[str]]) -> list[int]:
-    """Readings that only the later parts of an answer use, if its first part answers the one question."""
+    """Returns readings that only the later parts of an answer use, if its first part answers the one question."""
     parts = [words_in(part) for part in _PART.split(trace.said) if part.strip()]
     if not trace.request.single or len(parts) < 2:
         return []
@@ -413,7 +426,7 @@ def _find_additions(trace: TraceWords, kept: Sequence[int], used: Mapping[int, s
 
 
 def _only_adds(trace: TraceWords, place: int, used: set[str], rest: set[str], sources: Sequence[int]) -> bool:
-    """Whether only the rest of the answer uses its words, and it looks at something that the task does not mention."""
+    """Does only the rest of the answer use its words, and does it look at something that the task does not mention?"""
     used = used.difference(*(trace.returned[source] for source in sources))
     if not used or not used <= rest:
         return False

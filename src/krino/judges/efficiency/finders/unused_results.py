@@ -29,11 +29,11 @@ _LEADING = 2
 
 
 def find_untouched(steps: Sequence[Step], task: str, answer: str | None, places: Collection[int]) -> Iterator[int]:
-    """The places of whose result no word appears in a later name, argument, model text, or the answer.
+    """Yields those of `places` of whose result no word appears in a later name, argument, model text, or the answer.
 
-    An LLM is shown this as a fact, so it must be literally true. Words of the task and of the call itself do not count:
-    they need not come from the result. Figures count even if they are rounded or written otherwise. Nothing is said of
-    texts too long to be read in full.
+    An LLM is shown this as a fact, so it must be literally true. Words of the task and of the call itself do not
+    count: they need not come from the result. Figures count even if they are rounded or written otherwise. Nothing
+    is said of texts too long to be read in full.
     """
     if not places:
         return
@@ -63,7 +63,10 @@ def _text(value: Any) -> str:
 
 
 def _leading_digits(text: str) -> Iterator[str]:
-    """The first digits of each figure, cut and rounded, so that 12,483,000 is recognised in "12.5 million"."""
+    """Yields the first digits of each figure, cut and rounded, so that 12,483,000 is recognised in "12.5 million".
+
+    Short figures are left out.
+    """
     for figure in _FIGURE.findall(text[:MAX_TEXT]):
         digits = _NO_DIGIT.sub("", figure).lstrip("0")
         if len(digits) < _LEADING:
@@ -76,7 +79,7 @@ def _leading_digits(text: str) -> Iterator[str]:
 def find_late_readings(
     steps: Sequence[Step], calls: Sequence[Call], set_aside: Collection[int], user_turns: Collection[int]
 ) -> list[int]:
-    """Reading steps after the last words of a model that did not announce them.
+    """Returns reading steps after the last words of a model that did not announce them.
 
     What follows a message to which a user replied answers the user and is not late.
     """

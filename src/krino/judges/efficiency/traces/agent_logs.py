@@ -28,6 +28,7 @@ _SMOL = frozenset({"step_number", "tool_calls", "observations", "model_output", 
 
 
 def is_smol_step(raw: Mapping[str, Any]) -> bool:
+    """Is an object a step in the log of a smolagents run?"""
     return len(raw.keys() & _SMOL) >= 3 or "task_images" in raw
 
 
@@ -41,11 +42,11 @@ def _read_smol(value: Any) -> Trace:
     logged = keep_objects(find_list(value, "steps", "memory"))
     task = next((raw["task"] for raw in logged if isinstance(raw.get("task"), str)), None)
     media = find_task_media(*(raw.get("task_images") for raw in logged))
-    return Trace(tuple(step for raw in logged for step in _smol_steps(raw)), task, media=media)
+    return Trace(tuple(step for raw in logged for step in _read_smol_step(raw)), task, media=media)
 
 
-def _smol_steps(raw: Mapping[str, Any]) -> list[Step]:
-    """The calls of an action, the last with the observation; else the plan or the text of the model."""
+def _read_smol_step(raw: Mapping[str, Any]) -> list[Step]:
+    """Returns the calls of an action, the last with the observation; else the plan or the text of the model."""
     if isinstance(plan := raw.get("plan"), str):
         return [Step("", "llm", "plan", None, plan)]
     calls = [read_requested_call(call) for call in keep_objects(find_list(raw.get("tool_calls")))]
@@ -63,7 +64,7 @@ def _smol_steps(raw: Mapping[str, Any]) -> list[Step]:
 
 
 def _recognise_swe(value: Any) -> str | None:
-    """Recognises an SWE-agent trajectory."""
+    """Returns by what an SWE-agent trajectory is recognised, or None."""
     steps = keep_objects(find_list(value, "trajectory", "steps"))
     if not steps or not all(isinstance(raw.get("action"), str) and "observation" in raw for raw in steps):
         return None
@@ -75,12 +76,15 @@ def _read_swe(value: Any) -> Trace:
     """Reads an SWE-agent trajectory."""
     holder = value if isinstance(value, Mapping) else {}
     task = first_of(holder, ("problem_statement", "task", "issue"))
-    steps = [_swe_step(raw) for raw in keep_objects(find_list(value, "trajectory", "steps"))]
+    steps = [_read_swe_step(raw) for raw in keep_objects(find_list(value, "trajectory", "steps"))]
     return Trace(tuple(steps), task if isinstance(task, str) else _find_opening(holder))
 
 
-def _swe_step(raw: Mapping[str, Any]) -> Step:
-    """An action is a command whose first word is the tool's name; an empty one means that the model only spoke."""
+def _read_swe_step(raw: Mapping[str, Any]) -> Step:
+    """Returns an action as a step.
+
+    It is a command whose first word is the tool's name; an empty one means that the model only spoke.
+    """
     command = raw["action"].strip()
     if not command:
         return Step("", "llm", "model", None, extract_text(raw.get("thought") or raw.get("response")))
@@ -108,7 +112,7 @@ _HANDOVER = re.compile(r"([\w .()-]{1,80}?)->([\w .()-]{1,80}?): ?", re.ASCII)
 
 
 def _recognise_chat(value: Any) -> str | None:
-    """Recognises a chat or text log of several agents."""
+    """Returns by what a chat or text log of several agents is recognised, or None."""
     log = _find_log(value)
     if log is not None:
         found = sum(1 for record in _split_records(log) if _RESPONSE.match(record))
@@ -134,11 +138,11 @@ def _messages(value: Any) -> list[Mapping[str, Any]]:
 
 def _read_chat(value: Any) -> Trace:
     log = _find_log(value)
-    steps, task = _from_log(log) if log is not None else _from_messages(_messages(value))
-    return Trace(tuple(steps), _find_problem(value) or task)
+    steps, task = _read_log(log) if log is not None else _read_chat_messages(_messages(value))
+    return Trace(tuple(steps), _find_stated_task(value) or task)
 
 
-def _find_problem(value: Any) -> str | None:
+def _find_stated_task(value: Any) -> str | None:
     """Returns the task that a record states, or None."""
     if not isinstance(value, Mapping):
         return None
@@ -156,8 +160,11 @@ def _split_records(log: str) -> list[str]:
     return _RECORD.split(log)[1:]
 
 
-def _from_log(log: str) -> tuple[list[Step], str | None]:
-    """Returns the steps of a log: one a response; what an agent hands over is the result of the step before."""
+def _read_log(log: str) -> tuple[list[Step], str | None]:
+    """Returns the steps of a log, one a response; it states no task.
+
+    What an agent hands over is the result of the step before.
+    """
     steps: list[Step] = []
     observed: dict[int, str] = {}
     for record in _split_records(log):
@@ -175,8 +182,11 @@ def _from_log(log: str) -> tuple[list[Step], str | None]:
 # --- messages --------------------------------------------------------------------------------------
 
 
-def _from_messages(messages: list[Mapping[str, Any]]) -> tuple[list[Step], str | None]:
-    """The opener of the chat acts as the user: its first message is the task, later ones answer the step before."""
+def _read_chat_messages(messages: list[Mapping[str, Any]]) -> tuple[list[Step], str | None]:
+    """Returns the steps of a chat, and its task.
+
+    If the opener acts as the user, its first message is the task, and later ones answer the step before.
+    """
     opener = str(messages[0].get("name") or "") if messages else ""
     is_user = bool(messages) and _stands_for_user(opener, messages)
     steps: list[Step] = []

@@ -23,11 +23,11 @@ _MOST_CALLS = 1_000
 
 
 def split_batches(steps: Iterable[Step], depth: int = 0) -> Iterator[Step]:
-    """The steps with one for each call: fifty calls in one step become fifty steps."""
+    """Yields the steps with one for each call: fifty calls in one step become fifty steps."""
     for step in steps:
         pieces = _pieces(step)[:_MOST_CALLS] if step.kind in ("tool", "retrieval", "other") and depth < _DEEPEST else []
         if pieces:
-            yield from split_batches(_numbered(step, pieces), depth + 1)
+            yield from split_batches(_make_steps(step, pieces), depth + 1)
         else:
             yield step
 
@@ -37,11 +37,14 @@ Piece = tuple[str, Any]
 
 
 def _pieces(step: Step) -> list[Piece]:
-    return _read_named_calls(step.input) or _argument_sets(step) or _repeated_commands(step)
+    return _read_named_calls(step.input) or _split_argument_list(step) or _split_repeated_commands(step)
 
 
 def _read_named_calls(given: Any) -> list[Piece]:
-    """The calls of a tool that runs others (`multi_tool_use.parallel`): one list of objects with name and arguments."""
+    """Returns the calls of a tool that runs others (`multi_tool_use.parallel`); empty if there is anything else.
+
+    It is given one list of objects with name and arguments.
+    """
     values = list(given.values()) if isinstance(given, Mapping) else [given]
     lists = [found for value in values if isinstance(found := from_json(value), list)]
     if len(lists) != 1 or not lists[0]:
@@ -62,8 +65,8 @@ def _read_named_call(item: Any) -> Piece | None:
     return name.removeprefix("functions."), given
 
 
-def _argument_sets(step: Step) -> list[Piece]:
-    """A list of argument objects with as many results: the call was made with each of them."""
+def _split_argument_list(step: Step) -> list[Piece]:
+    """Returns a call for each of a list of argument objects that has as many results; empty if it is none."""
     given, brought = from_json(step.input), from_json(step.output)
     if not isinstance(given, list) or not isinstance(brought, list) or len(given) < 2 or len(given) != len(brought):
         return []
@@ -72,8 +75,11 @@ def _argument_sets(step: Step) -> list[Piece]:
     return [(step.name, item) for item in given]
 
 
-def _repeated_commands(step: Step) -> list[Piece]:
-    """The commands of a line if at least half are repeats; a separator between others (`echo`) is not enough."""
+def _split_repeated_commands(step: Step) -> list[Piece]:
+    """Returns the commands of a line if at least half are repeats, else none.
+
+    A separator between others (`echo`) is not enough.
+    """
     if not has_name_part(step.name, "runs"):
         return []
     field = None
@@ -89,10 +95,10 @@ def _repeated_commands(step: Step) -> list[Piece]:
     return [(step.name, {field: command} if field else command) for command in commands]
 
 
-def _numbered(step: Step, pieces: Sequence[Piece]) -> Iterator[Step]:
-    """Returns each call as a step, with its own result if there are as many as calls, and an equal share of cost."""
+def _make_steps(step: Step, pieces: Sequence[Piece]) -> Iterator[Step]:
+    """Yields each call as a step, with its own result if there are as many as calls, and an equal share of cost."""
     count = len(pieces)
-    results = _results(step.output, count)
+    results = _split_results(step.output, count)
     for number, ((name, given), output) in enumerate(zip(pieces, results, strict=True), 1):
         error = step.error if step.error is not None else find_failure(name, given, from_json(output))
         yield replace(
@@ -109,8 +115,8 @@ def _numbered(step: Step, pieces: Sequence[Piece]) -> Iterator[Step]:
         )
 
 
-def _results(output: Any, count: int) -> list[Any]:
-    """One result per call; if the output cannot be split, the first call gets all of it."""
+def _split_results(output: Any, count: int) -> list[Any]:
+    """Returns one result per call; if the output cannot be split, the first call gets all of it."""
     held = from_json(output)
     if isinstance(held, Mapping) and len(lists := [value for value in held.values() if isinstance(value, list)]) == 1:
         held = lists[0]

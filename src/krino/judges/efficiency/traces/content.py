@@ -30,7 +30,10 @@ class Album:
     items: list[Media] = field(default_factory=list)
 
     def add(self, mime: str, data: bytes) -> str:
-        """Adds a medium and returns its placeholder; the digest distinguishes two media of the same size."""
+        """Returns the placeholder of a medium, and keeps the medium unless there are `_MAX_MEDIA` already.
+
+        The digest distinguishes two media of the same size.
+        """
         medium = Media(_kind_of(mime), mime, data)
         if len(self.items) < _MAX_MEDIA:
             self.items.append(medium)
@@ -45,13 +48,16 @@ def _kind_of(mime: str) -> Literal["image", "audio", "file"]:
 
 
 def replace_media(value: Any, album: Album, depth: int = 0) -> Any:
-    """The value with every medium replaced by a placeholder; nesting beyond a limit is cut, with a note."""
+    """Returns the value with every medium moved to the album and replaced by a placeholder.
+
+    Nesting beyond a limit is cut, with a note.
+    """
     if isinstance(value, str):
-        return _clean_text(value, album)
+        return _replace_data_address(value, album)
     if depth > _MAX_DEPTH:
         return "[nested too deeply to show]"
     if isinstance(value, Mapping):
-        placeholder = _media_block(value, album)
+        placeholder = _replace_media_block(value, album)
         if placeholder is not None:
             return placeholder
         return {str(key): replace_media(item, album, depth + 1) for key, item in value.items()}
@@ -62,8 +68,11 @@ def replace_media(value: Any, album: Album, depth: int = 0) -> Any:
     return str(value)
 
 
-def _clean_text(text: str, album: Album) -> str:
-    """Replaces a text that is a data address by a placeholder, and keeps the medium."""
+def _replace_data_address(text: str, album: Album) -> str:
+    """Returns the placeholder of a text that is a data address, and adds its medium to the album.
+
+    Any other text is returned unchanged.
+    """
     if "data:" not in text or ";base64," not in text:
         return text
     match = _DATA_URL.match(text)
@@ -71,8 +80,8 @@ def _clean_text(text: str, album: Album) -> str:
     return text if match is None or data is None else album.add(match.group(1), data)
 
 
-def _media_block(block: Mapping[Any, Any], album: Album) -> str | None:
-    """The placeholder of a content block that is a medium (OpenAI's and Anthropic's shapes), else None."""
+def _replace_media_block(block: Mapping[Any, Any], album: Album) -> str | None:
+    """Returns the placeholder of a content block that is a medium, and adds it to the album; else None."""
     kind = block.get("type")
     if kind in ("image_url", "input_image"):
         holder = block.get("image_url")
@@ -87,27 +96,27 @@ def _media_block(block: Mapping[Any, Any], album: Album) -> str | None:
         details = holder if isinstance(holder, Mapping) else block
         if isinstance(data := details.get("file_data"), str):
             return _from_url(data, album)
-    return _named_media(block, album)
+    return _replace_typed_media(block, album)
 
 
-def _named_media(block: Mapping[Any, Any], album: Album) -> str | None:
-    """Gemini, LangChain and Vercel AI name the type beside the data."""
+def _replace_typed_media(block: Mapping[Any, Any], album: Album) -> str | None:
+    """Does the same for blocks that name the type beside the data, as Gemini, LangChain and Vercel AI write them."""
     inner = first_of(block, ("inline_data", "inlineData"))
     holder = inner if isinstance(inner, Mapping) else block
     mime = first_of(holder, ("mime_type", "mimeType", "mediaType", "media_type"))
     if not isinstance(mime, str) or "/" not in mime:
         return None
     data = first_of(holder, ("data", "base64", "image"))
-    if isinstance(data, str) and (found := _clean_text(data, album)) != data:
+    if isinstance(data, str) and (found := _replace_data_address(data, album)) != data:
         return found
     return _from_base64(data, mime, album) or _from_url(first_of(holder, ("url", "uri", "image")), album)
 
 
 def _from_url(url: Any, album: Album) -> str | None:
-    """Returns the placeholder of an image given by its address."""
+    """Returns the placeholder of a medium given by its address; only the data of a data address is kept."""
     if not isinstance(url, str) or not url:
         return None
-    cleaned = _clean_text(url, album)
+    cleaned = _replace_data_address(url, album)
     return cleaned if cleaned != url else f"[medium at {url[:200]}]"
 
 
@@ -128,20 +137,20 @@ def _decode(text: str) -> bytes | None:
 
 
 def extract_text(content: Any) -> str:
-    """What a person reads in a message's content: its text blocks, with the placeholders of its media."""
+    """Returns what a person reads in a message's content: its text blocks, with the placeholders of its media."""
     if content is None:
         return ""
     if isinstance(content, str):
         return content
     if isinstance(content, Mapping):
-        return _block_text(content)
+        return _extract_block_text(content)
     if isinstance(content, list | tuple):
-        return "\n".join(part for part in map(_block_text, content) if part)
+        return "\n".join(part for part in map(_extract_block_text, content) if part)
     return str(content)
 
 
-def _block_text(block: Any) -> str:
-    """Returns the text of one content block."""
+def _extract_block_text(block: Any) -> str:
+    """Returns the text of one content block; a block of another kind as JSON."""
     if isinstance(block, str):
         return block
     if isinstance(block, Mapping):
@@ -153,11 +162,14 @@ def _block_text(block: Any) -> str:
             return str(block["content"])
         if "role" in block and isinstance(held_parts := block.get("parts", block.get("content")), list):
             return extract_text(held_parts)  # a whole message
-    return dump(block)
+    return to_text(block)
 
 
-def dump(value: Any) -> str:
-    """Any value as text: strings as they are, the rest as JSON."""
+def to_text(value: Any) -> str:
+    """Converts any value to text: strings unchanged, None as an empty text, the rest as JSON.
+
+    What JSON cannot hold is written as `repr`.
+    """
     if isinstance(value, str):
         return value
     if value is None:
@@ -169,7 +181,10 @@ def dump(value: Any) -> str:
 
 
 def from_json(value: Any) -> Any:
-    """The value inside a string that holds JSON (tool arguments mostly come that way), else the value itself."""
+    """Returns the value inside a string that holds JSON (tool arguments mostly come that way), else the value itself.
+
+    A string that is only a number or word stays a string.
+    """
     if isinstance(value, str) and value.lstrip()[:1] in _JSON_STARTS:
         try:
             return orjson.loads(value)
@@ -182,7 +197,7 @@ def from_json(value: Any) -> Any:
 
 
 def parse_number(value: Any) -> float | None:
-    """A non-negative number, also from a string; None for anything else."""
+    """Returns a non-negative finite number, also from a string; None for anything else."""
     if isinstance(value, bool) or value is None:
         return None
     try:
@@ -193,12 +208,16 @@ def parse_number(value: Any) -> float | None:
 
 
 def parse_count(value: Any) -> int | None:
+    """Returns a non-negative whole number, decimals cut off; None for anything else."""
     found = parse_number(value)
     return None if found is None else int(found)
 
 
 def parse_time(value: Any) -> float | None:
-    """A time in seconds since 1970: from nanoseconds, microseconds, milliseconds, seconds or ISO 8601 text."""
+    """Returns a time in seconds since 1970, or None.
+
+    It may be nanoseconds, microseconds, milliseconds, seconds or ISO 8601 text.
+    """
     found = parse_number(value)
     if found is not None:
         for limit, divisor in ((1e17, 1e9), (1e14, 1e6), (1e11, 1e3)):
@@ -215,7 +234,7 @@ def parse_time(value: Any) -> float | None:
 
 
 def parse_duration(value: Any) -> float | None:
-    """Seconds of an ISO 8601 duration (`PT1M3.5S`) or a plain number."""
+    """Returns the seconds of an ISO 8601 duration (`PT1M3.5S`) or a plain number, or None."""
     if isinstance(value, str) and (match := _DURATION.fullmatch(value)):
         days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
         return days * 86400 + hours * 3600 + minutes * 60 + seconds
@@ -223,6 +242,7 @@ def parse_duration(value: Any) -> float | None:
 
 
 def time_between(start: float | None, end: float | None) -> float | None:
+    """Returns the seconds from start to end; None if one is missing, or the end comes first."""
     return None if start is None or end is None or end < start else end - start
 
 
@@ -230,7 +250,10 @@ def time_between(start: float | None, end: float | None) -> float | None:
 
 
 def find_list(value: Any, *names: str) -> list[Any] | None:
-    """The value if it is a list, else the first of its named fields that holds one."""
+    """Returns the value if it is a list, else the first of its named fields that holds one, or None.
+
+    The list of a field may be JSON text.
+    """
     if isinstance(value, list):
         return value
     if isinstance(value, Mapping):
@@ -242,9 +265,10 @@ def find_list(value: Any, *names: str) -> list[Any] | None:
 
 
 def keep_objects(value: list[Any] | None) -> list[Mapping[str, Any]]:
+    """Returns the entries of a list that are objects; empty if there is no list."""
     return [item for item in value or () if isinstance(item, Mapping)]
 
 
 def first_of(raw: Mapping[Any, Any], names: Iterable[str]) -> Any:
-    """The first of these fields that holds something."""
+    """Returns the first of these fields that is not null, or None."""
     return next((raw[name] for name in names if raw.get(name) is not None), None)

@@ -67,7 +67,7 @@ _SHOWN_FIELDS = 12
 
 def read_trace(value: Any, wanted: Format = "auto") -> Trace:
     """Reads a trace and records its format; raises `CannotJudge` if it cannot be read or has no steps."""
-    value = _from_lines(from_json(value))
+    value = _read_lines(from_json(value))
     if wanted == "auto":
         reader, seen = _detect(value)
     else:
@@ -75,12 +75,14 @@ def read_trace(value: Any, wanted: Format = "auto") -> Trace:
     trace = reader.read(value)
     if not trace.steps:
         where = f"read as {reader.name} ({seen})"
-        raise CannotJudge(f"the trace has no steps: {where}, nothing in it is an action of the agent; {_seen(value)}")
+        raise CannotJudge(
+            f"the trace has no steps: {where}, nothing in it is an action of the agent; {_describe_seen(value)}"
+        )
     return replace(trace, steps=assign_ids(list(split_batches(trace.steps))), format=reader.name, seen=seen)
 
 
-def _from_lines(value: Any) -> Any:
-    """The objects of a text with one per line (JSONL), else the value."""
+def _read_lines(value: Any) -> Any:
+    """Returns the objects of a text with one per line (JSONL), else the value itself."""
     if not isinstance(value, str) or not value.lstrip().startswith(("{", "[")):
         return value
     found = [from_json(line) for line in value.splitlines() if line.strip()]
@@ -88,7 +90,7 @@ def _from_lines(value: Any) -> Any:
 
 
 def recognise(value: Any) -> tuple[Reader, str] | None:
-    """The first reader that recognises the format, and what it was recognised by."""
+    """Returns the first reader that recognises the format, and what it was recognised by; None if none does."""
     for reader in READERS:
         seen = reader.recognise(value)
         if seen is not None:
@@ -102,12 +104,12 @@ def _detect(value: Any) -> tuple[Reader, str]:
         return found
     known = ", ".join(sorted(_BY_NAME))
     raise CannotJudge(
-        f"the trace is in no format that can be read ({known}): {_seen(value)}; option `format` names one"
+        f"the trace is in no format that can be read ({known}): {_describe_seen(value)}; option `format` names one"
     )
 
 
-def _seen(value: Any) -> str:
-    """A description of the value, enough to see what is wrong with the file."""
+def _describe_seen(value: Any) -> str:
+    """Describes a value for a message, enough to see what is wrong with the file."""
     if isinstance(value, Mapping):
         return f"seen was an object with {_fields(value)}"
     if isinstance(value, list):
@@ -159,6 +161,7 @@ def is_trace(record: Mapping[str, Any]) -> bool:
 
 
 def has_named_trace(record: Mapping[str, Any]) -> bool:
+    """Does a record have a trace under one of its known names?"""
     return any(record.get(name) is not None for name in TRACE_NAMES)
 
 
@@ -166,13 +169,16 @@ def has_named_trace(record: Mapping[str, Any]) -> bool:
 
 
 def list_traces(record: Mapping[str, Any]) -> list[tuple[str | None, Mapping[str, Any]]]:
-    """A record for each trace of an OpenTelemetry or LangSmith export, with the trace's id where it has one."""
+    """Returns a record for each trace of an OpenTelemetry or LangSmith export, with the trace's id where it has one.
+
+    A record of one trace is returned as it is.
+    """
     named = next((name for name in TRACE_NAMES if record.get(name) is not None), None)
     value = from_json(record if named is None else record[named])
     spans = [raw for raw, holder in iterate_spans(value) if not holder]
-    groups = _by_trace((read_trace_id(raw), raw) for raw in spans)
+    groups = _group_by_trace((read_trace_id(raw), raw) for raw in spans)
     if not groups:
-        groups = _by_trace(runs_by_trace(value))
+        groups = _group_by_trace(runs_by_trace(value))
     if len([trace for trace in groups if trace]) < 2:
         return [(next(filter(None, groups), None), record)]
     kept = {key: held for key, held in record.items() if key not in _HOLDERS}
@@ -183,11 +189,11 @@ def list_traces(record: Mapping[str, Any]) -> list[tuple[str | None, Mapping[str
 
 
 def split_traces(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """One record for each trace of an export that holds several; a record with one trace comes back alone."""
+    """Returns one record for each trace of an export that holds several; a record with one trace comes back alone."""
     return [dict(part) for _, part in list_traces(record)]
 
 
-def _by_trace(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, list[Mapping[str, Any]]]:
+def _group_by_trace(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, list[Mapping[str, Any]]]:
     """Groups spans by their trace."""
     groups: dict[str, list[Mapping[str, Any]]] = {}
     for trace, raw in rows:

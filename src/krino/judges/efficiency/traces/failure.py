@@ -25,7 +25,7 @@ _STATUS_FIELDS = ("status_code", "statusCode", "http_status", "httpStatus", "sta
 
 
 def find_error_text(output: Any) -> str | None:
-    """The error text if a result is nothing but an error, else None."""
+    """Returns the error text if a result is nothing but an error, else None."""
     output = _unwrap(output)
     if isinstance(output, Mapping):
         return _find_error_in_object(output)
@@ -40,7 +40,7 @@ def find_error_text(output: Any) -> str | None:
 
 
 def _unwrap(output: Any) -> Any:
-    """The text of a result that is nothing but one text in a wrapper: {"result": "…"}, [{"type": "text", …}]."""
+    """Returns what is inside a result that is only a wrapper of one value: {"result": "…"}, [{"type": "text", …}]."""
     for _ in range(_WRAPPERS):
         if isinstance(output, list) and len(output) == 1:
             output = output[0]
@@ -53,7 +53,10 @@ def _unwrap(output: Any) -> Any:
 
 
 def find_failure(name: str, given: Any, output: Any) -> str | None:
-    """The error text of a call's result; errors inside a log or file that the call shows are no failure."""
+    """Returns the error text of a call's result, or None.
+
+    Errors inside a log or file that the call shows are no failure.
+    """
     return None if isinstance(output, str) and _shows_errors(name, given) else find_error_text(output)
 
 
@@ -90,7 +93,7 @@ def _read_status(value: Any) -> int | None:
 
 
 def _find_exception(output: str) -> str | None:
-    """The last line of a traceback that ends the output."""
+    """Returns the last line of a traceback that ends the output, or None."""
     if "Traceback (most recent call last)" not in output[-20_000:]:
         return None
     last = output.rstrip().rpartition("\n")[2].strip()

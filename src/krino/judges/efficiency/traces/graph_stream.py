@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, Literal
 
-from krino.judges.efficiency.traces.content import dump, extract_text, find_list, from_json, keep_objects
+from krino.judges.efficiency.traces.content import extract_text, find_list, from_json, keep_objects, to_text
 from krino.judges.efficiency.traces.messages import Message, is_message, read_messages, unwrap_message
 from krino.judges.efficiency.traces.steps import Reader, Trace
 
@@ -27,7 +27,7 @@ _OF_A_STEP = frozenset({"input", "inputs", "output", "outputs"})
 
 
 def is_chunk(raw: Any) -> bool:
-    """Whether this is one chunk of a stream: it names the node, the mode or the task."""
+    """Is this one chunk of a stream: does it name the node, the mode or the task?"""
     if isinstance(raw, list):
         return bool(list(_extract(raw)))
     return isinstance(raw, Mapping) and not _is_message(raw) and "messages" not in raw and bool(list(_extract(raw)))
@@ -39,7 +39,7 @@ def _chunks(value: Any) -> list[Any]:
 
 
 def _recognise(value: Any) -> str | None:
-    """Recognises chunks of a LangGraph stream."""
+    """Returns by what chunks of a LangGraph stream are recognised, or None."""
     chunks = _chunks(value)
     if not any(map(is_chunk, chunks)) and not _are_states(value, chunks):
         return None
@@ -67,7 +67,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _extract(chunk: Any, depth: int = 0) -> Iterator[tuple[Sort, Message]]:
-    """The messages of one chunk, each with the kind of record that holds it."""
+    """Yields the messages of one chunk, each with the kind of record that holds it; none if it is no chunk."""
     if depth > _DEEPEST:
         return
     if isinstance(chunk, list):
@@ -91,7 +91,7 @@ def _extract(chunk: Any, depth: int = 0) -> Iterator[tuple[Sort, Message]]:
 
 
 def _extract_from_tuple(chunk: list[Any], depth: int) -> Iterator[tuple[Sort, Message]]:
-    """(message, metadata), (mode, chunk), (namespace, chunk) or (namespace, mode, chunk)."""
+    """Yields the messages of (message, metadata), (mode, chunk), (namespace, chunk) or (namespace, mode, chunk)."""
     if len(chunk) == 2 and _is_message(chunk[0]):
         if any(str(key).startswith("langgraph_") for key in _mapping(chunk[1])):
             yield "piece", unwrap_message(chunk[0])
@@ -137,7 +137,7 @@ def _drop_repeats(chunks: Iterable[list[tuple[Sort, Message]]]) -> Iterator[Mess
     for held in chunks:
         here: Counter[str] = Counter()
         for sort, message in held:
-            own, text = message.get("id"), dump(message)
+            own, text = message.get("id"), to_text(message)
             here[text] += 1
             again = own in known if isinstance(own, str) and own else sort == "state" and here[text] <= seen[text]
             if not again:
@@ -148,7 +148,7 @@ def _drop_repeats(chunks: Iterable[list[tuple[Sort, Message]]]) -> Iterator[Mess
 
 
 def _join_pieces(pieces: Iterable[Message]) -> Iterator[Message]:
-    """Messages joined from the pieces that a model streamed; others are whole already."""
+    """Yields messages joined from the pieces that a model streamed; others are whole already."""
     open_: dict[str, list[Message]] = {}
     for number, piece in enumerate(pieces):
         open_.setdefault(str(piece.get("id") or number), []).append(piece)

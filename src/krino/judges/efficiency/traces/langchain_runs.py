@@ -9,7 +9,6 @@ from typing import Any
 
 from krino.errors import CannotJudge
 from krino.judges.efficiency.traces.content import (
-    dump,
     extract_text,
     find_list,
     keep_objects,
@@ -17,6 +16,7 @@ from krino.judges.efficiency.traces.content import (
     parse_number,
     parse_time,
     time_between,
+    to_text,
 )
 from krino.judges.efficiency.traces.messages import is_message, unwrap_message
 from krino.judges.efficiency.traces.steps import Reader, Trace
@@ -52,7 +52,7 @@ def _find_top_runs(value: Any) -> list[Mapping[str, Any]]:
 
 
 def _read_runs(value: Any) -> Trace:
-    """Reads a LangSmith export, nested or flat."""
+    """Reads a LangSmith export, nested or flat; raises `CannotJudge` if it holds several traces."""
     nodes: dict[str, Node] = {}
     made: list[tuple[str, Node]] = []
     for run, holder in _list_runs(value):
@@ -71,12 +71,12 @@ def _read_runs(value: Any) -> Trace:
             f"the record holds {len(traces)} traces: give one trace a record "
             "(krino.judge_many and the command `krino judge` take them apart)"
         )
-    answer = dump(roots[0].output) if len(roots) == 1 and roots[0].children else ""
+    answer = to_text(roots[0].output) if len(roots) == 1 and roots[0].children else ""
     return Trace(tuple(list_steps(roots)), find_task(roots), answer or None)
 
 
 def runs_by_trace(value: Any) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The top-level runs of a list, each with its trace id or that of its parent."""
+    """Yields the top-level runs of a list, each after its trace id or that of its parent."""
     tops = _find_top_runs(value)
     known = {str(run["id"]): str(run["trace_id"]) for run in tops if run.get("id") and run.get("trace_id")}
     for run in tops:
@@ -113,7 +113,10 @@ def _make_run_node(run: Mapping[str, Any]) -> Node:
 
 
 def _unwrap_single(value: Any) -> Any:
-    """Runs wrap single values: {"input": x} and {"output": x} stand for x."""
+    """Returns x of {"input": x} or {"output": x} (also `query`, `documents`), in which runs wrap single values.
+
+    Any other value is returned unchanged.
+    """
     if isinstance(value, Mapping) and len(value) == 1:
         name, inner = next(iter(value.items()))
         if name in {"input", "output", "query", "documents"}:
@@ -209,7 +212,7 @@ def _add_event(run: _Run, event: Mapping[str, Any]) -> None:
 
 
 def _unwrap_generation(value: Any) -> Any:
-    """The message of a model in the first version, where it is one of its generations."""
+    """Returns the message of a model where it is wrapped in generations, as in the first version; else the value."""
     held: Any = value.get("generations") if isinstance(value, Mapping) else None
     while isinstance(held, list) and len(held) == 1:
         held = held[0]
@@ -221,7 +224,7 @@ def _message(value: Any) -> Mapping[str, Any]:
 
 
 def _extract_content(value: Any) -> Any:
-    """The content of a message; any other value, such as a command to the graph, unchanged."""
+    """Returns the content of a message; any other value, such as a command to the graph, unchanged."""
     message = _message(value)
     kind = str(message.get("type") or "")
     is_piece = kind.endswith("Chunk") or is_message(message)

@@ -46,7 +46,7 @@ def find_messages(value: Any) -> list[Message]:
     if isinstance(value, Mapping) and value.get("type") == "message" and isinstance(value.get("content"), list):
         return [value]  # one reply of Anthropic's API by itself
     if isinstance(value, Mapping) and isinstance(value.get("steps"), list) and _is_vercel_step(value["steps"][:1]):
-        return [message for step in keep_objects(value["steps"]) for message in _vercel_messages(step)]
+        return [message for step in keep_objects(value["steps"]) for message in _unfold_vercel_step(step)]
     return [unwrap_message(message) for message in keep_objects(find_list(value, *_HOLDERS))]
 
 
@@ -56,11 +56,12 @@ def is_message(raw: Message) -> bool:
 
 
 def read_turns(value: Any) -> list[Turn]:
+    """Returns the messages of a conversation as turns, wherever the record holds them."""
     return [_read_turn(message) for message in find_messages(value)]
 
 
 def read_messages(messages: Iterable[Message]) -> Trace:
-    """The trace of messages that were gathered from elsewhere."""
+    """Returns the trace of messages that were gathered from elsewhere."""
     return _read(list(messages))
 
 
@@ -68,7 +69,10 @@ def read_messages(messages: Iterable[Message]) -> Trace:
 
 
 def unwrap_message(message: Message) -> Message:
-    """LangChain wraps what it stores: {"type": "ai", "data": …} and {"lc": 1, "kwargs": …}."""
+    """Returns a message without LangChain's wrapper: {"type": "ai", "data": …} or {"lc": 1, "kwargs": …}.
+
+    Any other message is returned unchanged.
+    """
     inner, kind = message.get("data"), message.get("type")
     if "lc" in message and isinstance(named := message.get("id"), list):
         inner, kind = message.get("kwargs"), str(named[-1]) if named else None
@@ -76,7 +80,7 @@ def unwrap_message(message: Message) -> Message:
 
 
 def _read_role(message: Message) -> Literal["user", "assistant", "tool", "other"]:
-    """Returns who speaks a message."""
+    """Returns who speaks a message: user, assistant, tool, or other."""
     said = message.get("role") or message.get("type")
     if isinstance(said, str) and said in _ROLES:
         return _ROLES[said]
@@ -99,11 +103,11 @@ def _read_turn(message: Message) -> Turn:
         blocks = keep_objects(from_json(content)) or keep_objects(find_list(message.get("parts")))
     calls = [
         *(read_requested_call(call) for call in keep_objects(find_list(message.get("tool_calls")))),
-        *_block_calls(blocks),
+        *_find_block_calls(blocks),
     ]
     if isinstance(old := message.get("function_call"), Mapping):  # the form before tool_calls
         calls.append(read_requested_call({"function": old}))
-    results = list(_block_results(blocks))
+    results = list(_find_block_results(blocks))
     if role == "tool" and not results:
         results = [_read_result({**message, "id": None})]
     spoken = not (calls or results or blocks) or (role == "assistant" and isinstance(content, str))
@@ -114,7 +118,10 @@ def _read_turn(message: Message) -> Turn:
 
 
 def _drop_copies(calls: list[CallMade]) -> Iterator[CallMade]:
-    """Drops the copy of a call that a message holds both as a field and as a content block."""
+    """Yields the calls without copies of the same id.
+
+    A message may hold a call both as a field and as a content block.
+    """
     seen: set[str] = set()
     for call in calls:
         if not call.id or call.id not in seen:
@@ -131,7 +138,7 @@ def _is_words(block: Message) -> bool:
     return not thinks and not acts and not holds_call and kind != "step-start"
 
 
-def _block_calls(blocks: list[Message]) -> Iterator[CallMade]:
+def _find_block_calls(blocks: list[Message]) -> Iterator[CallMade]:
     """Yields the calls among content blocks."""
     for block in blocks:
         kind = str(block.get("type") or "")
@@ -152,7 +159,7 @@ def _is_ui_call(kind: str) -> bool:
     return kind == "dynamic-tool" or (kind.startswith("tool-") and kind != "tool-result")
 
 
-def _block_results(blocks: list[Message]) -> Iterator[CallResult]:
+def _find_block_results(blocks: list[Message]) -> Iterator[CallResult]:
     """Yields the results among content blocks."""
     for block in blocks:
         kind = str(block.get("type") or "")
@@ -168,7 +175,7 @@ def _block_results(blocks: list[Message]) -> Iterator[CallResult]:
 
 
 def read_requested_call(raw: Message) -> CallMade:
-    """A call as any framework writes it; its arguments are None if they are not found."""
+    """Returns a call as any framework writes it; its arguments are None if they are not found."""
     inner = next((raw[key] for key in ("function", "custom") if isinstance(raw.get(key), Mapping)), raw)
     names = table("fields")["input"]
     given = first_of(inner, names)
@@ -197,8 +204,8 @@ def _is_vercel_step(first: list[Any]) -> bool:
     return any(isinstance(step, Mapping) and step.keys() & {"toolCalls", "toolResults"} for step in first)
 
 
-def _vercel_messages(step: Message) -> Iterator[Message]:
-    """A step of generateText: its calls and results, then its words."""
+def _unfold_vercel_step(step: Message) -> Iterator[Message]:
+    """Yields a step of generateText as messages: its calls and results, or its words if it makes no call."""
     calls = [{**call, "type": "tool-call"} for call in keep_objects(find_list(step.get("toolCalls")))]
     results = [{**result, "type": "tool-result"} for result in keep_objects(find_list(step.get("toolResults")))]
     if calls:
@@ -222,7 +229,7 @@ def _blocks(messages: list[Message]) -> Iterator[Message]:
 
 
 def _recognise_anthropic(value: Any) -> str | None:
-    """Recognises messages of Anthropic's API."""
+    """Returns by what messages of Anthropic's API are recognised, or None."""
     messages = find_messages(value)
     speakers = [message for message in messages if message.get("role") in ("user", "assistant")]
     for block in _blocks([message for message in speakers if "tool_calls" not in message]):
@@ -232,7 +239,7 @@ def _recognise_anthropic(value: Any) -> str | None:
 
 
 def _recognise_gemini(value: Any) -> str | None:
-    """Recognises contents of Gemini's API."""
+    """Returns by what contents of Gemini's API are recognised, or None."""
     messages = find_messages(value)
     roles = [message.get("role") for message in messages]
     known = all(role in ("user", "model", "function", "tool", None) for role in roles)
@@ -266,7 +273,7 @@ def _recognise_autogen(value: Any) -> str | None:
 
 
 def _recognise_vercel(value: Any) -> str | None:
-    """Recognises messages or steps of Vercel's AI SDK."""
+    """Returns by what messages or steps of Vercel's AI SDK are recognised, or None."""
     if isinstance(value, Mapping) and isinstance(value.get("steps"), list) and _is_vercel_step(value["steps"][:1]):
         return "steps with toolCalls"
     messages = find_messages(value)
@@ -278,7 +285,7 @@ def _recognise_vercel(value: Any) -> str | None:
 
 
 def _recognise_tau_bench(value: Any) -> str | None:
-    """Recognises a result of tau-bench."""
+    """Returns by what a result of tau-bench is recognised, or None."""
     if not isinstance(value, Mapping) or not find_messages(value):
         return None
     if "traj" in value and ("reward" in value or "task_id" in value):
@@ -289,7 +296,7 @@ def _recognise_tau_bench(value: Any) -> str | None:
 
 
 def _recognise_openai_chat(value: Any) -> str | None:
-    """Recognises messages of OpenAI's chat API."""
+    """Returns by what messages of OpenAI's chat API are recognised, or None."""
     messages = find_messages(value)
     if not messages or not all(_speaks(message) for message in messages):
         return None
@@ -314,11 +321,11 @@ def _read(value: Any) -> Trace:
 
 
 def _read_tau_bench(value: Any) -> Trace:
-    return build_trace(read_turns(value), _instruction(value))
+    return build_trace(read_turns(value), _find_instruction(value))
 
 
-def _instruction(value: Any) -> str | None:
-    """The instruction of the simulated user."""
+def _find_instruction(value: Any) -> str | None:
+    """Returns the instruction of the simulated user, which is the task, or None."""
     if not isinstance(value, Mapping):
         return None
     info = value.get("info")

@@ -37,7 +37,7 @@ def is_item(raw: Mapping[str, Any]) -> bool:
 
 
 def _recognise(value: Any) -> str | None:
-    """Recognises items of OpenAI's Responses API."""
+    """Returns by what items of OpenAI's Responses API are recognised, or None."""
     items = _list_items(value)
     calls = [item["type"] for item in items if isinstance(item.get("type"), str) and item["type"] in _CALLS]
     if calls:
@@ -59,7 +59,7 @@ def _list_items(value: Any) -> list[Mapping[str, Any]]:
 
 
 def _read(value: Any) -> Trace:
-    """Reads items of OpenAI's Responses API."""
+    """Reads items of OpenAI's Responses API; what a user says after a message becomes its reply."""
     items = _list_items(value)
     outputs = {str(item.get("call_id")): item for item in items if str(item.get("type")).endswith("_call_output")}
     steps: list[Step] = []

@@ -40,7 +40,7 @@ def _known() -> frozenset[str]:
 
 
 def _recognise(value: Any) -> str | None:
-    """Recognises a plain list of steps or texts."""
+    """Returns by what a plain list of steps or texts is recognised, or None."""
     steps = find_list(value, *_LISTS)
     if steps is None:
         return None
@@ -68,7 +68,10 @@ def _read(value: Any) -> Trace:
 
 
 def _read_steps(raws: Sequence[Any]) -> list[Step]:
-    """The steps of the agent; what a user said becomes the reply (`observed`) to the message before it."""
+    """Returns the steps of the agent; what a user said becomes the reply (`observed`) to the message before it.
+
+    A call recorded under the user's role is read as the agent's.
+    """
     steps: list[Step] = []
     for raw in raws:
         step = _read_step(raw)
@@ -95,7 +98,7 @@ def _is_call(raw: Mapping[str, Any]) -> bool:
 
 
 def _read_input(kind: StepKind, given: Any) -> Any:
-    """The input of a model; an object with one text is replaced by the text."""
+    """Returns the input of a step; that of a model which is an object with one text is replaced by the text."""
     if kind == "llm" and isinstance(given, Mapping) and len(given) == 1:
         (only,) = given.values()
         return only if isinstance(only, str) else given

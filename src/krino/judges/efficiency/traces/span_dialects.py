@@ -9,7 +9,6 @@ from typing import Any
 
 from krino.judges.efficiency.data_files import table
 from krino.judges.efficiency.traces.content import (
-    dump,
     extract_text,
     find_list,
     from_json,
@@ -18,6 +17,7 @@ from krino.judges.efficiency.traces.content import (
     parse_number,
     parse_time,
     time_between,
+    to_text,
 )
 from krino.judges.efficiency.traces.spans import (
     Span,
@@ -64,7 +64,7 @@ def _has(prefix: str, value: Any) -> str | None:
 
 
 def _recognise_otlp(value: Any) -> str | None:
-    """Recognises OpenTelemetry spans."""
+    """Returns by what OpenTelemetry spans are recognised, or None."""
     if (seen := _has("gen_ai.", value)) is not None:
         return seen
     if isinstance(value, Mapping) and ("resourceSpans" in value or "resource_spans" in value):
@@ -87,7 +87,7 @@ def _read_otlp(value: Any) -> Trace:
     """Reads OpenTelemetry spans with GenAI attributes."""
     spans = read_spans(value)
     known = any(_find_role(span) for span in spans)
-    roots = build_tree(spans, lambda span: _otlp_node(span, known))
+    roots = build_tree(spans, lambda span: _make_otlp_node(span, known))
     refuse_fragment(spans, roots)
     agent = find_closing_agent(roots)
     said = from_json(agent.output) if agent is not None else None
@@ -96,7 +96,7 @@ def _read_otlp(value: Any) -> Trace:
     steps = list_steps(roots)
     if isinstance(value, Mapping) and "observations" in value:  # Langfuse keeps input and output beside its spans
         task = extract_task(value.get("input")) or task
-        answer = answer or dump(value.get("output")) or None
+        answer = answer or to_text(value.get("output")) or None
     return Trace(tuple(steps), task, answer, count_orphans(spans), media)
 
 
@@ -112,9 +112,12 @@ def _find_role(span: Span) -> Role | None:
     return "llm" if "gen_ai.request.model" in span.attributes else None
 
 
-def _otlp_node(span: Span, known: bool) -> Node:
-    """Returns a span as a node of the tree. If some spans name their operation, the others
-    belong to the application; otherwise every leaf is a step."""
+def _make_otlp_node(span: Span, known: bool) -> Node:
+    """Returns a span as a node of the tree.
+
+    If some spans name their operation (`known`), the others belong to the application; otherwise every leaf is a
+    step.
+    """
     role = _find_role(span) or ("glue" if known else "container")
     attributes = span.attributes
     error = span.error or (str(attributes["error.type"]) if attributes.get("error.type") else None)
@@ -133,7 +136,7 @@ def _otlp_node(span: Span, known: bool) -> Node:
 
 
 def _read_side(span: Span, names: tuple[str, ...], old: re.Pattern[str], events: re.Pattern[str]) -> Any:
-    """Returns input or output of a span: an attribute, numbered attributes, or events."""
+    """Returns input or output of a span, or None: from an attribute, numbered attributes, or events."""
     for name in names:
         if (value := span.attributes.get(name)) not in (None, ""):
             return from_json(value) if isinstance(value, str) and value.startswith('"') else value
@@ -153,7 +156,7 @@ def _read_event(name: str, attributes: Mapping[str, Any]) -> dict[str, Any]:
         (attributes[key] for key in ("content", "gen_ai.prompt", "gen_ai.completion") if key in attributes), ""
     )
     if not content and "message" in attributes:
-        content = dump(attributes["message"])
+        content = to_text(attributes["message"])
     role = attributes.get("role") or name.removeprefix("gen_ai.").partition(".")[0]
     return {"role": "assistant" if role == "choice" else role, "content": content}
 
@@ -206,12 +209,12 @@ def _recognise_openinference(value: Any) -> str | None:
 def _read_openinference(value: Any) -> Trace:
     """Reads OpenInference spans."""
     spans = read_spans(value)
-    roots = build_tree(spans, _openinference_node)
+    roots = build_tree(spans, _make_openinference_node)
     refuse_fragment(spans, roots)
-    return Trace(tuple(list_steps(roots)), _task(roots), _answer(roots), count_orphans(spans))
+    return Trace(tuple(list_steps(roots)), _choose_task(roots), _answer(roots), count_orphans(spans))
 
 
-def _openinference_node(span: Span) -> Node:
+def _make_openinference_node(span: Span) -> Node:
     """Returns an OpenInference span as a node of the tree."""
     attributes = span.attributes
     kind = str(attributes.get(_KIND) or "").upper()
@@ -249,9 +252,9 @@ def _read_messages(attributes: Mapping[str, Any], side: str) -> list[dict[str, A
 
 
 def _read_reply(attributes: Mapping[str, Any]) -> Any:
-    """The model's reply: its text and the calls it requested."""
+    """Returns the model's reply: its text, or an object with text and requested calls; None without either."""
     text = "\n".join(
-        dump(message["content"]) for message in _read_messages(attributes, "output") if message.get("content")
+        to_text(message["content"]) for message in _read_messages(attributes, "output") if message.get("content")
     )
     calls: dict[str, dict[str, Any]] = {}
     for key, value in attributes.items():
@@ -267,12 +270,15 @@ def _numbered(attributes: Mapping[str, Any], pattern: re.Pattern[str]) -> list[t
     return sorted(((int(match.group(1)), value) for match, value in matches if match), key=lambda item: item[0])
 
 
-def _task(roots: list[Node]) -> str | None:
-    """An agent's own input states the task best; failing that, the first user message a model was given."""
+def _choose_task(roots: list[Node]) -> str | None:
+    """Returns the task, or None.
+
+    An agent's own input states it best; failing that, the first user message a model was given.
+    """
     agents = [node for node in walk_tree(roots) if node.role == "container" and node.input is not None]
     for node in agents:
         if found := extract_task(node.input):
-            if "memory_step" in dump(node.input)[:40]:  # smolagents' step spans hold state, not the task
+            if "memory_step" in to_text(node.input)[:40]:  # smolagents' step spans hold state, not the task
                 continue
             return found
     calls = [node for node in walk_tree(roots) if node.role == "llm"]
@@ -281,7 +287,7 @@ def _task(roots: list[Node]) -> str | None:
 
 def _answer(roots: list[Node]) -> str | None:
     tops = [node for node in walk_tree(roots) if node.role == "container" and node.output not in (None, "")]
-    return dump(tops[0].output) if tops and tops[0].children else None
+    return to_text(tops[0].output) if tops and tops[0].children else None
 
 
 OPENINFERENCE = Reader("openinference", _recognise_openinference, _read_openinference)
@@ -302,7 +308,7 @@ _MAX_SPANS = 200_000
 
 
 def _recognise_nested(value: Any) -> str | None:
-    """Recognises spans that hold their children, as DeepEval writes them."""
+    """Returns by what spans that hold their children, as DeepEval writes them, are recognised, or None."""
     tops = _find_tops(value)
     if tops and any(isinstance(top.get("children"), list) for top in tops) and all(_is_span(top) for top in tops):
         return "spans with type and children"
@@ -325,12 +331,12 @@ def _read_nested(value: Any) -> Trace:
     """Reads spans that hold their children."""
     tops = _find_tops(value)
     roots = [_grow_nested(top) for top in tops]
-    answer = dump(tops[0].get("output")) if len(tops) == 1 and roots[0].children else ""
+    answer = to_text(tops[0].get("output")) if len(tops) == 1 and roots[0].children else ""
     return Trace(tuple(list_steps(roots)), find_task(roots), answer or None)
 
 
 def _grow_nested(top: Mapping[str, Any]) -> Node:
-    """Builds the tree below one top span, without recursion."""
+    """Builds the tree below one top span, without recursion and up to a number of spans; returns its root."""
     root = _read_nested_node(top)
     waiting = [(top, root)]
     count = 0

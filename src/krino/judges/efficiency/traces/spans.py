@@ -39,12 +39,12 @@ class Span:
 
 
 def read_spans(value: Any) -> list[Span]:
-    """Every span in the order of the file; empty if there are none."""
+    """Returns every span in the order of the file; empty if there are none."""
     return [_read_span(raw, parent) for raw, parent in iterate_spans(value) if raw.get("object") != "trace"]
 
 
 def iterate_spans(value: Any) -> Iterator[tuple[Mapping[str, Any], str]]:
-    """Yields every span of an export, with the id of the span that holds it."""
+    """Yields every span of an export, with the id of the span that holds it, or an empty text."""
     if isinstance(value, Mapping) and (resources := find_list(value, "resourceSpans", "resource_spans")):
         for resource in keep_objects(resources):
             scopes = find_list(resource, "scopeSpans", "scope_spans", "instrumentationLibrarySpans")
@@ -81,17 +81,18 @@ def is_span(raw: Any) -> bool:
 
 
 def is_observation(raw: Mapping[str, Any]) -> bool:
-    """Whether it is a span as Langfuse's API returns it."""
+    """Is it a span as Langfuse's API returns it?"""
     named = "parentObservationId" in raw or "parent_observation_id" in raw or "traceId" in raw or "trace_id" in raw
     return named and str(raw.get("type")) in _OBSERVATIONS and "id" in raw
 
 
 def is_agents_row(raw: Mapping[str, Any]) -> bool:
-    """Whether it is a span or the closing line of a trace as the OpenAI Agents SDK exports them."""
+    """Is it a span or the closing line of a trace as the OpenAI Agents SDK exports them?"""
     return raw.get("object") in ("trace", "trace.span") and ("span_data" in raw or "workflow_name" in raw)
 
 
 def read_trace_id(raw: Mapping[str, Any]) -> str:
+    """Returns the id of the trace that a span belongs to; empty if it names none."""
     if raw.get("object") == "trace":
         return str(raw.get("id") or "")
     return _text(raw, "traceId", "trace_id", "context.trace_id") or str(_context(raw).get("trace_id") or "")
@@ -140,7 +141,7 @@ def _collect_attributes(raw: Mapping[str, Any]) -> dict[str, Any]:
         found[f"openai_agents.{key}"] = held
     for key, value in raw.items():  # tables exported from Phoenix have one column an attribute
         if isinstance(key, str) and key.startswith("attributes.") and value is not None:
-            _flatten(key.removeprefix("attributes."), value, found)
+            _add_flattened(key.removeprefix("attributes."), value, found)
     if "span_kind" in raw and "openinference.span.kind" not in found and raw["span_kind"] in _OPENINFERENCE_KINDS:
         found["openinference.span.kind"] = raw["span_kind"]
     return found
@@ -153,43 +154,47 @@ _OPENINFERENCE_KINDS = ("LLM", "TOOL", "AGENT", "CHAIN", "RETRIEVER", "EMBEDDING
 
 
 def flatten_attributes(given: Any) -> dict[str, Any]:
-    """OTLP's list of key and value, or a plain mapping (nested or dotted), as one flat mapping."""
+    """Returns OTLP's list of key and value, or a plain mapping (nested or dotted), as one flat mapping."""
     found: dict[str, Any] = {}
     if isinstance(given, Mapping):
         for key, value in given.items():
-            _flatten(str(key), value, found)
+            _add_flattened(str(key), value, found)
     for item in keep_objects(given if isinstance(given, list) else None):
         if "key" in item:
-            found[str(item["key"])] = _any_value(item.get("value"))
+            found[str(item["key"])] = _unwrap_value(item.get("value"))
     return found
 
 
-def _flatten(key: str, value: Any, into: dict[str, Any], depth: int = 0) -> None:
-    """Adds a value and what is inside it, under dotted names; the objects of a list are numbered."""
+def _add_flattened(key: str, value: Any, into: dict[str, Any], depth: int = 0) -> None:
+    """Adds a value under its key, and its parts under dotted keys (`a.b`, `a.0.b`), down to `_DEEPEST` levels.
+
+    List items that are not objects get no key of their own.
+    """
     into[key] = value
     if depth >= _DEEPEST:
         return
     if isinstance(value, Mapping):
         for inner, item in value.items():
-            _flatten(f"{key}.{inner}", item, into, depth + 1)
+            _add_flattened(f"{key}.{inner}", item, into, depth + 1)
     elif isinstance(value, list):
         for number, item in enumerate(value):
             if isinstance(item, Mapping):
-                _flatten(f"{key}.{number}", item, into, depth + 1)
+                _add_flattened(f"{key}.{number}", item, into, depth + 1)
 
 
-def _any_value(value: Any, depth: int = 0) -> Any:
-    """OTLP wraps each value in an object that names its type."""
+def _unwrap_value(value: Any, depth: int = 0) -> Any:
+    """Returns the value without OTLP's object that names its type, also inside lists and maps."""
     if not isinstance(value, Mapping) or depth > 20:
         return value
     for name in ("stringValue", "intValue", "doubleValue", "boolValue", "bytesValue"):
         if name in value:
             return value[name]
     if isinstance(inner := value.get("arrayValue"), Mapping):
-        return [_any_value(item, depth + 1) for item in inner.get("values") or ()]
+        return [_unwrap_value(item, depth + 1) for item in inner.get("values") or ()]
     if isinstance(inner := value.get("kvlistValue"), Mapping):
         return {
-            str(item.get("key")): _any_value(item.get("value"), depth + 1) for item in keep_objects(inner.get("values"))
+            str(item.get("key")): _unwrap_value(item.get("value"), depth + 1)
+            for item in keep_objects(inner.get("values"))
         }
     return dict(value) or None
 
@@ -227,7 +232,10 @@ def _text(raw: Mapping[str, Any], *names: str) -> str:
 
 
 def build_tree(spans: Sequence[Span], to_node: Callable[[Span], Node]) -> list[Node]:
-    """The roots: spans without a parent, or whose parent is not in the file."""
+    """Builds the tree of spans and returns its roots: spans without a parent, or whose parent is not in the file.
+
+    Refuses spans of several traces; a span that is there twice counts once.
+    """
     require_one_trace(spans)
     nodes: dict[str, Node] = {}
     made: list[tuple[Span, Node]] = []
@@ -264,7 +272,7 @@ def refuse_fragment(spans: Sequence[Span], roots: Sequence[Node]) -> None:
 
 
 def count_orphans(spans: Sequence[Span]) -> int:
-    """The number of spans whose parent is missing."""
+    """Returns the number of spans whose parent is missing."""
     known = {span.id for span in spans}
     return sum(1 for span in spans if span.parent and span.parent not in known)
 

@@ -75,7 +75,7 @@ class Reader:
 
 
 def assign_ids(steps: list[Step]) -> tuple[Step, ...]:
-    """The steps with unique ids: a missing id becomes the position, a repeated one gets a suffix."""
+    """Returns the steps with unique one-line ids: a missing id becomes the position, a repeated one gets a suffix."""
     taken: set[str] = {one_line(step.id) for step in steps if step.id}
     used: set[str] = set()
     named = []
@@ -89,12 +89,12 @@ def assign_ids(steps: list[Step]) -> tuple[Step, ...]:
 
 
 def are_numbered(steps: Sequence[Step]) -> bool:
-    """Whether readers see numbers instead of ids: one machine-made id is enough, so that the two are not mixed."""
+    """Do readers see numbers instead of ids? One machine-made id is enough, so that the two are not mixed."""
     return any(len(step.id) > _LONGEST_ID or _MACHINE_ID.search(step.id) for step in steps)
 
 
 def one_line(text: str) -> str:
-    """A name or id on one line, so that it cannot pass for a line of its own."""
+    """Returns a name or id on one line, so that it cannot pass for a line of its own."""
     return text if text.isprintable() else " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 

@@ -63,7 +63,10 @@ class Action:
 
 
 def find_actions(text: str, reply: str | None = None) -> list[Action]:
-    """The actions of one message. Code counts only if `reply`, the next message, holds its output."""
+    """Returns the actions of one message, all in the first form that fits.
+
+    Code counts only if `reply`, the next message, holds its output.
+    """
     if not any(mark in text for mark in _MARKS):
         return []
     for find in (_find_react_actions, _find_tagged_actions, _find_json_actions):
@@ -73,12 +76,12 @@ def find_actions(text: str, reply: str | None = None) -> list[Action]:
 
 
 def begins_with_action(text: str) -> bool:
-    """Whether a message opens with an action, as only an agent writes; instructions show examples further down."""
+    """Does a message open with an action, as only an agent writes? Instructions show examples further down."""
     return _OPENING.match(text) is not None and bool(find_actions(text))
 
 
 def text_before_action(text: str) -> str:
-    """The text of a message before its first action (a thought, a plan)."""
+    """Returns the text of a message before its first action (a thought, a plan). The message must have an action."""
     return text[: min(place for mark in _MARKS if (place := text.find(mark)) >= 0)].strip()
 
 
@@ -89,8 +92,11 @@ def find_final_answer(text: str) -> str:
 
 
 def find_observations(reply: str, count: int) -> list[str | None]:
-    """The result of each of `count` actions, from the message that follows them."""
-    blocks = list(_responses(reply))
+    """Returns the result of each of `count` actions, from the message that follows them.
+
+    If it cannot be split, it is the result of the last one.
+    """
+    blocks = list(_find_responses(reply))
     if len(blocks) == count:
         return list(blocks)
     opening = _PREFIX.match(reply)
@@ -98,8 +104,8 @@ def find_observations(reply: str, count: int) -> list[str | None]:
     return [None] * (count - 1) + [result or None]
 
 
-def _responses(reply: str) -> Iterator[str]:
-    """The content of response tags. A missing end tag is searched for only once, so that time stays linear."""
+def _find_responses(reply: str) -> Iterator[str]:
+    """Yields the content of response tags. A missing end tag is searched for only once, so that time stays linear."""
     unclosed: set[str] = set()
     opening = _RESPONSE.search(reply)
     while opening is not None:
@@ -130,13 +136,13 @@ def _find_tagged_actions(text: str) -> Iterator[Action]:
     if _INVOKE.search(text) or _FUNCTION.search(text):
         return
     for _, inner in _TAGGED.findall(text):
-        yield from _one_of(inner.strip())
+        yield from _read_tagged_actions(inner.strip())
     if match := _MISTRAL.search(text):
         yield from _read_calls(from_json(match.group(1)))
 
 
-def _one_of(inner: str) -> Iterator[Action]:
-    """The action between tags: JSON, lines that name tool and parameters, or a call `name(...)`."""
+def _read_tagged_actions(inner: str) -> Iterator[Action]:
+    """Yields the actions between tags: JSON, lines that name tool and parameters, or a call `name(...)`."""
     value = from_json(inner)
     if not isinstance(value, str):
         yield from _read_calls(value)
@@ -157,7 +163,7 @@ def _find_json_actions(text: str) -> Iterator[Action]:
 
 
 def _read_calls(value: Any) -> Iterator[Action]:
-    """Objects that name a tool and its arguments; an object with only a name is data."""
+    """Yields the objects that name a tool and its arguments as actions; an object with only a name is data."""
     for item in value if isinstance(value, list) else [value]:
         if not isinstance(item, Mapping):
             continue

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from krino.judges.efficiency.traces.content import Album, dump, extract_text, from_json, replace_media
+from krino.judges.efficiency.traces.content import Album, extract_text, from_json, replace_media, to_text
 from krino.judges.efficiency.traces.failure import find_failure
 from krino.judges.efficiency.traces.steps import Step, StepKind
 
@@ -32,7 +32,7 @@ class Node:
 
 
 def walk_tree(roots: list[Node]) -> Iterator[Node]:
-    """Every node, parents before children; iterative, so that any depth works."""
+    """Yields every node, parents before children; iterative, so that any depth works."""
     waiting = list(reversed(roots))
     while waiting:
         node = waiting.pop()
@@ -60,7 +60,7 @@ def list_steps(roots: list[Node]) -> list[Step]:
 
 
 def _drop_copies(roots: list[Node]) -> Iterator[Node]:
-    """The nodes without copies: some exports hold a span twice."""
+    """Yields the nodes without copies: some exports hold a span twice."""
     seen: set[str] = set()
     for node in walk_tree(roots):
         if node.id:
@@ -80,7 +80,7 @@ def _is_step(node: Node) -> bool:
 
 
 def _find_observations(roots: list[Node]) -> tuple[dict[int, str], dict[int, str]]:
-    """The outputs and errors of containers that hold only model calls, by the last of these calls.
+    """Returns outputs and errors of containers that hold only model calls, by the `id()` of the last such call.
 
     Code agents run what the model wrote inside such a container: its log is the result of the model's step.
     """
@@ -92,8 +92,8 @@ def _find_observations(roots: list[Node]) -> tuple[dict[int, str], dict[int, str
         if not actions or len(actions) < len(node.children) or any(child.role != "llm" for child in actions):
             continue
         last = actions[-1]
-        text = dump(node.output)
-        if text and text != dump(last.output):
+        text = to_text(node.output)
+        if text and text != to_text(last.output):
             observed[id(last)] = text
         if node.error is not None:
             failed[id(last)] = node.error
@@ -126,7 +126,7 @@ def _make_step(node: Node, observed: str) -> Step:
 
 
 def _read_reply(output: Any) -> Any:
-    """The words of a model's reply, however it is wrapped; a reply that calls tools stays as it is."""
+    """Returns the words of a model's reply, however it is wrapped; a reply that calls tools stays as it is."""
     for _ in range(_MAX_DEPTH + 2):
         inner = output[0] if isinstance(output, list) and len(output) == 1 else output
         if not isinstance(inner, dict) or inner.get("tool_calls"):
@@ -141,10 +141,10 @@ def _read_reply(output: Any) -> Any:
 
 
 def add_answer(roots: list[Node], steps: list[Step]) -> list[Step]:
-    """Adds the final answer as the last step if only the agent's own span holds it.
+    """Returns the steps with the final answer as the last one if only the agent's own span holds it.
 
-    Some exports have no span, or an empty one, for the last model call. A list of messages always has the answer, and
-    the same work must score the same in both.
+    Some exports have no span, or an empty one, for the last model call. A list of messages always has the answer,
+    and the same work must score the same in both.
     """
     agent = find_closing_agent(roots)
     said = _extract_answer(replace_media(from_json(agent.output), Album())).strip() if agent is not None else ""
@@ -152,24 +152,24 @@ def add_answer(roots: list[Node], steps: list[Step]) -> list[Step]:
         return steps
     last = steps[-1]
     if last.kind == "llm":
-        return steps if dump(last.output) or last.error else [*steps[:-1], replace(last, output=said)]
+        return steps if to_text(last.output) or last.error else [*steps[:-1], replace(last, output=said)]
     if last.kind == "message" or _one_line(said) in _one_line(" ".join(_list_texts(steps))):
         return steps
     return [*steps, Step(agent.id, "message", "message", None, said)]
 
 
 def find_closing_agent(roots: list[Node]) -> Node | None:
-    """The outermost agent or chain that gave something back."""
+    """Returns the outermost agent or chain that gave something back, or None."""
     holders = (node for node in walk_tree(roots) if node.role == "container" and node.children)
     return next((node for node in holders if node.output not in (None, "", {}, [])), None)
 
 
 def _list_texts(steps: list[Step]) -> Iterator[str]:
-    """The texts that may hold the answer already: models' texts, or a last call that submits it."""
+    """Yields the texts that may hold the answer already: models' texts, or a last call that submits it."""
     for step in steps:
         if step.kind in ("llm", "message"):
-            yield f"{dump(step.output)} {step.observed}"
-    yield f"{dump(steps[-1].input)} {dump(steps[-1].output)}"
+            yield f"{to_text(step.output)} {step.observed}"
+    yield f"{to_text(steps[-1].input)} {to_text(steps[-1].output)}"
 
 
 def _one_line(text: str) -> str:
@@ -177,7 +177,7 @@ def _one_line(text: str) -> str:
 
 
 def _extract_answer(value: Any, depth: int = 0) -> str:
-    """The text of an agent's output, or of the last message in it that has any; empty for data."""
+    """Returns the text of an agent's output, or of the last message in it that has any; empty for data."""
     if isinstance(value, str):
         return value
     if isinstance(value, list) and depth < _MAX_DEPTH and all(isinstance(item, dict) for item in value):
@@ -192,7 +192,7 @@ def _extract_answer(value: Any, depth: int = 0) -> str:
 
 
 def find_task(roots: list[Node]) -> str | None:
-    """The task, if the outermost span with an input states it as text."""
+    """Returns the task, if the outermost span with an input states it as text."""
     for node in walk_tree(roots):
         if node.role in ("container", "other", "llm") and node.input not in (None, "", {}, []):
             return extract_task(node.input)
@@ -200,7 +200,7 @@ def find_task(roots: list[Node]) -> str | None:
 
 
 def extract_task(value: Any, depth: int = 0) -> str | None:
-    """The text of an input: itself, the field that commonly holds the question, or a user message."""
+    """Returns the text of an input, or None: itself, the field that commonly holds the question, or a user message."""
     value = from_json(value)
     if isinstance(value, str):
         return value.strip() or None

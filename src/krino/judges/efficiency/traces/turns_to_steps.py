@@ -53,8 +53,11 @@ class Turn:
 
 
 def build_trace(turns: Sequence[Turn], task: str | None = None) -> Trace:
-    """The trace of a conversation; the task is the user's first message unless the format states it elsewhere."""
-    turns, moved = _with_actions_of_users(turns)
+    """Returns the trace of a conversation.
+
+    The task is the user's first message unless the format states it elsewhere.
+    """
+    turns, moved = _reassign_actions(turns)
     album = Album()
     said = [extract_text(replace_media(turn.content, album)).strip() for turn in turns if turn.role == "user"]
     opening = next(filter(None, said), "")
@@ -63,10 +66,11 @@ def build_trace(turns: Sequence[Turn], task: str | None = None) -> Trace:
     )
 
 
-def _with_actions_of_users(turns: Sequence[Turn]) -> tuple[list[Turn], int]:
-    """Gives calls and actions under any other role to the agent, who alone can make them, and counts them.
+def _reassign_actions(turns: Sequence[Turn]) -> tuple[list[Turn], int]:
+    """Returns the turns with calls and actions under any other role given to the agent, and how many those were.
 
-    The user's first message is the task and may show the form of an action, so it is left alone.
+    Only the agent can make them. The user's first message is the task and may show the form of an action, so it is
+    left alone.
     """
     read: list[Turn] = []
     spoke = False
@@ -84,7 +88,7 @@ def _with_actions_of_users(turns: Sequence[Turn]) -> tuple[list[Turn], int]:
 
 
 def _text_of_turn(turn: Turn, before: Sequence[Turn]) -> str:
-    """The text of a message; empty for the result of a call, which is no action whatever it begins with."""
+    """Returns the text of a message; empty for the result of a call, which is no action whatever it begins with."""
     if turn.role != "tool":
         return extract_text(turn.content)
     answers = any(result.id for result in turn.results) or (before and before[-1].role == "assistant")
@@ -92,7 +96,7 @@ def _text_of_turn(turn: Turn, before: Sequence[Turn]) -> str:
 
 
 def build_steps(turns: Sequence[Turn]) -> list[Step]:
-    """Returns the steps of a conversation."""
+    """Returns the steps of a conversation: the assistant's calls with their results, and its words."""
     results = _Results(turns)
     steps: list[Step] = []
     for place, turn in enumerate(turns):
@@ -118,13 +122,13 @@ def build_call_step(call: CallMade, result: CallResult | None) -> Step:
 
 
 def flatten_result(output: Any) -> Any:
-    """The text of content blocks; data stays as it is."""
+    """Returns the text of content blocks; data stays as it is."""
     blocks = isinstance(output, list) and all(isinstance(block, dict) and "type" in block for block in output)
     return extract_text(output) if blocks else output
 
 
 def _read_words(turn: Turn, following: Turn | None) -> list[Step]:
-    """The actions in a message's text, each with its observation; else the text as a message."""
+    """Returns the actions in a message's text as steps, each with its observation; else the text as one message."""
     album = Album()
     text = extract_text(replace_media(turn.content, album)).strip()
     if not text:
@@ -141,13 +145,13 @@ def _read_words(turn: Turn, following: Turn | None) -> list[Step]:
         said = reply.strip() if reply and following and following.role == "user" else ""
         return [Step(turn.id, "message", "message", None, text, observed=said, media=tuple(album.items))]
     pairs = zip(actions, find_observations(reply or "", len(actions)), strict=True)
-    steps = [_action_step(turn, action, seen, number) for number, (action, seen) in enumerate(pairs)]
+    steps = [_build_action_step(turn, action, seen, number) for number, (action, seen) in enumerate(pairs)]
     steps[0] = replace(steps[0], said=text_before_action(text))
     closing = find_final_answer(text)
     return [*steps, Step("", "message", "message", None, closing)] if closing else steps
 
 
-def _action_step(turn: Turn, action: Action, observed: str | None, number: int) -> Step:
+def _build_action_step(turn: Turn, action: Action, observed: str | None, number: int) -> Step:
     """Returns an action written in text as a step."""
     result = action.observation if action.observation is not None else observed
     own = turn.id if number == 0 else ""
@@ -159,6 +163,7 @@ class _Results:
     """Finds the result of a call: by id, else by name or position among the results that follow."""
 
     def __init__(self, turns: Sequence[Turn]) -> None:
+        """Gathers the results of all turns: by id, and in order those without one."""
         self._by_id: dict[str, list[CallResult]] = {}
         self._unnamed: list[tuple[int, CallResult]] = []
         for place, turn in enumerate(turns):
@@ -185,7 +190,7 @@ class _Results:
 
 
 def find_task_media(*contents: Any) -> tuple[Media, ...]:
-    """The media inside the contents that state a task."""
+    """Returns the media inside the contents that state a task."""
     album = Album()
     for content in contents:
         replace_media(from_json(content), album)

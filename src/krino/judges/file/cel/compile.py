@@ -29,14 +29,14 @@ class Expression:
     _run: Run
 
     def value(self, budget: StepBudget) -> Any:
-        """Its value for the names of one case; raises `RuleFault` where it has none."""
+        """Returns its value for the names of one case; raises `RuleFault` where it has none."""
         return self._run(budget)
 
 
 def compile_expression(
     source: str, names: Mapping[str, Type], functions: Mapping[str, Function] = FUNCTIONS
 ) -> Expression:
-    """Raises `ExpressionProblem` with the place of what is wrong."""
+    """Compiles an expression and checks its types. Raises `ExpressionProblem` with the place of what is wrong."""
     compiler = _Compiler(names, functions)
     kind, run = compiler.compile(parse(source))
     return Expression(source, kind, frozenset(compiler.used), frozenset(compiler.called), run)
@@ -231,7 +231,7 @@ class _Compiler:
         return BOOL, lambda budget: operators.contains(budget, run_many(budget), run_one(budget))
 
     def _must_be_a_choice(self, kind: Type, part: Node) -> None:
-        """A label that is compared with a value it cannot have is a slip, and the rule would never hold."""
+        """Refuses a text that a label is compared with and cannot have: a slip, and the rule would never hold."""
         if kind.choices and part.kind == "literal" and isinstance(part.value, str) and part.value not in kind.choices:
             raise ExpressionProblem(
                 f"{part.value!r} is none of the values{did_you_mean(part.value, kind.choices)}: "
@@ -323,7 +323,7 @@ class _Compiler:
         return function.result, call
 
     def _macro(self, node: Node) -> Compiled:
-        """Compiles a macro such as `list.exists(x, ...)`, whose variable hides an input of the same name."""
+        """Compiles a macro such as `list.exists(x, ...)`. Its variable hides an input of the same name inside."""
         kind, run = self.compile(node.parts[0])
         if kind.kind not in ("list", "map", "dyn"):
             raise ExpressionProblem(f".{node.value}() takes a list, got {kind.in_words()}", node.offset)

@@ -89,8 +89,8 @@ def _trim(budget: StepBudget, text: str) -> str:
     return text.strip()
 
 
-def _int(budget: StepBudget, value: Any) -> int:
-    """Converts a value to a whole number of 64 bits."""
+def _to_int(budget: StepBudget, value: Any) -> int:
+    """Converts a value to a whole number of 64 bits; raises `RuleFault` if it is none."""
     try:
         made = int(value.strip()) if isinstance(value, str) and len(value) < _LONGEST_NUMBER else int(value)
     except (ValueError, OverflowError):
@@ -100,15 +100,15 @@ def _int(budget: StepBudget, value: Any) -> int:
     return made
 
 
-def _double(budget: StepBudget, value: Any) -> float:
-    """Converts a value to a number."""
+def _to_double(budget: StepBudget, value: Any) -> float:
+    """Converts a value to a number; raises `RuleFault` if it is none."""
     try:
         return float(value)
     except (ValueError, OverflowError):
         raise RuleFault(f"double() makes no number of {value!r:.60}") from None
 
 
-def _string(budget: StepBudget, value: Any) -> str:
+def _to_string(budget: StepBudget, value: Any) -> str:
     """Converts a value to text, as CEL writes it."""
     if type(value) is bool:
         return "true" if value else "false"
@@ -125,8 +125,11 @@ _STEPS_A_MATCH = 5
 
 
 @lru_cache(maxsize=512)
-def _pattern(source: str) -> Any:
-    """RE2 needs time that grows with the text and no faster, whatever the pattern; and bounded memory."""
+def _compile_pattern(source: str) -> Any:
+    """Compiles a regular expression with RE2; raises `RuleFault` if it is wrong or too long.
+
+    RE2 needs time that grows with the text and no faster, whatever the pattern; and bounded memory.
+    """
     import re2  # type: ignore[import-untyped, unused-ignore]
 
     if len(source) > _LONGEST_PATTERN:
@@ -150,14 +153,14 @@ def _check_pattern(node: Node) -> None:
     part = node.parts[1]
     if part.kind == "literal" and isinstance(part.value, str):
         try:
-            _pattern(part.value)
+            _compile_pattern(part.value)
         except RuleFault as fault:
             raise ExpressionProblem(str(fault), part.offset) from None
 
 
 def _ready_pattern(budget: StepBudget, text: str, source: str) -> Any:
     """A search takes at most as many steps as the text has characters times the program of the pattern."""
-    pattern = _pattern(source)
+    pattern = _compile_pattern(source)
     budget.spend(1 + len(text) * (10 + pattern.programsize) // 500)
     return pattern
 
@@ -166,8 +169,8 @@ def _matches(budget: StepBudget, text: str, pattern: str) -> bool:
     return _ready_pattern(budget, text, pattern).search(_encodable(text)) is not None
 
 
-def _count(budget: StepBudget, text: str, pattern: str) -> int:
-    """Matches that do not overlap, empty ones left out."""
+def _count_matches(budget: StepBudget, text: str, pattern: str) -> int:
+    """Counts the matches that do not overlap, empty ones left out."""
     count = 0
     for found in _ready_pattern(budget, text, pattern).finditer(_encodable(text)):
         budget.spend(_STEPS_A_MATCH)
@@ -202,8 +205,8 @@ def _is_blank(budget: StepBudget, text: str | None) -> bool:
     return text is None or is_blank(text)
 
 
-def _numbers(budget: StepBudget, values: Sequence[Any], name: str) -> Sequence[float]:
-    """Returns the values if all are numbers; they cost one step each."""
+def _require_numbers(budget: StepBudget, values: Sequence[Any], name: str) -> Sequence[float]:
+    """Returns the values if all are numbers, else raises `RuleFault`; they cost one step each."""
     budget.spend(1 + len(values))
     odd = next((value for value in values if not is_number(value)), 0)
     if not is_number(odd):
@@ -212,14 +215,16 @@ def _numbers(budget: StepBudget, values: Sequence[Any], name: str) -> Sequence[f
 
 
 def _sum(budget: StepBudget, values: Sequence[Any]) -> float:
-    return float(sum(_numbers(budget, values, "sum")))
+    return float(sum(_require_numbers(budget, values, "sum")))
 
 
-def _of_some(name: str, compute: Callable[[Sequence[float]], float]) -> Callable[[StepBudget, Sequence[Any]], float]:
-    """Returns a function that computes a figure of a list that is not empty."""
+def _refuse_empty(
+    name: str, compute: Callable[[Sequence[float]], float]
+) -> Callable[[StepBudget, Sequence[Any]], float]:
+    """Returns a function that computes a figure of a list, and raises `RuleFault` for an empty one."""
 
     def computed(budget: StepBudget, values: Sequence[Any]) -> float:
-        if not _numbers(budget, values, name):
+        if not _require_numbers(budget, values, name):
             raise RuleFault(f"{name}() of an empty list")
         return float(compute(values))
 
@@ -233,7 +238,7 @@ def _round(budget: StepBudget, value: float, digits: int) -> float:
 # --- facts without a key -----------------------------------------------------------------------------
 
 
-def _supports(budget: StepBudget, text: str, claim: str) -> float:
+def _measure_support(budget: StepBudget, text: str, claim: str) -> float:
     """Returns the probability that a text supports a claim, by the entailment model."""
     from krino.models.entailment import entail
 
@@ -242,7 +247,7 @@ def _supports(budget: StepBudget, text: str, claim: str) -> float:
     return round(found.supported, 4)
 
 
-def _similarity(budget: StepBudget, one: str, other: str) -> float:
+def _measure_similarity(budget: StepBudget, one: str, other: str) -> float:
     """Returns how near two texts are in meaning, from 0 to 1."""
     from krino.models.embedder import embed
 
@@ -252,7 +257,7 @@ def _similarity(budget: StepBudget, one: str, other: str) -> float:
 
 
 def _is_refusal(budget: StepBudget, text: str) -> bool:
-    """By the embedded models: some sentence declines, and every other one states nothing."""
+    """Is a text a refusal by the embedded models: does a sentence decline, and every other one state nothing?"""
     from krino.models.entailment import ROLES, RoleInput, entail, roles
 
     budget.spend(2 * _MODEL_STEPS + len(text) // 4)
@@ -270,7 +275,7 @@ def _is_refusal(budget: StepBudget, text: str) -> bool:
     return any(declines) and not any(states)
 
 
-def _language(budget: StepBudget, text: str) -> str:
+def _guess_language(budget: StepBudget, text: str) -> str:
     """Returns the language code of a text, or an empty text if it is not known."""
     from krino.text.language import guess_language
 
@@ -283,8 +288,8 @@ def _language(budget: StepBudget, text: str) -> str:
 _LONGEST_JSON = 200_000
 
 
-def _json_value(budget: StepBudget, text: str) -> Any:
-    """Parses JSON that is not too long."""
+def _parse_short_json(budget: StepBudget, text: str) -> Any:
+    """Parses JSON; raises `RuleFault` for a text that is too long, and `ValueError` for one that is no JSON."""
     import orjson
 
     budget.spend(1 + len(text) // 8)
@@ -296,16 +301,16 @@ def _json_value(budget: StepBudget, text: str) -> Any:
 def _is_json(budget: StepBudget, text: str) -> bool:
     """Does a text parse as JSON?"""
     try:
-        _json_value(budget, text)
+        _parse_short_json(budget, text)
     except ValueError:
         return False
     return True
 
 
-def _json(budget: StepBudget, text: str) -> Any:
-    """Parses JSON; a text that is none has no value in a rule."""
+def _parse_json(budget: StepBudget, text: str) -> Any:
+    """Parses JSON; raises `RuleFault` for a text that is none."""
     try:
-        return _json_value(budget, text)
+        return _parse_short_json(budget, text)
     except ValueError as error:
         raise RuleFault(f"json() of a text that is no JSON: {error}") from None
 
@@ -327,9 +332,9 @@ FUNCTIONS: Mapping[str, Function] = {
     "lowerAscii": Function("text.lowerAscii()", (_TEXT,), STRING, _lower_ascii, "", is_method=True, is_global=False),
     "upperAscii": Function("text.upperAscii()", (_TEXT,), STRING, _upper_ascii, "", is_method=True, is_global=False),
     "trim": Function("text.trim()", (_TEXT,), STRING, _trim, "", is_method=True, is_global=False),
-    "int": Function("int(x)", ((INT, DOUBLE, STRING),), INT, _int),
-    "double": Function("double(x)", ((DOUBLE, STRING),), DOUBLE, _double),
-    "string": Function("string(x)", ((STRING, INT, BOOL),), STRING, _string),
+    "int": Function("int(x)", ((INT, DOUBLE, STRING),), INT, _to_int),
+    "double": Function("double(x)", ((DOUBLE, STRING),), DOUBLE, _to_double),
+    "string": Function("string(x)", ((STRING, INT, BOOL),), STRING, _to_string),
     "matches": Function(
         "text.matches(pattern)",
         _TEXT_AND_PATTERN,
@@ -340,21 +345,28 @@ FUNCTIONS: Mapping[str, Function] = {
         prepare=_check_pattern,
     ),
     "count": Function(
-        "count(text, pattern)", _TEXT_AND_PATTERN, INT, _count, "how many times it occurs", prepare=_check_pattern
+        "count(text, pattern)",
+        _TEXT_AND_PATTERN,
+        INT,
+        _count_matches,
+        "how many times it occurs",
+        prepare=_check_pattern,
     ),
     "words": Function("words(text)", (_TEXT,), INT, _words, "words of a text"),
     "lines": Function("lines(text)", (_TEXT,), INT, _lines, "lines that are not blank"),
     "is_blank": Function("is_blank(text)", ((STRING, NULL),), BOOL, _is_blank, "whether there is nothing to see"),
     "sum": Function("sum(numbers)", _NUMBERS, DOUBLE, _sum, "0 for an empty list"),
-    "mean": Function("mean(numbers)", _NUMBERS, DOUBLE, _of_some("mean", lambda values: sum(values) / len(values))),
-    "min": Function("min(numbers)", _NUMBERS, DOUBLE, _of_some("min", min)),
-    "max": Function("max(numbers)", _NUMBERS, DOUBLE, _of_some("max", max)),
+    "mean": Function(
+        "mean(numbers)", _NUMBERS, DOUBLE, _refuse_empty("mean", lambda values: sum(values) / len(values))
+    ),
+    "min": Function("min(numbers)", _NUMBERS, DOUBLE, _refuse_empty("min", min)),
+    "max": Function("max(numbers)", _NUMBERS, DOUBLE, _refuse_empty("max", max)),
     "round": Function("round(number, digits)", ((DOUBLE,), (INT,)), DOUBLE, _round),
     "supports": Function(
         "supports(text, claim)",
         (_TEXT, _TEXT),
         DOUBLE,
-        _supports,
+        _measure_support,
         "probability that a text supports a claim, by the embedded model",
         files=_MODELS,
     ),
@@ -362,7 +374,7 @@ FUNCTIONS: Mapping[str, Function] = {
         "similarity(a, b)",
         (_TEXT, _TEXT),
         DOUBLE,
-        _similarity,
+        _measure_similarity,
         "nearness in meaning from 0 to 1, by the embedded model (English)",
         files=_MODELS,
     ),
@@ -374,7 +386,9 @@ FUNCTIONS: Mapping[str, Function] = {
         "whether a text does nothing but decline, by the embedded models",
         files=_MODELS,
     ),
-    "language": Function("language(text)", (_TEXT,), STRING, _language, "code of the language; empty if in doubt"),
+    "language": Function(
+        "language(text)", (_TEXT,), STRING, _guess_language, "code of the language; empty if in doubt"
+    ),
     "is_json": Function("is_json(text)", (_TEXT,), BOOL, _is_json, "whether a text is JSON"),
-    "json": Function("json(text)", (_TEXT,), DYN, _json, "the value of a JSON text"),
+    "json": Function("json(text)", (_TEXT,), DYN, _parse_json, "the value of a JSON text"),
 }

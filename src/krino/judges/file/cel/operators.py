@@ -35,13 +35,17 @@ def is_number(value: Any) -> bool:
 
 
 def truth(value: Any) -> bool:
+    """Returns a value that is true or false; raises `RuleFault` for any other."""
     if value is True or value is False:
         return bool(value)
     raise RuleFault(f"expected true or false, got {name_of(value)}")
 
 
 def of_kind(value: Any, options: Sequence[Type], name: str) -> Any:
-    """The value, if a function takes values of its kind: of an `any` value that is known only now."""
+    """Returns the value if a function takes values of its kind, else raises `RuleFault`.
+
+    The type of an `any` value is known only now.
+    """
     for option in options:
         match option.kind:
             case "dyn":
@@ -100,7 +104,7 @@ def multiply(budget: StepBudget, one: Any, other: Any) -> Any:
 
 
 def divide(budget: StepBudget, one: Any, other: Any) -> Any:
-    """Divides numbers, but not two whole numbers, whose remainder would be lost."""
+    """Divides numbers; refuses a division by zero and one of two whole numbers, whose remainder would be lost."""
     _numbers(one, other, "/")
     if type(one) is int and type(other) is int:
         raise RuleFault("`/` between whole numbers drops what is left over; write double(a) / b")
@@ -120,6 +124,7 @@ def modulo(budget: StepBudget, one: Any, other: Any) -> Any:
 
 
 def negate(value: Any) -> Any:
+    """Returns the number with the other sign; raises `RuleFault` for any other value."""
     if not is_number(value):
         raise RuleFault(f"`-` takes a number, got {name_of(value)}")
     return _checked(-value)
@@ -134,8 +139,8 @@ ARITHMETIC: dict[str, Callable[[StepBudget, Any, Any], Any]] = {
 }
 
 
-def _ordered(sign: str, compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
-    """Returns a comparison that takes two numbers or two texts."""
+def _make_comparison(sign: str, compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    """Returns a comparison that takes two numbers or two texts, and raises `RuleFault` for others."""
 
     def decide(one: Any, other: Any) -> bool:
         if (is_number(one) and is_number(other)) or (type(one) is str and type(other) is str):
@@ -146,10 +151,10 @@ def _ordered(sign: str, compare: Callable[[Any, Any], bool]) -> Callable[[Any, A
 
 
 ORDER = {
-    "<": _ordered("<", operator.lt),
-    "<=": _ordered("<=", operator.le),
-    ">": _ordered(">", operator.gt),
-    ">=": _ordered(">=", operator.ge),
+    "<": _make_comparison("<", operator.lt),
+    "<=": _make_comparison("<=", operator.le),
+    ">": _make_comparison(">", operator.gt),
+    ">=": _make_comparison(">=", operator.ge),
 }
 
 
@@ -157,7 +162,7 @@ ORDER = {
 
 
 def equal(budget: StepBudget, one: Any, other: Any, depth: int = 0) -> bool:
-    """1 equals 1.0 and nothing equals true but true."""
+    """Are two values equal? 1 equals 1.0, and nothing equals true but true."""
     if type(one) is str or type(other) is str:
         return bool(one == other)
     if is_number(one) and is_number(other):
@@ -188,7 +193,7 @@ def contains(budget: StepBudget, many: Any, wanted: Any) -> bool:
 
 
 def select(value: Any, name: str) -> Any:
-    """Returns a field of an object."""
+    """Returns a field of an object; raises `RuleFault` if there is none."""
     if type(value) is not dict:
         raise RuleFault(f"{name_of(value)} has no `.{name}`")
     if name not in value:
@@ -197,13 +202,14 @@ def select(value: Any, name: str) -> Any:
 
 
 def has(value: Any, name: str) -> bool:
+    """Does an object have this field? Raises `RuleFault` for a value that is no object."""
     if type(value) is not dict:
         raise RuleFault(f"{name_of(value)} has no `.{name}`")
     return name in value
 
 
 def index(value: Any, place: Any) -> Any:
-    """Returns an element of a list by its number, or of an object by its key."""
+    """Returns an element of a list by its number, or of an object by its key; raises `RuleFault` if there is none."""
     if type(value) is dict:
         if type(place) is str and place in value:
             return value[place]
@@ -225,7 +231,7 @@ Run = Callable[[StepBudget], Any]
 
 
 def items_of(value: Any, macro: str) -> Sequence[Any]:
-    """Returns the elements of a list, or the keys of an object."""
+    """Returns the elements of a list, or the keys of an object; raises `RuleFault` for any other value."""
     if type(value) is list:
         return value
     if type(value) is dict:
@@ -233,8 +239,8 @@ def items_of(value: Any, macro: str) -> Sequence[Any]:
     raise RuleFault(f".{macro}() takes a list, got {name_of(value)}")
 
 
-def _some(budget: StepBudget, items: Iterable[Any], name: str, steps: int, body: Run, decides: bool) -> bool:
-    """Whether the body is `decides` for any item; a fault counts only where no item decides."""
+def _is_ever(budget: StepBudget, items: Iterable[Any], name: str, steps: int, body: Run, decides: bool) -> bool:
+    """Is the body `decides` for any item? A fault of the body counts only where no item decides."""
     fault: RuleFault | None = None
     for item in items:
         budget.spend(steps)
@@ -252,11 +258,13 @@ def _some(budget: StepBudget, items: Iterable[Any], name: str, steps: int, body:
 
 
 def exists(budget: StepBudget, items: Iterable[Any], name: str, steps: int, body: Run) -> bool:
-    return _some(budget, items, name, steps, body, True)
+    """Is the body true for any item? A fault of the body counts only where it is true for none."""
+    return _is_ever(budget, items, name, steps, body, True)
 
 
 def every(budget: StepBudget, items: Iterable[Any], name: str, steps: int, body: Run) -> bool:
-    return not _some(budget, items, name, steps, body, False)
+    """Is the body true for every item? A fault of the body counts only where it is false for none."""
+    return not _is_ever(budget, items, name, steps, body, False)
 
 
 def select_items(budget: StepBudget, items: Iterable[Any], name: str, steps: int, body: Run) -> list[Any]:
@@ -271,11 +279,12 @@ def select_items(budget: StepBudget, items: Iterable[Any], name: str, steps: int
 
 
 def exists_one(budget: StepBudget, items: Iterable[Any], name: str, steps: int, body: Run) -> bool:
+    """Is the body true for exactly one item? Any fault of the body counts."""
     return len(select_items(budget, items, name, steps, body)) == 1
 
 
 def map_items(budget: StepBudget, items: Iterable[Any], name: str, steps: int, *bodies: Run) -> list[Any]:
-    """Returns what the body gives for each element. With two bodies, the first says which items count."""
+    """Returns what the body gives for each element. With two bodies, the first says which elements count."""
     *conditions, body = bodies
     made = []
     for item in items:

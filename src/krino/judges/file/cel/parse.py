@@ -38,7 +38,7 @@ _LEVELS = (("||",), ("&&",), ("<", "<=", ">=", ">", "==", "!=", "in"), ("+", "-"
 
 
 def parse(source: str) -> Node:
-    """The tree; raises `ExpressionProblem` with the place of what does not fit."""
+    """Returns the tree of an expression; raises `ExpressionProblem` with the place of what does not fit."""
     if not source.strip():
         raise ExpressionProblem("the expression is empty", 0)
     return _Parser(read_tokens(source)).whole()
@@ -84,7 +84,7 @@ class _Parser:
         return ExpressionProblem(f"{what}{hint}", token.offset)
 
     def _expression(self) -> Node:
-        """Parses an expression, down to the limit of nesting."""
+        """Parses an expression, with `? :`; refuses one that is nested too deeply."""
         self._open += 1
         if self._open > DEEPEST:
             raise ExpressionProblem(f"the expression is nested deeper than {DEEPEST} levels", self._next.offset)
@@ -152,10 +152,10 @@ class _Parser:
 
     def _arguments(self) -> tuple[Node, ...]:
         self._want("(")
-        return self._listed(")")
+        return self._parse_list(")")
 
-    def _listed(self, closing: str) -> tuple[Node, ...]:
-        """Parses values up to a closing bracket."""
+    def _parse_list(self, closing: str) -> tuple[Node, ...]:
+        """Parses values, separated by commas, up to a closing bracket; a list may end with a comma, a call may not."""
         items: list[Node] = []
         while not self._is(closing):
             items.append(self._expression())
@@ -180,7 +180,7 @@ class _Parser:
             return node
         if self._is("["):
             self._take()
-            return Node("list", token.offset, self._listed("]"))
+            return Node("list", token.offset, self._parse_list("]"))
         if self._is("{"):
             return self._object()
         raise self._unexpected("a value")

@@ -23,16 +23,17 @@ class StepBudget:
         self.left = steps
 
     def spend(self, steps: int) -> None:
+        """Takes steps from what is left; raises `BudgetSpent` if there are too few."""
         self.left -= steps
         if self.left < 0:
             raise BudgetSpent(f"the rules of this case take more than {MOST_STEPS:,} steps")
 
     def read(self, text: str) -> None:
-        """For a look through a text."""
+        """Spends the steps for a look through a text."""
         self.spend(1 + len(text) // _CHARACTERS_A_STEP)
 
     def build(self, length: int) -> None:
-        """For a text or list of this length that is put together: its memory is paid for before it is taken."""
+        """Spends the steps for a text or list before it is put together; refuses one that is too long."""
         if length > _MOST_BUILT:
             raise BudgetSpent(f"a rule puts together a text of {length:,} characters; {_MOST_BUILT:,} at most")
         self.spend(1 + length // _CHARACTERS_A_STEP)

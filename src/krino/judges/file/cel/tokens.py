@@ -58,7 +58,10 @@ class Token(NamedTuple):
 
 
 def read_tokens(source: str) -> list[Token]:
-    """The tokens of an expression and an `end`; raises `ExpressionProblem` at the first character that fits nowhere."""
+    """Returns the tokens of an expression and an `end`.
+
+    Raises `ExpressionProblem` at the first character that fits nowhere.
+    """
     if len(source) > LONGEST:
         raise ExpressionProblem(f"the expression has {len(source):,} characters; {LONGEST:,} at most", 0)
     tokens: list[Token] = []
@@ -74,7 +77,7 @@ def read_tokens(source: str) -> list[Token]:
             value, place = _read_text(source, start, text)
             tokens.append(Token("text", value, start))
         elif kind == "int":
-            tokens.append(Token("int", _whole(text, start), start))
+            tokens.append(Token("int", _parse_whole(text, start), start))
         elif kind == "float":
             tokens.append(Token("float", float(text), start))
         elif kind in ("name", "sign"):
@@ -85,8 +88,8 @@ def read_tokens(source: str) -> list[Token]:
     return tokens
 
 
-def _whole(text: str, start: int) -> int:
-    """Parses a whole number, decimal or hexadecimal."""
+def _parse_whole(text: str, start: int) -> int:
+    """Parses a whole number, decimal or hexadecimal; refuses one of more than 64 bits."""
     value = int(text, 16) if text.startswith("0x") else int(text)
     if value > _MOST_WHOLE:
         raise ExpressionProblem("the number is too large; write it with a decimal point", start)
@@ -94,7 +97,7 @@ def _whole(text: str, start: int) -> int:
 
 
 def _read_text(source: str, start: int, opening: str) -> tuple[str, int]:
-    """The text of a literal and where it ends."""
+    """Returns the text of a literal, escapes replaced, and where the literal ends."""
     raw, quote = opening[0] in "rR", opening.lstrip("rR")
     begin = place = start + len(opening)
     while not source.startswith(quote, place):
@@ -106,7 +109,7 @@ def _read_text(source: str, start: int, opening: str) -> tuple[str, int]:
 
 
 def _unescape(text: str, offset: int) -> str:
-    """Replaces the escapes of a text."""
+    """Replaces the escapes of a text; refuses those that mean no character."""
 
     def replaced(found: re.Match[str]) -> str:
         """Returns the character of one escape."""

@@ -30,13 +30,16 @@ class Type:
     fields: Mapping[str, Type] = field(default_factory=dict, hash=False)
 
     def in_words(self) -> str:
+        """Returns what messages call a value of this type."""
         return _WORDS[self.kind]
 
     @property
     def is_number(self) -> bool:
+        """May a value of this type be a number? True for `any` as well."""
         return self.kind in ("int", "double", "dyn")
 
     def or_null(self) -> Type:
+        """Returns the same type, which may also be null."""
         return replace(self, nullable=True)
 
 
@@ -49,25 +52,27 @@ DYN = Type("dyn")
 
 
 def list_of(item: Type) -> Type:
+    """Returns the type of a list with elements of one type."""
     return Type("list", item)
 
 
 def map_of(item: Type) -> Type:
-    """Texts to values of one type."""
+    """Returns the type of a mapping from texts to values of one type."""
     return Type("map", item)
 
 
 def record(fields: Mapping[str, Type]) -> Type:
-    """An object with exactly these names."""
+    """Returns the type of an object with exactly these names."""
     return Type("map", DYN, fields=fields)
 
 
 def one_of(choices: tuple[str, ...]) -> Type:
+    """Returns the type of a text that can only be one of these."""
     return Type("string", choices=choices)
 
 
 def is_comparable(one: Type, other: Type) -> bool:
-    """Whether `==` can ever be true of them."""
+    """Can `==` ever be true of values of these types?"""
     if "dyn" in (one.kind, other.kind):
         return True
     if one.kind == "null" or other.kind == "null":
@@ -80,7 +85,10 @@ def is_comparable(one: Type, other: Type) -> bool:
 
 
 def fits(given: Type, wanted: Type) -> bool:
-    """Whether a value of one type may be given where another is wanted. A whole number is a number."""
+    """May a value of one type be given where another is wanted?
+
+    A whole number is a number, and `any` fits everything.
+    """
     if "dyn" in (given.kind, wanted.kind) or (given.kind == "int" and wanted.kind == "double"):
         return True
     if given.kind == "null" and wanted.nullable:
@@ -91,7 +99,7 @@ def fits(given: Type, wanted: Type) -> bool:
 
 
 def join(one: Type, other: Type) -> Type:
-    """The type of a value that is one or the other."""
+    """Returns the type of a value that is one or the other."""
     if one.kind == "null" or other.kind == "null":
         known = other if one.kind == "null" else one
         return known if known.kind in ("null", "dyn") else known.or_null()

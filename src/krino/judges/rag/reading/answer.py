@@ -50,30 +50,30 @@ class Unit(NamedTuple):
 
 
 def split_answer(answer: str) -> tuple[Sentence, ...]:
-    """The units of an answer as sentences, in order; an answer that shows anything gives at least one."""
+    """Returns the units of an answer as sentences, in order; an answer that shows anything gives at least one."""
     return tuple(unit.sentence for unit in read_units(answer))
 
 
 @lru_cache(maxsize=512)
 def read_units(answer: str) -> tuple[Unit, ...]:
-    """The units of an answer, in order, each with what its markup says about it."""
+    """Returns the units of an answer, in order, each with what its markup says about it."""
     fences: list[Unit] = []
     fenced = "```" in answer or "~~~" in answer
     bare = _FENCE.sub(lambda found: _open_fence(found, fences), answer) if fenced else answer
-    values = _json_values(bare)
-    found = [*fences, *(_units(bare) if values is None else values)]
+    values = _split_json(bare)
+    found = [*fences, *(_split_units(bare) if values is None else values)]
     if fences:
         found.sort(key=lambda unit: unit.sentence.start)
     kept = tuple(
         unit if _is_plain(unit.sentence.text) else unit._replace(sentence=_undress(unit.sentence)) for unit in found
     )
     if _CROSS.search(answer):
-        kept = tuple(unit._replace(sentence=_with_cross(unit.sentence, bare)) for unit in kept)
+        kept = tuple(unit._replace(sentence=_add_cross(unit.sentence, bare)) for unit in kept)
     return kept or tuple(Unit(item, None) for item in split_sentences(bare) or split_sentences(answer))
 
 
 def _find_hint(text: str, *, is_heading: bool) -> Hint | None:
-    """What a unit is by its markup if it makes no claim; None where nothing suggests that."""
+    """Returns what a unit is by its markup if it makes no claim; None where nothing suggests that."""
     if is_heading:
         return "heading"
     if text.rstrip("*_ ").endswith(":"):
@@ -81,8 +81,8 @@ def _find_hint(text: str, *, is_heading: bool) -> Hint | None:
     return None if any(map(str.isalnum, without_numbering(text))) else "source"
 
 
-def _with_cross(sentence: Sentence, answer: str) -> Sentence:
-    """A cross before a sentence in its line, or behind it, is part of what it says."""
+def _add_cross(sentence: Sentence, answer: str) -> Sentence:
+    """Returns a sentence with the cross before or behind it in its line, which is part of what it says."""
     before = _CROSS_BEFORE.search(answer[max(sentence.start - 24, 0) : sentence.start])
     after = _CROSS_AFTER.match(answer, sentence.end)
     if before is not None and not sentence.text.startswith(before[1]):
@@ -91,7 +91,10 @@ def _with_cross(sentence: Sentence, answer: str) -> Sentence:
 
 
 def _open_fence(found: re.Match[str], fences: list[Unit]) -> str:
-    """Blanks a fence line; what it says beyond the name of a language becomes a unit of its own."""
+    """Returns spaces in place of a fence line.
+
+    What the line says beyond the name of a language becomes a unit in `fences`.
+    """
     said = found.group(1).strip().rstrip("`~").rstrip()
     if any(map(str.isalnum, said)) and _FENCE_LANGUAGE.fullmatch(said) is None:
         start = found.start(1)
@@ -112,8 +115,8 @@ def _undress(sentence: Sentence) -> Sentence:
 # --- tables, lists and lines -----------------------------------------------------------------------
 
 
-def _units(text: str) -> Iterator[Unit]:
-    """Line by line: a table's rows with its header, a list's items with what introduces it, sentences elsewhere."""
+def _split_units(text: str) -> Iterator[Unit]:
+    """Yields the units of a text: a table's rows with its header, and sentences elsewhere."""
     if text[:1].isalpha() and "\n" not in text and "|" not in text:  # plain prose, in one line
         yield from (Unit(item, _find_hint(item.text, is_heading=False)) for item in split_sentences(text))
         return
@@ -121,13 +124,13 @@ def _units(text: str) -> Iterator[Unit]:
     place = start = 0
     while place < len(lines):
         if _begins_table(lines, place):
-            yield from _sentences(text, start, lines[place].start())
+            yield from _split_stretch(text, start, lines[place].start())
             end = next((n for n in range(place, len(lines)) if "|" not in lines[n].group()), len(lines))
-            yield from _rows([line for line in lines[place:end] if not _RULE.fullmatch(line.group())])
+            yield from _read_rows([line for line in lines[place:end] if not _RULE.fullmatch(line.group())])
             start, place = lines[end - 1].end(), end
             continue
         place += 1
-    yield from _sentences(text, start, len(text))
+    yield from _split_stretch(text, start, len(text))
 
 
 def _begins_table(lines: Sequence[re.Match[str]], place: int) -> bool:
@@ -135,8 +138,11 @@ def _begins_table(lines: Sequence[re.Match[str]], place: int) -> bool:
     return "|" in lines[place].group() and bool(ruled) and not _RULE.fullmatch(lines[place].group())
 
 
-def _rows(lines: Sequence[re.Match[str]]) -> Iterator[Unit]:
-    """The rows, each cell with its header; the header alone if one of its columns has no cell in any row."""
+def _read_rows(lines: Sequence[re.Match[str]]) -> Iterator[Unit]:
+    """Yields the rows of a table, each cell with its header.
+
+    The header alone comes first if one of its columns has no cell in any row.
+    """
     header = _cells(lines[0].group())
     rows = [(line, _cells(line.group())) for line in lines[1:]]
     filled = {place for _, cells in rows for place, cell in enumerate(cells) if cell}
@@ -153,7 +159,7 @@ def _row(header: Sequence[str], cells: Sequence[str]) -> str:
 
 
 def add_headers(lines: Sequence[str]) -> list[str]:
-    """Sentences of a passage, each table cell with its header: the first of a run of lines with bars."""
+    """Returns the sentences of a passage, each table cell with its header: the first of a run of lines with bars."""
     texts: list[str] = []
     header: list[str] = []
     for line in lines:
@@ -168,8 +174,11 @@ def _cells(line: str) -> list[str]:
     return [cell.strip() for cell in bare.removeprefix("|").removesuffix("|").split("|")]
 
 
-def _sentences(text: str, start: int, end: int) -> list[Unit]:
-    """The sentences of a stretch, each with what it stands below; short list items are joined to their lead-in."""
+def _split_stretch(text: str, start: int, end: int) -> list[Unit]:
+    """Returns the sentences of a stretch, each with what it stands below.
+
+    Short list items are joined to their lead-in.
+    """
     units: list[Unit] = []
     title = lead = ""
     number = 0
@@ -214,14 +223,14 @@ def _completes(opening: str, item: str) -> bool:
 # --- JSON ------------------------------------------------------------------------------------------
 
 
-def _json_values(text: str) -> list[Unit] | None:
-    """The values of an answer that is one JSON object or list, each with its keys; None where it is none."""
+def _split_json(text: str) -> list[Unit] | None:
+    """Returns the values of an answer that is one JSON object or list, each with its keys; None where it is none."""
     stripped = text.strip()
     if len(stripped) > _MOST_JSON or stripped[:1] + stripped[-1:] not in ("{}", "[]"):
         return None
     try:  # numbers as they are written, and of a key that stands twice both values
         parsed = json.loads(stripped, object_pairs_hook=_Pairs, parse_int=str, parse_float=str)
-        leaves = list(_leaves(parsed, ()))
+        leaves = list(_list_leaves(parsed, ()))
     except (ValueError, RecursionError):
         return None
     found: list[Unit] = []
@@ -241,13 +250,13 @@ class _Pairs(list[tuple[str, Any]]):
     """A JSON object with all that is written in it, in order."""
 
 
-def _leaves(value: Any, keys: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Every value with its keys; a key that holds nothing gets an empty text."""
+def _list_leaves(value: Any, keys: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Yields every value with its keys; a key that holds nothing gets an empty text."""
     if isinstance(value, _Pairs) and value:
         for key, inner in value:
-            yield from _leaves(inner, (*keys, key.replace("_", " ")))
+            yield from _list_leaves(inner, (*keys, key.replace("_", " ")))
     elif isinstance(value, list) and value:
         for inner in value:
-            yield from _leaves(inner, keys)
+            yield from _list_leaves(inner, keys)
     else:
         yield keys, "" if value is None or isinstance(value, list) else value

@@ -18,14 +18,15 @@ _MOST_COMPARED = 40
 
 
 def find_exact_difference(question: str, answer: str, reference: str, language: str | None) -> str | None:
-    """A number, date, time or identifier that the answer gives in place of the reference's; None where none differs.
+    """Returns a value of the answer and the other one of the reference, in words; None where none differs.
 
-    How often something happens ("daily", "each spring") is left out, since words for it vary.
+    A value is a number, date, time or identifier. How often something happens ("daily", "each spring") is left out,
+    since words for it vary.
     """
     if not (has_digit(answer) or has_digit(reference)) and not _may_both_hold_values(answer, reference):
         return None
     asked = read_sentence(question, language).stems
-    if difference := _other_value(_values(answer, language), _values(reference, language), asked):
+    if difference := _find_other_value(_values(answer, language), _values(reference, language), asked):
         return difference
     ours_named, theirs_named = _codes_of(answer), _codes_of(reference)
     here, there = ours_named - theirs_named, theirs_named - ours_named
@@ -49,7 +50,7 @@ def _values(text: str, language: str | None) -> list[Value]:
     return [value for value in read if value.kind != "frequency"]
 
 
-def _other_value(ours: Iterable[Value], theirs: Iterable[Value], asked: frozenset[str]) -> str | None:
+def _find_other_value(ours: Iterable[Value], theirs: Iterable[Value], asked: frozenset[str]) -> str | None:
     """Names a value of the answer and the other one that the reference has, or returns None."""
     ours, theirs = list(ours), list(theirs)
     ours_offered, theirs_offered = offered(ours), offered(theirs)

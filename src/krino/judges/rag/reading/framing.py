@@ -51,7 +51,7 @@ class Stated(NamedTuple):
 
 
 def find_stated(text: str, language: str | None, matter: Set[str], *, answered: bool = False) -> Stated | None:
-    """The statement that a frame in this sentence asserts or denies, or None where there is no frame.
+    """Returns the statement that a frame in this sentence asserts or denies, or None where there is no frame.
 
     `matter` are the stems of the question and the passages: a frame has none of them. `answered` says that the next
     sentence answers this one with yes or no, so that a question is a question.
@@ -63,13 +63,13 @@ def find_stated(text: str, language: str | None, matter: Set[str], *, answered: 
     plain = straighten(text).strip()
     code = language if language in READ_LANGUAGES else "en"
     if plain.endswith("?"):
-        return None if answered else _asserted_by_question(plain, code, matter)
-    readings = (_before_suffix, _after_label, _after_concession, _inside, _after_adverbial)
+        return None if answered else _read_question(plain, code, matter)
+    readings = (_read_suffix, _read_label, _read_concession, _read_opening, _read_adverbial)
     return next((found for read in readings if (found := read(plain, code, matter))), None)
 
 
 def find_retraction(text: str, language: str | None, matter: Set[str]) -> Scope | None:
-    """What a sentence takes back that says nothing but that something is false: "None of this is true."
+    """Returns which sentences one takes back that only says that something is false ("None of this is true."), or None.
 
     A sentence may go on behind a colon: "That is wrong: it opens at nine" takes back what came before it.
     """
@@ -92,7 +92,7 @@ def find_retraction(text: str, language: str | None, matter: Set[str]) -> Scope 
 
 
 def is_reported_belief(text: str, language: str | None) -> bool:
-    """Whether a passage gives its statement as false or as what others think: "Many people believe that ..."."""
+    """Does a passage give its statement as false or as what others think: "Many people believe that ..."?"""
     code = language if language in READ_LANGUAGES else "en"
     plain = straighten(text[:_LONGEST]).lower()
     opening = next((before for before, _ in _splits(plain, code)), plain)
@@ -103,17 +103,17 @@ def is_reported_belief(text: str, language: str | None) -> bool:
 # --- frames ----------------------------------------------------------------------------------------
 
 
-def _asserted_by_question(text: str, code: str, matter: Set[str]) -> Stated | None:
-    """A question that takes its statement for a fact, ends in a tag, or has the order of a statement."""
+def _read_question(text: str, code: str, matter: Set[str]) -> Stated | None:
+    """Returns the statement of a question that takes it for a fact, ends in a tag, or has the order of a statement."""
     asked = text.rstrip("? \u00a0\u202f").lstrip("¿ ")
     for before, statement in _splits(asked, code):
         words = _words(before.lower())
         if words and _is_frame(before, code, matter) and (_is_rhetorical(words, code) or _is_factive(words, code)):
-            return _statement(statement, False, matter, code)
+            return _make_statement(statement, False, matter, code)
     head, comma, tag = asked.rpartition(",")
     if comma and len(tag.split()) <= _TAG_WORDS and _is_frame(tag, code, matter):
-        return _statement(head, False, matter, code) if _is_statement(head, code) else None
-    return _statement(asked, False, matter, code) if _is_statement(asked, code) else None
+        return _make_statement(head, False, matter, code) if _is_statement(head, code) else None
+    return _make_statement(asked, False, matter, code) if _is_statement(asked, code) else None
 
 
 def _is_factive(words: tuple[str, ...], code: str) -> bool:
@@ -126,7 +126,7 @@ def _is_rhetorical(words: tuple[str, ...], code: str) -> bool:
 
 
 def _is_statement(text: str, code: str) -> bool:
-    """Whether the word order is that of a statement: a subject first, no question word, no inverted verb."""
+    """Is the word order that of a statement: a subject first, no question word, no inverted verb?"""
     closed = table("questions")["closed"][code]
     if re.search(closed["open"], text, re.I) or re.search(closed["lead"], text, re.I):
         return False
@@ -140,8 +140,11 @@ def _is_statement(text: str, code: str) -> bool:
     return first in closed["before"].split() or first in closed["who"].split()
 
 
-def _after_label(text: str, code: str, matter: Set[str]) -> Stated | None:
-    """ "Myth: T" denies T, "In short: T" asserts it; "That is wrong: T" is about what came before, and asserts T."""
+def _read_label(text: str, code: str, matter: Set[str]) -> Stated | None:
+    """Returns the statement behind a label, or None.
+
+    "Myth: T" denies T, "In short: T" asserts it; "That is wrong: T" is about what came before, and asserts T.
+    """
     found = _LABEL.match(text)
     if found is None:
         return None
@@ -152,44 +155,53 @@ def _after_label(text: str, code: str, matter: Set[str]) -> Stated | None:
     points_back = not ahead and not _listed("back", code).isdisjoint(words)
     denied = _says_false(words, code) and not points_back
     if denied or (code == "en" and len(words) <= _LABEL_WORDS):
-        return _statement(text[found.end() :], denied, matter, code)
+        return _make_statement(text[found.end() :], denied, matter, code)
     return None
 
 
-def _before_suffix(text: str, code: str, matter: Set[str]) -> Stated | None:
-    """ "T: this is not the case", "T, which is false", "T (wrong)", and of a table row "T; Correct?: No"."""
+def _read_suffix(text: str, code: str, matter: Set[str]) -> Stated | None:
+    """Returns the statement before an ending that denies it, or None.
+
+    For example "T: this is not the case", "T, which is false", "T (wrong)", and of a table row "T; Correct?: No".
+    """
     found = _SUFFIX.search(text.rstrip(" .!"))
     if found is None:
         return None
     suffix = found["suffix"] or found["note"]
     if not _is_frame(suffix, code, matter) or not _says_false(_words(suffix.lower()), code):
         return None
-    return _statement(text[: found.start()], True, matter, code)
+    return _make_statement(text[: found.start()], True, matter, code)
 
 
-def _inside(text: str, code: str, matter: Set[str]) -> Stated | None:
-    """ "It is a lie that T" denies T, "Please remember that T" asserts it; the longest frame counts."""
+def _read_opening(text: str, code: str, matter: Set[str]) -> Stated | None:
+    """Returns the statement behind a frame that opens the sentence, or None; the longest frame counts.
+
+    "It is a lie that T" denies T, "Please remember that T" asserts it.
+    """
     frames = [(before, statement) for before, statement in _splits(text, code) if _is_frame(before, code, matter)]
     if not frames:
         return None
     before, statement = frames[-1]
     words = _words(before.lower())
     if _says_false(words, code):
-        return _statement(statement, True, matter, code)
+        return _make_statement(statement, True, matter, code)
     if not words:
         return None
     if not _granted().isdisjoint(_words(text[len(before) : -len(statement)].lower())):
-        return _statement(statement, False, matter, code)
+        return _make_statement(statement, False, matter, code)
     believed = not _listed("belief", code).isdisjoint(words)
     if _negated(words, code):  # "Nobody should think that T" denies T, "the text does not say that T" does not
-        return _statement(statement, True, matter, code) if believed else None
+        return _make_statement(statement, True, matter, code) if believed else None
     if believed or not (_listed("condition", code) | _listed("certainty", code)).isdisjoint(words):
         return None
-    return _statement(statement, False, matter, code)
+    return _make_statement(statement, False, matter, code)
 
 
-def _after_adverbial(text: str, code: str, matter: Set[str]) -> Stated | None:
-    """ "As far as I can see, T" asserts T: its opening shares no topic with the passages."""
+def _read_adverbial(text: str, code: str, matter: Set[str]) -> Stated | None:
+    """Returns the statement behind an opening that shares no topic with the passages, or None.
+
+    "As far as I can see, T" asserts T.
+    """
     opening, comma, statement = text.partition(", ")
     words = _words(opening.lower())
     # One word may carry meaning: "Together, May and June brought 95,000".
@@ -199,11 +211,14 @@ def _after_adverbial(text: str, code: str, matter: Set[str]) -> Stated | None:
     first = next(iter(_words(statement.lower())), "")
     if _negated(words, code) or not loaded.isdisjoint(words) or first in ("and", "or", "but"):
         return None
-    return _statement(statement, False, matter, code) if len(statement.split()) > _SHORTEST_STATEMENT else None
+    return _make_statement(statement, False, matter, code) if len(statement.split()) > _SHORTEST_STATEMENT else None
 
 
-def _after_concession(text: str, code: str, matter: Set[str]) -> Stated | None:
-    """ "Although T, U" and "Because T, U" assert both, except what only others think."""
+def _read_concession(text: str, code: str, matter: Set[str]) -> Stated | None:
+    """Returns the statements of "Although T, U" and "Because T, U", which assert both, or None.
+
+    What only others think is left out.
+    """
     words = text.split(maxsplit=1)
     if len(words) < 2 or words[0].lower() not in _listed("concession", code):
         return None
@@ -212,8 +227,8 @@ def _after_concession(text: str, code: str, matter: Set[str]) -> Stated | None:
     if comma and first in table("questions")["closed"][code]["who"].split() and not _is_frame(asserted, code, matter):
         return None  # "they" needs the clause before it
     others = not _listed("belief", code).isdisjoint(_words(granted.lower()))
-    reason = None if others else _statement(granted, False, matter, code)
-    found = _statement(asserted, False, matter, code)
+    reason = None if others else _make_statement(granted, False, matter, code)
+    found = _make_statement(asserted, False, matter, code)
     if found is None or reason is None or found.rest:
         return found or reason
     return found._replace(rest=reason.text)
@@ -225,8 +240,8 @@ def _splits(text: str, code: str) -> Iterator[tuple[str, str]]:
         yield text[: found.start()], text[found.end() :]
 
 
-def _statement(text: str, denied: bool, matter: Set[str], code: str) -> Stated | None:
-    """The statement as a sentence of its own; None where it is too short to be one or has nothing of the matter."""
+def _make_statement(text: str, denied: bool, matter: Set[str], code: str) -> Stated | None:
+    """Returns the statement as a sentence of its own; None where it is too short or has nothing of the matter."""
     first, rest = cut_at_turn(text)
     if len(first.split()) < _SHORTEST_STATEMENT or read_sentence(first, code).stems.isdisjoint(matter):
         return None
@@ -261,7 +276,7 @@ def _is_frame(text: str, code: str, matter: Set[str]) -> bool:
 
 
 def _says_false(words: tuple[str, ...], code: str) -> bool:
-    """Whether words call something false, or deny that it is true."""
+    """Do the words call something false, or deny that it is true?"""
     negated = _negated(words, code)
     if not _listed("false", code).isdisjoint(words):
         return not negated and not _denies_twice(words, code)

@@ -33,7 +33,7 @@ def _goals() -> tuple[tuple[Goal, tuple[str, ...]], ...]:
 
 @lru_cache(maxsize=1_024)
 def read_goal(text: str) -> Goal:
-    """The goal that a text names; balanced, with a note, when it names none or goals that disagree."""
+    """Returns the goal that a text names; balanced, with a note, when it names none or goals that disagree."""
     plain = re.sub(r"[\s_]+", "-", text.strip().lower())
     for goal, _ in _goals():
         if plain == goal.name:
@@ -59,10 +59,11 @@ def read_goal(text: str) -> Goal:
 
 
 def goal_names() -> list[str]:
+    """Returns the names of all goals, the balanced one first."""
     return [goal.name for goal, _ in _goals()]
 
 
 def names_a_goal(text: str) -> bool:
-    """Whether a text says anything about the goal: a name, or words that stand for one."""
+    """Does a text say anything about the goal: a name, or words that stand for one?"""
     goal = read_goal(text)
     return goal.note is None or not goal.note.endswith("read as balanced") or "different weights" in goal.note

@@ -18,7 +18,10 @@ _SENTENCE_OPENERS = '.!?:…\n"“«'
 
 @lru_cache(maxsize=16_384)
 def find_names(text: str) -> tuple[str, ...]:
-    """Codes, and capitalised words inside sentences; one that opens a sentence is left out: that may be any word."""
+    """Returns codes, and capitalised words inside sentences.
+
+    One that opens a sentence is left out: that may be any word.
+    """
     plain = without_citations(text)
     names = _CODE.findall(plain) if has_digit(plain) else []
     for match in (_ASCII_NAME if plain.isascii() else _NAME).finditer(plain):

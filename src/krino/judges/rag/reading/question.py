@@ -35,7 +35,7 @@ class QuestionPart:
 
     @property
     def measure(self) -> str | None:
-        """What a number must measure to answer it, where that is plain: money for a price."""
+        """What a number must measure to answer it, where that is plain: money for a price; else None."""
         if self.kind != "number":
             return None
         named = (name for name in table("questions")["measures"] if _pattern("measures", name).search(self.text))
@@ -55,8 +55,10 @@ def _pattern(section: str, name: str) -> re.Pattern[str]:
 
 @lru_cache(maxsize=8_192)
 def question_parts(question: str) -> tuple[QuestionPart, ...]:
-    """Questions one by one, cut before "and what", "and how"; the text around them, unless it is long, is their
-    lead."""
+    """Returns the parts of a question: its questions one by one, cut before "and what", "and how".
+
+    The text around them, unless it is long, is their lead.
+    """
     sentences = [sentence.text for sentence in split_sentences(question[:_LONGEST])]
     asked = [text for text in sentences if text.endswith("?")]
     lead = " ".join(text for text in sentences if not text.endswith("?")) if asked else ""
@@ -64,7 +66,7 @@ def question_parts(question: str) -> tuple[QuestionPart, ...]:
         lead = ""
     asked = asked or [" ".join(sentences) or question.strip()]
     pieces = [piece.strip() for text in asked for piece in _pattern("parts", "cut").split(text) if piece.strip(" ?,")]
-    listed = [item for piece in pieces for item in _listed(piece)]
+    listed = [item for piece in pieces for item in _split_list(piece)]
     return tuple(QuestionPart(piece, _kind(piece), lead) for piece in listed[:_MOST_PARTS] or [question.strip()])
 
 
@@ -74,8 +76,8 @@ def _kind(text: str) -> Asked | None:
     return min(found, key=lambda item: item[0])[1] if found else None
 
 
-def _listed(piece: str) -> list[str]:
-    """ "What are the price and the weight of it?" asks two things."""
+def _split_list(piece: str) -> list[str]:
+    """Returns a question for each thing that one asks about: "What are the price and the weight of it?" asks two."""
     found = _pattern("parts", "listed").search(piece)
     if found is None:
         return [piece]

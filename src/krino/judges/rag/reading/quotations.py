@@ -34,7 +34,10 @@ class Quotation(NamedTuple):
 
 
 def find_quotations(text: str) -> list[Quotation]:
-    """Every stretch in quotation marks that is long enough to be somebody's words; none in JSON, where all text is."""
+    """Returns every stretch in quotation marks that is long enough to be somebody's words.
+
+    None in JSON, where all text is in quotation marks.
+    """
     if not any(map(text.__contains__, _OPENING)) or text.lstrip()[:1] in ("{", "["):
         return []
     found = []
@@ -49,7 +52,7 @@ def find_quotations(text: str) -> list[Quotation]:
 
 
 def _says_nothing(said: str) -> bool:
-    """Whether it is a question, or most of its longer words have a capital, as in the title of a work."""
+    """Is it a question, or have most of its longer words a capital, as in the title of a work?"""
     if said.endswith("?"):
         return True
     longer = [word for word in said.split()[1:] if len(word) > _SHORT and word[0].isalpha()]
@@ -57,7 +60,7 @@ def _says_nothing(said: str) -> bool:
 
 
 def is_quoted(quotation: str, texts: Iterable[str]) -> bool:
-    """Whether one of the texts has these words, piece by piece where some were left out."""
+    """Has one of the texts these words, piece by piece where some were left out?"""
     pieces = [piece.strip(_SIGNS) for piece in _CUT.split(quotation)]
     worded = [piece for piece in pieces if _LETTER.search(piece)]
     return any(all(locate(piece, text) is not None for piece in worded) for text in texts)

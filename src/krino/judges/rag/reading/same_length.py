@@ -19,17 +19,17 @@ _LIST_MARK = re.compile(rf"^[\s*_#>(-]*(?:{_STEP}\d{{1,3}}[.):]?|\d{{1,3}}[.)])(
 
 
 def without_citations(text: str) -> str:
-    """The text less its reference marks such as [1], which are no claims; the length stays the same."""
+    """Returns the text with reference marks such as [1] blanked, which are no claims; the length stays the same."""
     return _CITATION.sub(_blank, text) if "[" in text or "(" in text or "【" in text else text
 
 
 def without_numbering(text: str) -> str:
-    """The text less every number that only counts sources or items: "2) See [1] and passage 3"."""
+    """Returns the text with every number blanked that only counts sources or items: "2) See [1] and passage 3"."""
     return _LIST_MARK.sub(_blank, _NAMED_SOURCE.sub(_blank, without_citations(text)))
 
 
 def lower(text: str) -> str:
-    """In lower case and of the same length: a few capitals would become two letters."""
+    """Returns the text in lower case and of the same length: a few capitals would become two letters."""
     lowered = text.lower()
     return lowered if len(lowered) == len(text) else "".join(c if len(c.lower()) != 1 else c.lower() for c in text)
 

@@ -79,13 +79,13 @@ def _short_forms() -> _ShortForms:
 
 @lru_cache(maxsize=2_048)
 def split_sentences(text: str) -> tuple[Sentence, ...]:
-    """The sentences in order, list markers cut off; a text that shows anything gives at least one."""
+    """Returns the sentences in order, list markers cut off; a text that shows anything gives at least one."""
     plain = split_prose(text)
     return split_any(text) if plain is None else plain
 
 
 def split_any(text: str) -> tuple[Sentence, ...]:
-    """The sentences of any text, with its lists, short forms and wrapped lines."""
+    """Returns the sentences of any text, with its lists, short forms and wrapped lines."""
     found: list[Sentence] = []
     start = 0
     for match in _END.finditer(text):
@@ -127,7 +127,7 @@ def _is_dangling(text: str) -> bool:
 
 
 def _joins_lines(text: str, newline: int, after: int) -> bool:
-    """A line that merely wraps: it ends with an article or the like, or the next one goes on in lower case."""
+    """Does a line end merely wrap? The line ends with an article or the like, or the next one goes on in lower case."""
     before = text[max(0, newline - _LOOK_BACK) : newline].rstrip()
     if not before or before[-1] in ".!?:;…" or _LIST_LINE.match(text, after):
         return False
@@ -138,7 +138,7 @@ def _joins_lines(text: str, newline: int, after: int) -> bool:
 
 
 def _breaks_after_mark(text: str, start: int, newline: int, after: int) -> bool:
-    """Whether a line ends with a list mark, "(e.g." or a German ordinal, which belong to the next line."""
+    """Does a line end with a list mark, "(e.g." or a German ordinal, which belong to the next line?"""
     dot = newline - 1
     while dot > start and text[dot] in " \t\n":
         dot -= 1
@@ -156,7 +156,7 @@ def _breaks_after_mark(text: str, start: int, newline: int, after: int) -> bool:
 
 
 def _is_inside(text: str, start: int, dot: int, end: int) -> bool:
-    """Whether the full stop belongs to a short form, an initial, an ordinal or a list marker."""
+    """Does the full stop belong to a short form, an initial, an ordinal or a list marker?"""
     following = _NEXT_WORD.match(text, end)
     after = following.group(1) if following is not None else ""
     if after[:1].islower():
@@ -190,7 +190,7 @@ def _opens(text: str, start: int, word: int) -> bool:
 
 
 def _is_ordinal(text: str, word: str, following: re.Match[str]) -> bool:
-    """A German ordinal: "30. Juni", "31. Dez. 2026"."""
+    """Is a word a German ordinal: "30. Juni", "31. Dez. 2026"?"""
     if not word.isdecimal() or len(word) > 2:
         return False
     after, forms = following.group(1).lower(), _short_forms().after_ordinal
@@ -198,7 +198,7 @@ def _is_ordinal(text: str, word: str, following: re.Match[str]) -> bool:
 
 
 def _is_inline_mark(text: str, start: int, place: int, word: str) -> bool:
-    """Whether a word marks an item inside a sentence: "include: a. More oxygen b. Less pain".
+    """Does a word mark an item inside a sentence: "include: a. More oxygen b. Less pain"?
 
     The first follows a colon; any other follows the mark before it.
     """
@@ -212,7 +212,7 @@ def _is_inline_mark(text: str, start: int, place: int, word: str) -> bool:
 
 @cache
 def _marks_before(word: str) -> tuple[str, ...]:
-    """The marks that a list may have right before this one: "h" or "i" or "viii" and so on."""
+    """Returns the marks that a list may have right before this one: "h" or "i" or "viii" and so on."""
     if word.isdecimal():
         return (str(int(word) - 1),)
     found = [_ROMAN[_ROMAN.index(word) - 1]] if word in _ROMAN[1:] else []

@@ -35,15 +35,17 @@ class Reading:
 
     @property
     def value_keys(self) -> frozenset[str]:
+        """The exact keys of all values."""
         return frozenset(key for value in self.values for key in value.keys)
 
     @property
     def offered(self) -> frozenset[str]:
+        """All keys under which the values can be found, exact and alternative ones."""
         return offered(self.values)
 
 
 def may_deny(text: str, words: Set[str]) -> bool:
-    """A first, cheap look: whether anything in a text could deny, in whatever language it is."""
+    """Could anything in a text deny, in whatever language it is? A first, cheap look."""
     return "n't" in text or "n’t" in text or not words.isdisjoint(_denying())
 
 
@@ -55,7 +57,7 @@ def _denying() -> frozenset[str]:
 
 @lru_cache(maxsize=8_192)
 def read_sentence(text: str, language: str | None) -> Reading:
-    """The reading of one sentence, kept because the same passages come back in case after case."""
+    """Returns the reading of one sentence, cached because the same passages come back in case after case."""
     plain = straighten(without_citations(text[:_LONGEST]))
     values = find_values(plain)
     stops = stop_words(language)
@@ -76,7 +78,10 @@ def read_sentence(text: str, language: str | None) -> Reading:
 
 
 def _tokens(text: str, values: tuple[Value, ...]) -> list[tuple[str, Value | None]]:
-    """Words in lower case, and each value as one; scripts written without spaces are cut into pairs of characters."""
+    """Returns words in lower case, and each value as one.
+
+    Scripts written without spaces are cut into pairs of characters.
+    """
     spaced = text.isascii() or not _NO_SPACE_SCRIPT.search(text)
     if spaced and not values:  # as most sentences are
         return [(token, None) for token in _TOKEN.findall(text.lower())]

@@ -28,7 +28,10 @@ class _Bounded(NamedTuple):
 
 
 def find_other_bound(claim: str, found: str) -> tuple[str, str] | None:
-    """What both texts say of the same number, where that differs; None where a sentence has it as the claim does."""
+    """Returns what both texts say of the same number, where that differs.
+
+    None where a sentence has it as the claim does.
+    """
     theirs = _read_bounds(found[:_LONGEST])
     for ours in _read_bounds(claim[:_LONGEST]):
         alike = [other for other in theirs if other.value.keys == ours.value.keys]

@@ -33,7 +33,7 @@ def _dotted_clock() -> re.Pattern[str]:
 
 @cache
 def _named_dates() -> re.Pattern[str]:
-    """ "3 May 1998", "May 3rd, 1998", "May 1998", "am 3. Mai", "3 de mayo de 1998", "1er mai", and a month alone.
+    """Returns the pattern of dates with a month in words, and of a month alone: "3 May 1998", "1er mai", "May 1998".
 
     For texts in lower case: without regard to case it would take far longer, and find "auguſt", which is no month.
     """
@@ -58,13 +58,13 @@ def _quarters() -> re.Pattern[str]:
 
 
 def is_inside_span(place: int, spans: list[tuple[int, int]]) -> bool:
-    """Whether a place lies in the last span that begins before it; spans are in order, and hardly ever overlap."""
+    """Does a place lie in the last span that begins before it? Spans are in order, and hardly ever overlap."""
     before = bisect_right(spans, (place, sys.maxsize))
     return before > 0 and place < spans[before - 1][1]
 
 
 def find_dates(plain: str, lowered: str, digits: bool, words: set[str]) -> Iterator[Value]:
-    """Yields the dates of a text."""
+    """Yields the dates of a text, also quarters, centuries and days of the week."""
     spans: list[tuple[int, int]] = []
     in_figures = digits and _LIKE_DATE.search(plain) is not None
     for found in _ISO.finditer(plain) if in_figures else ():
@@ -76,7 +76,7 @@ def find_dates(plain: str, lowered: str, digits: bool, words: set[str]) -> Itera
         first, second, year = int(found.group(1)), int(found.group(3)), int(found.group(4))
         if max(first, second) <= 31 and min(first, second) <= 12 and not is_inside_span(found.start(), spans):
             insort(spans, found.span())
-            yield _numeric_date(plain, found.span(), first, second, year, found.group(2))
+            yield _make_numeric_date(plain, found.span(), first, second, year, found.group(2))
     for found in _named_dates().finditer(lowered) if not words.isdisjoint(numbered("months")) else ():
         found_day, name1, found_year, name2, day2, year2, name3, year3 = found.groups()
         name = name1 or name2 or name3
@@ -100,11 +100,11 @@ def find_dates(plain: str, lowered: str, digits: bool, words: set[str]) -> Itera
     for found in _centuries().finditer(lowered) if digits else ():
         yield Value("date", (f"#century {int(found.group(1))}",), plain[slice(*found.span())], *found.span())
     if not words.isdisjoint(numbered("weekdays")):
-        yield from _weekdays(plain, lowered)
+        yield from _find_weekdays(plain, lowered)
 
 
-def _weekdays(plain: str, lowered: str) -> Iterator[Value]:
-    """The days of the week; the first of a span ("Tuesday to Sunday") offers those between as well."""
+def _find_weekdays(plain: str, lowered: str) -> Iterator[Value]:
+    """Yields the days of the week; the first of a span ("Tuesday to Sunday") offers those between as well."""
     known = numbered("weekdays")
     days = [found for found in LETTERS.finditer(lowered) if found.group() in known]
     for day, after in zip(days, [*days[1:], None], strict=True):
@@ -121,8 +121,11 @@ def _through() -> re.Pattern[str]:
 
 
 def _is_month(plain: str, start: int, name: str) -> bool:
-    """Away from a number only a full name with a capital is a month: `may`, `mars` and short forms are words, unless
-    they follow one such as "in"."""
+    """Does a word that is not beside a number mean a month?
+
+    Only a full name with a capital does: `may`, `mars` and short forms are words, unless they follow one such as
+    "in".
+    """
     if not plain[start : start + 1].isupper():
         return False
     before = LETTERS.findall(plain[max(0, start - LOOK_BACK) : start].lower())
@@ -138,7 +141,7 @@ def _make_date(plain: str, span: tuple[int, int], year: int | None, month: int, 
     return Value("date", tuple(keys), plain[slice(*span)].strip(), *span, also=(*also, *ages))
 
 
-def _numeric_date(plain: str, span: tuple[int, int], first: int, second: int, year: int, sign: str) -> Value:
+def _make_numeric_date(plain: str, span: tuple[int, int], first: int, second: int, year: int, sign: str) -> Value:
     """Returns a date in figures, day first if possible; with slashes and both up to 12, either may be the month."""
     if second > 12:
         return _make_date(plain, span, year, first, second)
@@ -178,7 +181,10 @@ def find_times(lowered: str, digits: bool, words: list[re.Match[str]]) -> Iterat
 
 
 def ages_of(year: int) -> tuple[str, ...]:
-    """The decade and the century that a year belongs to; a full hundred counts for either century."""
+    """Returns the keys of the decade and the century that a year belongs to.
+
+    A full hundred counts for either century.
+    """
     century = year // 100
     before = (f"#century {century}",) if year % 100 == 0 else ()
     return f"#decade {year // 10}", f"#century {century + 1}", *before

@@ -20,12 +20,12 @@ _PLAIN_TEXT = re.compile(r"[A-Za-z ,.;:!?()'\"-]*")
 
 
 def may_hold_values(text: str, words: Set[str]) -> bool:
-    """A first, cheap look at a text and its words in lower case: a digit, a month, a number word."""
+    """Has a text, or its words in lower case, a digit, a month or a number word? A first, cheap look."""
     return not words.isdisjoint(value_words()) or has_digit(text) or has_compound(text.lower())
 
 
 def plainly_no_values(text: str) -> bool:
-    """A first, cheap look: whether a text is plain English prose in which no word speaks of a value."""
+    """Is a text plain English prose in which no word speaks of a value? A first, cheap look."""
     if not _PLAIN_TEXT.fullmatch(text):  # a digit is nothing plain either
         return False
     return value_words().isdisjoint(word_set(text)) and not has_compound(text.lower())
@@ -33,7 +33,7 @@ def plainly_no_values(text: str) -> bool:
 
 @lru_cache(maxsize=16_384)
 def find_values(text: str) -> tuple[Value, ...]:
-    """The values of a text in order. Spelled-out numbers are read; reference marks are not."""
+    """Returns the values of a text in order, cached. Spelled-out numbers are read; reference marks are not."""
     if plainly_no_values(text):
         return ()
     plain = without_citations(text)

@@ -35,7 +35,7 @@ def frequency_words() -> frozenset[str]:
 
 @cache
 def _stretches() -> dict[str, Stretch]:
-    """Every name of a stretch of time, and the words that say it of how often."""
+    """Returns every name of a stretch of time with its length, also the words that say it of how often."""
     units, known = table("values")["units"], table("values")["frequencies"]
     found: dict[str, Stretch] = {}
     for dimension, months in (("duration", False), ("months", True)):
@@ -50,7 +50,7 @@ def _stretches() -> dict[str, Stretch]:
 
 @cache
 def often_words() -> frozenset[str]:
-    """A text that says how often something happens has one of these words."""
+    """Returns the words of which a text has one if it says how often something happens."""
     return frozenset(_stretches()) | frequency_words() | frozenset(_weekdays())
 
 
@@ -70,7 +70,7 @@ def _any(words: Iterable[str]) -> str:
 
 @cache
 def _pattern() -> re.Pattern[str]:
-    """ "Twice a year", "three times weekly"; "every two weeks", "each month"; "daily"."""
+    """Returns the pattern of how often: "twice a year", "three times weekly", "every two weeks", "daily"."""
     known, stretch = table("values")["frequencies"], _any(_stretches())
     number = rf"\d{{1,3}}|{_any(word for word in _counts() if ' ' not in word)}"
     counted = rf"(?:{number})(?=[ -](?:{_any(known['times'])})\b)"
@@ -90,7 +90,10 @@ def _rate() -> re.Pattern[str]:
 
 
 def frequencies(plain: str, lowered: str) -> Iterator[Frequency]:
-    """Those of a text, given in lower case too; what has a capital inside a sentence is a name ("Daily Mail")."""
+    """Yields how often things happen, of a text that is given in lower case too.
+
+    What has a capital inside a sentence is a name ("Daily Mail").
+    """
     for found in _pattern().finditer(lowered):
         if found.start() and plain[found.start()].isupper() and lowered[found.start() - 2] not in ".!?:":
             continue
@@ -100,16 +103,16 @@ def frequencies(plain: str, lowered: str) -> Iterator[Frequency]:
         between = length / count if found["often"] else length * count
         also = (_duration(length * count, months), str(count)) if found["number"] and not day else ()
         keys = (_key(between, months), *((f"#weekday {_weekdays()[day]}",) if day else ()))
-        yield Frequency(*found.span(), keys, (*_about(between, months), *also))
+        yield Frequency(*found.span(), keys, (*_find_equivalents(between, months), *also))
 
 
 def rate_behind(lowered: str, end: int) -> tuple[str, ...]:
-    """The keys of how often, if a quantity that ends here is given by the month or the year."""
+    """Returns the keys of how often, if a quantity that ends here is given by the month or the year; else nothing."""
     found = _rate().match(lowered, end)
     if found is None:
         return ()
     length, months = _stretches()[found.group(1)]
-    return _key(length, months), *_about(length, months)
+    return _key(length, months), *_find_equivalents(length, months)
 
 
 def _read_number(word: str | None) -> Fraction:
@@ -136,8 +139,8 @@ def _duration(length: Fraction, months: bool) -> str:
     return f"#{'months' if months else 'duration'} {length}"
 
 
-def _about(length: Fraction, months: bool) -> Iterator[str]:
-    """What counts as the same: a month and four weeks or 30 days, a year and 52 weeks or 365 days."""
+def _find_equivalents(length: Fraction, months: bool) -> Iterator[str]:
+    """Yields the keys of what counts as the same. A month is four weeks or 30 days, a year is 52 weeks or 365 days."""
     for number, days in table("values")["frequencies"]["about"]:
         if months and length == number:
             yield _key(Fraction(days * _DAY), months=False)

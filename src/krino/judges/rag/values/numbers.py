@@ -35,7 +35,7 @@ def find_numbers(
     """Yields the numbers of a text that are not in the spans already taken."""
     done = 0
     starts = (
-        [found.start() for found in NUMBER.finditer(plain) if not _in_code(lowered, found.start())] if digits else []
+        [found.start() for found in NUMBER.finditer(plain) if not _is_in_code(lowered, found.start())] if digits else []
     )
     for start in sorted({*starts, *words}):
         if start < done or is_inside_span(start, spans):
@@ -46,8 +46,8 @@ def find_numbers(
             yield value
 
 
-def _in_code(lowered: str, start: int) -> bool:
-    """Whether figures end a word ("B20"), which names something; "EUR20" is an amount and "v1.2" a version."""
+def _is_in_code(lowered: str, start: int) -> bool:
+    """Do figures end a word ("B20"), which names something? "EUR20" is an amount and "v1.2" a version."""
     before = lowered[max(0, start - 2) : start]
     return (
         before[-1:].isalpha()
@@ -57,7 +57,7 @@ def _in_code(lowered: str, start: int) -> bool:
 
 
 def _read_digits(plain: str, lowered: str, start: int) -> Value | None:
-    """Reads a number in figures with its scale, sign and unit."""
+    """Reads a number in figures with its scale, sign and unit; four digits may be a year."""
     found = NUMBER.match(plain, start)
     assert found is not None
     end, key = found.end(), canonical_number(found.group())
@@ -82,7 +82,10 @@ def _read_digits(plain: str, lowered: str, start: int) -> Value | None:
 
 
 def _read_year(plain: str, lowered: str, found: re.Match[str]) -> Value | None:
-    """Four digits that are no quantity: beside a word for a time, or with no word that they could count."""
+    """Returns four digits that are no quantity as a year or decade, or None.
+
+    They are beside a word for a time, or no word behind them is counted.
+    """
     token, start, end = found.group(), found.start(), found.end()
     if len(token) != 4 or not token.isdecimal() or not _EARLIEST_YEAR <= int(token) <= _LATEST_YEAR:
         return None
@@ -101,7 +104,10 @@ def _read_year(plain: str, lowered: str, found: re.Match[str]) -> Value | None:
 
 
 def _read_words(plain: str, lowered: str, start: int) -> Value | None:
-    """A run of number words: "two hundred" is 200, "twenty-five" 25; "one week" is one, "one of them" none."""
+    """Reads a run of number words, or returns None.
+
+    "two hundred" is 200, "twenty-five" 25; "one week" is one, "one of them" none.
+    """
     first = LETTERS.match(lowered, start)
     assert first is not None
     word = first.group()
@@ -119,7 +125,7 @@ def _read_words(plain: str, lowered: str, start: int) -> Value | None:
 
 
 def _read_scaled(plain: str, lowered: str, start: int, end: int, number: Decimal) -> Value:
-    """A number in words with a half, and what it counts: "one and a half million copies"."""
+    """Reads a number in words with a half, and what it counts: "one and a half million copies"."""
     scale = NEXT_WORD.match(lowered, end)
     if scale and scale.group(1) in scale_words():
         number, end = number * scale_words()[scale.group(1)], scale.end()
@@ -127,7 +133,7 @@ def _read_scaled(plain: str, lowered: str, start: int, end: int, number: Decimal
 
 
 def _read_half(plain: str, lowered: str, first: re.Match[str]) -> Value | None:
-    """Reads "half a" with its unit."""
+    """Reads "half a" with its unit, or returns None."""
     after = _HALF_A.match(lowered, first.end())
     if after is None or (unit := unit_at(lowered, after.end() - 1)) is None:
         return None
@@ -135,7 +141,7 @@ def _read_half(plain: str, lowered: str, first: re.Match[str]) -> Value | None:
 
 
 def _read_one(plain: str, lowered: str, first: re.Match[str]) -> Value | None:
-    """Reads an article or "one" with its unit, as in "an hour and a half"."""
+    """Reads an article or "one" with its unit, as in "an hour and a half"; None where it counts nothing."""
     if (half := and_half().match(lowered, first.end() + 1)) and first.group() not in words_for("numbers", "article"):
         return _read_scaled(plain, lowered, first.start(), half.end(), Decimal("1.5"))
     scale = NEXT_WORD.match(lowered, first.end())

@@ -26,7 +26,7 @@ _MONTHS = ((30, 1), (364, 12), (365, 12))
 
 
 def unit_at(lowered: str, end: int) -> tuple[tuple[str, str, Decimal], int] | None:
-    """The unit after a number, the longest name first, and where it ends."""
+    """Returns the unit after a number, the longest name first, and where it ends; or None."""
     found = _UNIT.match(lowered, end)
     if found is None:
         return None
@@ -54,7 +54,10 @@ def _fraction() -> re.Pattern[str]:
 
 
 def with_unit(plain: str, lowered: str, start: int, end: int, number: Decimal, *, spelled: bool) -> Value:
-    """A range gives its first number the unit of its second; a word that is no unit is what is counted."""
+    """Returns a number with the unit behind it.
+
+    A range gives its first number the unit of its second; a word that is no unit is what is counted.
+    """
     if spelled and (part := _fraction().match(lowered, end)):  # "three quarters of the glass"
         percent = number * Decimal(table("values")["numbers"]["fraction"][part.group(1)])
         return quantity_of(plain, start, part.end() - 4, percent, unit_names()["%"], spelled=True)
@@ -75,7 +78,7 @@ def with_unit(plain: str, lowered: str, start: int, end: int, number: Decimal, *
 
 
 def _is_hour(lowered: str, start: int, unit: tuple[str, str, Decimal]) -> bool:
-    """ "À 9 heures" and "om 9 uur" tell the hour of the day."""
+    """Does a number tell the hour of the day: "À 9 heures" and "om 9 uur"?"""
     if unit[0] != "duration" or unit[2] != _HOUR:
         return False
     before = LETTERS.findall(lowered[max(0, start - LOOK_BACK) : start])
@@ -100,12 +103,15 @@ def quantity_of(
     """Returns a number with its unit, the amount converted to the base unit."""
     dimension, prefix, factor = unit
     amount = number * factor
-    also = (*_about(prefix, amount), _canonical(number))
+    also = (*_find_equivalents(prefix, amount), _canonical(number))
     return Value("number", (f"#{prefix} {_canonical(amount)}",), plain[start:end], start, end, dimension, spelled, also)
 
 
-def _about(prefix: str, amount: Decimal) -> Iterator[str]:
-    """What counts as the same: a month and 30 days, a year and 365 days or 52 weeks, degrees and pounds."""
+def _find_equivalents(prefix: str, amount: Decimal) -> Iterator[str]:
+    """Yields the keys of what counts as the same.
+
+    A month is 30 days, a year is 365 days or 52 weeks; degrees and pounds have several meanings.
+    """
     if prefix == "months":
         yield f"#duration {_canonical(amount * 30 * _DAY)}"
         if amount % 12 == 0:
@@ -133,7 +139,7 @@ def _canonical(number: Decimal) -> str:
 
 @lru_cache(maxsize=8_192)
 def canonical_number(token: str) -> str:
-    """One spelling for a number: 1,000, 1.000 and 1 000 are 1000; 2,50 and 2.5 are 2.5."""
+    """Returns one spelling for a number: 1,000, 1.000 and 1 000 are 1000; 2,50 and 2.5 are 2.5."""
     digits = _SPACE_GROUPS.sub("", token)
     if _COMMA_GROUPS.fullmatch(digits):
         digits = digits.replace(",", "")

@@ -14,13 +14,18 @@ _COMPOUND_PIECES = ("duizend", "tausend", "honderd", "hundert", "tig", "zig", "�
 
 
 def has_compound(lowered: str) -> bool:
-    """Whether a text in lower case has a word such as "zweitausend". Looking for pieces is far cheaper than the
-    pattern, and most texts have none."""
+    """Has a text in lower case a word such as "zweitausend"?
+
+    Looking for pieces is far cheaper than the pattern, and most texts have none.
+    """
     return any(map(lowered.__contains__, _COMPOUND_PIECES)) and _COMPOUND.search(lowered) is not None
 
 
 def read_run(lowered: str, start: int) -> tuple[Decimal, int] | None:
-    """The number that words from here on name, by the grammar of counting: "two three" is two."""
+    """Returns the number that words from here on name, and where they end; or None.
+
+    By the grammar of counting: "two three" is two.
+    """
     total = current = room = Decimal(0)
     place = end = start
     began = False
@@ -33,7 +38,7 @@ def read_run(lowered: str, start: int) -> tuple[Decimal, int] | None:
         scale = scale_words().get(word) if len(word) > 2 or (word == "k" and began) or word == "mil" else None
         if small is not None and (not began or (current == 4 and word.startswith("vingt")) or small < room):
             current = Decimal(80) if began and current == 4 and word.startswith("vingt") else current + small
-            room = _room(current, word)
+            room = _limit_next(current, word)
         elif scale is not None and (
             not began or (scale <= 100 and current < 100) or (scale >= 1000 and total % scale == 0)
         ):
@@ -66,8 +71,8 @@ def _is_joined_one(lowered: str, start: int, word: str) -> bool:
     return lowered[start - 1 : start] == "-" or lowered[max(0, start - 4) : start].endswith((" et ", "-et-", " y "))
 
 
-def _room(current: Decimal, word: str) -> Decimal:
-    """Below what a following word must stay to belong to the same number ("soixante-dix", "quatre-vingt-dix-sept")."""
+def _limit_next(current: Decimal, word: str) -> Decimal:
+    """Returns below what a following word must stay to belong to the same number ("soixante-dix")."""
     rest = current % 100
     if not rest:
         return Decimal(100)
@@ -78,7 +83,7 @@ def _room(current: Decimal, word: str) -> Decimal:
 
 @lru_cache(maxsize=4_096)
 def read_compound(word: str) -> Decimal | None:
-    """Dutch and German numbers in one word: "drieduizend", "zweihundertfünfzig", "vijfentwintig"."""
+    """Returns a Dutch or German number in one word ("drieduizend", "zweihundertfünfzig", "vijfentwintig"), or None."""
     if not word:
         return None
     for name, size in _COMPOUND_PARTS:

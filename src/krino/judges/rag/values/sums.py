@@ -20,19 +20,19 @@ _HALF_DAY = 12 * 3600
 
 
 def follows_from(value: Value, found: Sequence[Value], said: Sequence[Value], words: frozenset[str]) -> bool:
-    """Whether a value of a claim follows from `found`, as a sum, difference, share, product or length of time.
+    """Does a value of a claim follow from `found`, as a sum, difference, share, product or length of time?
 
-    `said`: the other values of the claim and those of the question, which may be counts. `words`: those that may say
-    that it is computed.
+    `said`: the other values of the claim and those of the question, which may be counts. `words`: those that may
+    say that it is computed.
     """
     if value.kind != "number":
         return False
-    measured, amount = _amount(value)
+    measured, amount = _read_amount(value)
     if measured == "" and value.unit == "":
         return False
-    alike = [other for other in found if other.kind == "number" and _amount(other)[0] == measured][:_MOST]
+    alike = [other for other in found if other.kind == "number" and _read_amount(other)[0] == measured][:_MOST]
     listed = [other for other in alike if measured == "" and other.unit in words]  # "42 doctors and nurses"
-    if len(listed) > 1 and amount == sum(_amount(other)[1] for other in listed):
+    if len(listed) > 1 and amount == sum(_read_amount(other)[1] for other in listed):
         return True
     alike = [other for other in alike if other.unit in ("", value.unit)]
     if measured == "" and amount == _of_all(found):
@@ -42,21 +42,23 @@ def follows_from(value: Value, found: Sequence[Value], said: Sequence[Value], wo
     if measured == "#duration" and _is_between_two_times(value, found, said):
         return True
     cued = not words.isdisjoint(_cues())
-    amounts = [_amount(other)[1] for other in alike]
-    if cued and (amount in _sums(amounts) or amount in _mixed(amounts, said) or amount in _between(measured, found)):
+    amounts = [_read_amount(other)[1] for other in alike]
+    if cued and (
+        amount in _sums(amounts) or amount in _mix_counts(amounts, said) or amount in _find_spans(measured, found)
+    ):
         return True
     return measured != "" and amount in set(_products(value, alike, [*said, *(found if cued else ())]))
 
 
 def _of_all(found: Sequence[Value]) -> Decimal | None:
     """What all the counts amount to, where there are three or more: "14 sopranos, 11 altos and 9 basses"."""
-    counts = [amount for measured, amount in map(_amount, found) if measured == ""]
+    counts = [amount for measured, amount in map(_read_amount, found) if measured == ""]
     return sum(counts, Decimal(0)) if _FEWEST_COUNTS <= len(counts) <= _MOST else None
 
 
 def _is_share(percent: Decimal, found: Sequence[Value]) -> bool:
-    """Whether it is what one count is of a larger one, rounded as it is written: "7.5 %" and "8 %" are 60 of 800."""
-    counts = [amount for measured, amount in map(_amount, found) if measured == ""][:_MOST]
+    """Is it what one count is of a larger one, rounded as it is written: "7.5 %" and "8 %" are 60 of 800?"""
+    counts = [amount for measured, amount in map(_read_amount, found) if measured == ""][:_MOST]
     pairs = ((part, whole) for part, whole in permutations(counts, 2) if 0 < part < whole)
     places = max(0, -int(percent.as_tuple().exponent))  # digits after the point
     rounding = Decimal(5).scaleb(-1 - places)
@@ -64,19 +66,26 @@ def _is_share(percent: Decimal, found: Sequence[Value]) -> bool:
 
 
 def _is_between_two_times(value: Value, found: Sequence[Value], said: Sequence[Value]) -> bool:
-    """From the one time of day to the other; "an hour and ten minutes" is two values that are meant as one."""
+    """Is it the time from one time of day to the other?
+
+    "an hour and ten minutes" is two values that are meant as one.
+    """
     if sum(other.kind == "time" for other in found) != 2:
         return False
-    amount = _amount(value)[1]
+    amount = _read_amount(value)[1]
     others = [
-        length for measured, length in map(_amount, (item for item in said if item != value)) if measured == "#duration"
+        length
+        for measured, length in map(_read_amount, (item for item in said if item != value))
+        if measured == "#duration"
     ]
-    return not {amount, sum(others, amount)}.isdisjoint(_between("#duration", found))
+    return not {amount, sum(others, amount)}.isdisjoint(_find_spans("#duration", found))
 
 
 def cue_words(claim: str, claimed: Reading, found: Sequence[str]) -> frozenset[str]:
-    """The words of a claim that may say that it computes, and what it is about; no other word that the passage has
-    too ("by 90 points" for "by 70 points")."""
+    """Returns the words of a claim that may say that it computes, and what it is about.
+
+    No other word that the passage has too ("by 90 points" for "by 70 points").
+    """
     found_words = {word for text in found for word in plain_words(text)}
     return frozenset(claimed.content).union(set(plain_words(claim)) - found_words)
 
@@ -86,8 +95,8 @@ def _cues() -> frozenset[str]:
     return frozenset(table("values")["sums"]["cues"].split())
 
 
-def _amount(value: Value) -> tuple[str, Decimal]:
-    """What is measured, and how much; counts measure nothing."""
+def _read_amount(value: Value) -> tuple[str, Decimal]:
+    """Returns what a value measures, and how much; counts measure nothing ("")."""
     measured, _, number = value.keys[0].rpartition(" ")
     try:
         return measured, Decimal(number)
@@ -101,20 +110,29 @@ def _sums(amounts: Sequence[Decimal]) -> set[Decimal]:
     return found | {abs(first - second) for first, second in combinations(amounts, 2) if first != second}
 
 
-def _mixed(amounts: Sequence[Decimal], said: Sequence[Value]) -> set[Decimal]:
-    """Two of the one and one of the other."""
-    counts = {Decimal(1), *(_amount(value)[1] for value in said if value.kind == "number" and not _amount(value)[0])}
+def _mix_counts(amounts: Sequence[Decimal], said: Sequence[Value]) -> set[Decimal]:
+    """Returns sums of two amounts, one or both taken as often as a count says."""
+    counts = {
+        Decimal(1),
+        *(_read_amount(value)[1] for value in said if value.kind == "number" and not _read_amount(value)[0]),
+    }
     pairs = combinations(amounts[:_MOST_SUMMED], 2)
     return {many * first + few * second for first, second in pairs for many in counts for few in counts}
 
 
 def _products(value: Value, alike: Sequence[Value], counts: Sequence[Value]) -> Iterator[Decimal]:
     """Yields products: an amount N times, a share of it, and monthly amounts by the year."""
-    factors = [_amount(count)[1] for count in counts if count.kind == "number" and _amount(count)[0] == ""]
-    shares = [_amount(count)[1] / 100 for count in counts if count.kind == "number" and _amount(count)[0] == "#percent"]
-    lengths = [_amount(count)[1] for count in counts if count.kind == "number" and _amount(count)[0] == "#months"]
+    factors = [_read_amount(count)[1] for count in counts if count.kind == "number" and _read_amount(count)[0] == ""]
+    shares = [
+        _read_amount(count)[1] / 100
+        for count in counts
+        if count.kind == "number" and _read_amount(count)[0] == "#percent"
+    ]
+    lengths = [
+        _read_amount(count)[1] for count in counts if count.kind == "number" and _read_amount(count)[0] == "#months"
+    ]
     for other in alike:
-        amount = _amount(other)[1]
+        amount = _read_amount(other)[1]
         yield from (amount * factor for factor in factors if factor > 1)
         yield from (amount * by for share in shares for by in (share, 1 - share, 1 + share))
         yield from (amount * length / stretch for length in lengths if (stretch := _stretch(other)))
@@ -129,8 +147,8 @@ def _stretch(value: Value) -> Decimal | None:
     return Decimal(months[1]) if months and months[1].isdecimal() else None
 
 
-def _between(measured: str, found: Sequence[Value]) -> set[Decimal]:
-    """The time between two years or days, or two times of day."""
+def _find_spans(measured: str, found: Sequence[Value]) -> set[Decimal]:
+    """Returns the times between two years or days, or between two times of day."""
     if measured == "#months":
         dates = [value for value in found if value.kind == "date" and value.keys[0].isdecimal()][:_MOST]
         return {months for pair in combinations(dates, 2) for months in _months_between(*sorted(map(_date, pair)))}

@@ -26,15 +26,16 @@ class Value:
 
     @property
     def offers(self) -> tuple[str, ...]:
+        """All keys under which the value can be found: its own, and others of the same amount."""
         return (*self.keys, *self.also)
 
 
 def time_of_day(
     text: str, start: int, end: int, hour: int, minutes: int, *, plain: bool, bare: tuple[str, ...]
 ) -> Value:
-    """An hour of the day, which is found on a dial of twelve hours too; one that is not `plain` may be of either half.
+    """Returns an hour of the day, which is found on a dial of twelve hours too.
 
-    `bare`: the number that it is found under besides.
+    One that is not `plain` may be of either half. `bare`: the number that it is found under besides.
     """
     clock, time = f"#clock {(hour - 1) % 12 + 1}:{minutes:02}", f"#time {hour % 24}:{minutes:02}"
     key, other = (time, clock) if plain else (clock, time)
@@ -42,16 +43,17 @@ def time_of_day(
 
 
 def stated(value: Value, known: frozenset[str]) -> bool:
-    """Whether a text that offers these keys states the value; a bare number there may have left its unit out."""
+    """Does a text that offers these keys state the value? A bare number there may have left its unit out."""
     return known.issuperset(value.keys) or (value.kind == "number" and f"#bare {value.also[-1]}" in known)
 
 
 def offered(values: Iterable[Value]) -> frozenset[str]:
+    """Returns all keys under which these values can be found."""
     return frozenset(key for value in values for key in value.offers)
 
 
 def comparable(value: Value, other: Value) -> bool:
-    """Whether two different values exclude each other where a text speaks of the same thing."""
+    """Do two different values exclude each other where a text speaks of the same thing?"""
     if value.kind != other.kind:
         return False
     if value.kind == "number":

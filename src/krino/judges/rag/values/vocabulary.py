@@ -31,27 +31,31 @@ def _by_word(words_of: Mapping[str, str]) -> dict[str, Decimal]:
 
 @cache
 def small_number_words() -> dict[str, Decimal]:
+    """Returns the words for small numbers, each with its number."""
     return _by_word(table("values")["numbers"]["small"])
 
 
 @cache
 def number_words() -> tuple[str, ...]:
+    """Returns the words for small numbers."""
     return tuple(small_number_words())
 
 
 @cache
 def scale_words() -> dict[str, Decimal]:
+    """Returns the words such as "hundred" or "million", each with its number."""
     return _by_word(table("values")["numbers"]["scale"])
 
 
 @cache
 def words_for(section: str, name: str) -> frozenset[str]:
+    """Returns the words of one entry of `values.toml`, as a set."""
     return frozenset(table("values")[section][name].split())
 
 
 @cache
 def numbered(name: str) -> dict[str, int]:
-    """The months, days or ordinals of a list in their order, each word with its number."""
+    """Returns the words for months, days or ordinals, each with its number in the list."""
     listed = table("values")["dates"][name]
     return {word: number for number, words in enumerate(listed, 1) for word in words.split()}
 
@@ -90,6 +94,7 @@ def speaking_words() -> frozenset[str]:
 
 @cache
 def and_half() -> re.Pattern[str]:
+    """Returns the pattern of words such as "and a half"."""
     return re.compile(table("values")["numbers"]["and_half"])
 
 
@@ -106,9 +111,11 @@ def _stretches() -> frozenset[str]:
 
 @cache
 def value_words() -> frozenset[str]:
+    """Returns every word that may speak of a value: of numbers, dates, stretches of time, and how often."""
     return _telling_words() | _stretches() | frequency_words()
 
 
 @cache
 def any_stop() -> frozenset[str]:
+    """Returns the stop words of all five languages."""
     return frozenset[str]().union(*(stop_words(language) for language in ("en", "fr", "nl", "de", "es")))
