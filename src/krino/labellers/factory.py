@@ -115,7 +115,7 @@ def llm(model: str, **settings: Unpack[LlmSettings]) -> LlmLabeller:
 
 
 def _list_settings(function: Callable[..., Any]) -> None:
-    """Shows each setting of a model in the signature of `function`, for `help()` and editors."""
+    """Adds each setting of a model to the signature of `function`, for `help()` and editors."""
     own = inspect.signature(function).parameters.values()
     settings = (
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=setting.default)
@@ -133,7 +133,8 @@ llm.__doc__ = "\n".join(
 
 
 def _named(name: str, settings: LlmSettings, prices: Prices | None = None) -> Labeller:
-    """The labeller of one name; settings mean nothing to the embedded one."""
+    """Makes the labeller of one name; `local` takes no settings. Prices known for a model are used where `settings`
+    state none."""
     if name == "local":
         return LocalLabeller()
     if known := (prices or {}).get(name):
@@ -151,7 +152,7 @@ def _name_of(labeller: Labeller) -> str:
 def _panel(
     members: Mapping[str, Labeller], made: Iterable[Labeller], *, repeat: int, quorum: int | None = None
 ) -> Panel:
-    """Seats the members. Those made here share the run's one budget, and a pace for each address."""
+    """Makes a panel of the members. The models among `made` share one budget, and one pace for each address."""
     from krino.labellers.llm.labeller import LlmLabeller
     from krino.labellers.panel import Panel
 

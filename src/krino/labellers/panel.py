@@ -101,14 +101,15 @@ class Panel(Labeller):
         return {"kind": "panel", "members": self._described, "repeat": self.repeat, "quorum": self.quorum}
 
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
-        """Asks all seats at once, and joins their votes."""
+        """Asks all seats at once, and joins their votes; a reason to stop the run is raised after all have answered."""
         votes = await asyncio.gather(*(self._ask(seat, task) for seat in self.seats))
         if stop := self._must_stop(votes):
             raise self._cut_short(stop, votes)
         return conclude(task, votes, self.quorum, self.describe())
 
     def _cut_short(self, stop: RunStopped, votes: Sequence[Vote[LabelsT]]) -> RunStopped | LabelFailed:
-        """Records a case that is paid for in part with its cost; the run stops after it."""
+        """Returns what to raise when the run must stop: the stop itself, or a failure that records the cost and the
+        ballots of a case that is paid for in part; the run stops after it."""
         usage = _sum_usage(votes)
         if not usage.calls:
             return stop
@@ -149,7 +150,8 @@ class Panel(Labeller):
     # --- one seat ----------------------------------------------------------------------------------
 
     async def _ask(self, seat: Seat, task: Task[CaseT, FactsT, LabelsT]) -> Vote[LabelsT]:
-        """A seat that fails is an empty seat, whatever the fault: the quorum says what that means."""
+        """Asks one seat and returns its vote. A fault, whatever it is, makes a vote without labels: the quorum decides
+        what that means. Only `UsageProblem` and `Waiting` are raised."""
         ballot = Ballot(seat.name, seat.repeat)
         if (dead := self._rests(seat)) is not None:
             ballot.problem = f"not asked: {dead}"
@@ -177,7 +179,8 @@ class Panel(Labeller):
         return Vote(ballot, labels, labelled.findings)
 
     def _shown(self, seat: Seat, task: Task[CaseT, FactsT, LabelsT]) -> tuple[Task[CaseT, FactsT, LabelsT], Any]:
-        """The task as this seat sees it, and how its labels are read back. The first asking sees the case as it is."""
+        """Returns the task as this seat sees it, and the reordering by which its labels are read back. The first asking
+        sees the case as it is: None."""
         own = replace(task, repeat=seat.repeat)
         if seat.repeat == 1:
             return own, None
@@ -189,7 +192,8 @@ class Panel(Labeller):
         return replace(own, case=moved.case, facts=moved.facts, questions=questions), moved
 
     def _must_stop(self, votes: Sequence[Vote[LabelsT]]) -> RunStopped | None:
-        """A dead endpoint stops the run only where those that are left make no quorum."""
+        """Returns why the run must stop; None if it goes on. A dead endpoint stops it only if the seats that are left
+        make no quorum, any other reason always."""
         stops = [vote.stopped for vote in votes if vote.stopped is not None]
         for_all = [stop for stop in stops if stop.kind != "endpoint"]
         if for_all:
@@ -217,7 +221,8 @@ def majority(seats: int) -> int:
 def conclude(
     task: Task[CaseT, FactsT, LabelsT], votes: Sequence[Vote[LabelsT]], quorum: int, info: dict[str, Any]
 ) -> Labelled[LabelsT]:
-    """The joined labels with every ballot; `LabelFailed` without a quorum, `Undecided` on a hopeless tie."""
+    """Joins the votes into labels, and settles each ballot by itself. Raises `LabelFailed` without a quorum,
+    `Undecided` on a hopeless tie; both carry every ballot."""
     given = [vote for vote in votes if vote.labels is not None]
     for vote in given:
         _settle(task, vote)
@@ -240,7 +245,8 @@ def conclude(
 
 
 def join(task: Task[CaseT, FactsT, LabelsT], given: Sequence[LabelsT]) -> Joined[LabelsT]:
-    """Joins the labels of all seats, whatever their order; the result is checked against the case like a reply."""
+    """Joins the labels of all seats, whatever their order. Raises `CannotJudge` on a hopeless tie, or if the result
+    does not fit the case."""
     ballots = sorted(given, key=canonical_labels)
     if all(labels == ballots[0] for labels in ballots):
         return Joined(ballots[0])
@@ -252,7 +258,8 @@ def join(task: Task[CaseT, FactsT, LabelsT], given: Sequence[LabelsT]) -> Joined
 
 
 def _settle(task: Task[CaseT, FactsT, LabelsT], vote: Vote[LabelsT]) -> None:
-    """The verdict that this seat alone would have given."""
+    """Writes the verdict that this seat alone would have given, and its roll-up, into the ballot; a fault is noted
+    there as its problem."""
     assert vote.labels is not None
     ballot, judge = vote.ballot, task.judge
     try:
@@ -265,7 +272,7 @@ def _settle(task: Task[CaseT, FactsT, LabelsT], vote: Vote[LabelsT]) -> None:
 
 
 def _describe_absent_and_ties(absent: Sequence[Vote[Any]], ties: Sequence[str]) -> Iterator[Finding]:
-    """Yields findings for votes that are missing and for labels that were tied."""
+    """Yields a finding for each vote that is missing and each label that was tied, up to a limit for ties."""
     for vote in absent:
         yield Finding(
             ABSENT, f"no labels from {vote.ballot.member}: {vote.ballot.problem}", f"repeat {vote.ballot.repeat}"

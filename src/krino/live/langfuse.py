@@ -37,7 +37,7 @@ class LangfuseTraces:
         self._traces = OpenTraces(quiet, is_known)
 
     async def look(self) -> list[WatchedTrace]:
-        """Reads the observations since the last look, and gives the traces that are complete."""
+        """Reads the observations since the last look, and returns the traces that are complete."""
         self._since.begin_look()
         try:
             found = await asyncio.to_thread(self._read)
@@ -51,7 +51,7 @@ class LangfuseTraces:
         return [make_trace(spans) for spans in ready]
 
     def _read(self) -> list[dict[str, Any]]:
-        """All observations from the time on."""
+        """Reads all observations from the stored time on, page by page. Blocks."""
         found: list[dict[str, Any]] = []
         cursor: str | None = None
         while True:
@@ -64,6 +64,7 @@ class LangfuseTraces:
                 return found
 
     def _open_since(self) -> datetime | None:
+        """Returns when the earliest span of the traces that are not complete began; None without such traces."""
         return min((datetime.fromisoformat(span["startTime"]) for span in self._traces.spans()), default=None)
 
     async def aclose(self) -> None:
@@ -90,6 +91,7 @@ class LangfuseScores:
         return rejected
 
     def _requests(self, scored: Scored) -> list[CreateScoreRequest]:
+        """Makes a score for each verdict field that has a value, and one for the status of the case."""
         found = [field for field in self._shared.fields(scored.judgement) if field.value is not None]
         return [self._request(scored, field) for field in (*found, status(scored.judgement))]
 

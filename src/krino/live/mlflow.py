@@ -46,7 +46,7 @@ class MlflowTraces:
         self._is_known = is_known
 
     async def look(self) -> list[WatchedTrace]:
-        """The traces that have ended."""
+        """Returns the traces that have ended and are not known yet."""
         self._since.begin_look()
         try:
             found = await asyncio.to_thread(lambda: list(self._read()))
@@ -58,7 +58,7 @@ class MlflowTraces:
         return [_make_trace(trace) for trace in ended if not self._is_known(trace.info.trace_id)]
 
     def _read(self) -> Iterator[Trace]:
-        """All traces from the time on, the earliest first."""
+        """Yields all traces from the stored time on, the earliest first. Blocks."""
         asked = f"timestamp_ms >= {int(self._since.time.timestamp() * 1000)}"
         token: str | None = None
         while True:
@@ -79,7 +79,7 @@ def _began(trace: Trace) -> datetime:
 
 
 def _make_trace(trace: Trace) -> WatchedTrace:
-    """The case of a trace; request and response that are JSON objects give their fields."""
+    """Makes the case of a trace; a request or response that is a JSON object gives its fields."""
     name = trace.info.trace_id
     case = make_case(from_json(trace.data.request), from_json(trace.data.response))
     return WatchedTrace(name, {**case, "id": name, "trace_id": name, "trace": orjson.loads(trace.to_json())})
@@ -102,6 +102,7 @@ class MlflowScores:
         return 0
 
     def _write(self, scored: Scored) -> None:
+        """Writes the feedback on one trace, except what the trace has already. Blocks."""
         held = self._client.get_trace(scored.trace_id, display=False).info.assessments
         there = {(each.metadata or {}).get(_UID) for each in held}
         record: dict[str, Any] = {**orjson.loads(scored.judgement.to_json()), "id": scored.trace_id}

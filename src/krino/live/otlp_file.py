@@ -33,7 +33,7 @@ class OtlpFile:
         self._late = 0
 
     async def look(self) -> list[WatchedTrace]:
-        """Reads what has been added, and gives the traces that are complete."""
+        """Reads what has been added, and returns the traces that are complete."""
         try:
             self._read()
         except OSError as error:
@@ -46,7 +46,8 @@ class OtlpFile:
         return [make_trace(spans) for spans in ready]
 
     def _read(self) -> None:
-        """Adds the spans of the lines that are new and complete."""
+        """Adds the spans of the lines that are new and complete, at most `_MOST_READ` bytes of them, and notes whether
+        that is the end of the file."""
         with self.path.open("rb") as file:
             about = os.fstat(file.fileno())
             if about.st_ino != self._file_number or about.st_size < self._offset:

@@ -54,7 +54,7 @@ class Limits:
         )
 
     def _refuse_length(self, stated: str | None, most: int) -> None:
-        """Refuses a request whose stated length is no number or too large."""
+        """Raises `Problem` for a request whose stated length is no number or too large."""
         if stated is not None and not (stated.isascii() and stated.isdigit()):
             raise Problem(
                 400,
@@ -77,7 +77,7 @@ class Limits:
         )
 
     def _limit(self, receive: Receive, most: int) -> Receive:
-        """Returns a receiver that stops at the size limit and the deadline."""
+        """Wraps `receive`: the body must arrive within the size limit and the deadline, else `Problem` is raised."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._settings.body_seconds
         taken, complete = 0, False

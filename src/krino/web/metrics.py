@@ -46,7 +46,7 @@ class Metrics:
         self._decisions.labels(judge, decision).inc()
 
     def to_text(self, pending: int) -> str:
-        """All metrics in Prometheus' text format. `pending`: cases that are waiting or being judged."""
+        """Writes all metrics in Prometheus' text format. `pending`: cases that are waiting or being judged."""
         self._pending.set(pending)
         return generate_latest(self._registry).decode()
 
@@ -80,4 +80,5 @@ class RequestMetrics:
 
 
 def _name_unrouted(path: str) -> str:
+    """Returns the route to count for a path without one; never the path itself, which a client chooses."""
     return "/static" if path.startswith("/static/") else "none"

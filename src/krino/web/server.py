@@ -49,9 +49,11 @@ class HeaderTimeoutProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def _expect(self) -> None:
+        """Starts the time limit, after which the connection is closed."""
         self.deadline = self.loop.call_later(HEADER_SECONDS, self.transport.close)
 
     def _stop_waiting(self) -> None:
+        """Cancels the time limit, if one is running."""
         if self.deadline is not None:
             self.deadline.cancel()
             self.deadline = None
@@ -74,7 +76,8 @@ class AnnouncingServer(uvicorn.Server):
 
 
 def serve(settings: ServeSettings, listening: Callable[[], None]) -> None:
-    """Serves until SIGINT or SIGTERM. `listening` is called once requests are accepted."""
+    """Serves until SIGINT or SIGTERM. `listening` is called once requests are accepted. Raises `UsageProblem` if the
+    address cannot be bound."""
     sys.setswitchinterval(SWITCH_SECONDS)
     try:
         AnnouncingServer(make_config(settings), listening).run()
@@ -85,7 +88,7 @@ def serve(settings: ServeSettings, listening: Callable[[], None]) -> None:
 
 
 def make_config(settings: ServeSettings) -> uvicorn.Config:
-    """The configuration that uvicorn is run with."""
+    """Makes the application, and the configuration that uvicorn runs it with."""
     return uvicorn.Config(
         create_app(settings),
         host=settings.host,

@@ -78,6 +78,7 @@ class Endpoint:
 
 @cache
 def providers() -> dict[str, dict[str, Any]]:
+    """Reads the table of known providers, by name."""
     return tomllib.loads(files(__package__).joinpath("providers.toml").read_text("utf-8"))
 
 
@@ -91,7 +92,9 @@ def find_endpoint(
     extra_body: Mapping[str, Any] | None = None,
     extra_headers: Mapping[str, str] | None = None,
 ) -> Endpoint:
-    """The endpoint of `gpt-…`, `claude-…` or `provider:model`; arguments override the environment, that the table."""
+    """Finds the endpoint of `gpt-…`, `claude-…` or `provider:model`. Arguments override the environment, which
+    overrides the table of providers. Raises `UsageProblem` for an unknown provider, a missing key or an unusable
+    address."""
     provider, model = _split_name(name, addressed=bool(base_url or env.get("OPENAI_BASE_URL")))
     entry = providers()[provider]
     base = _choose_address(name, provider, base_url, env)
@@ -159,7 +162,7 @@ def _find_moved_address(variables: list[str], env: Mapping[str, str]) -> str | N
 
 
 def _ollama_address(host: str) -> str:
-    """OLLAMA_HOST as Ollama's own clients read it: `host`, `:port`, `host:port`, with or without a scheme.
+    """Reads OLLAMA_HOST as Ollama's own clients do, into a URL: `host`, `:port`, `host:port`, with or without a scheme.
 
     The server uses it as well, as the address to listen on: `0.0.0.0` then means this machine.
     """
@@ -184,7 +187,8 @@ def _own_address(entry: Mapping[str, Any], env: Mapping[str, str]) -> str | None
 
 
 def _base_of(written: str, entry: Mapping[str, Any]) -> str:
-    """An address without the path of an operation. A bare server address of a local provider gets its default path."""
+    """Returns an address without the path of an operation. A bare server address of a local provider gets its default
+    path."""
     base = written.rstrip("/")
     ending = next((path for path in OPERATIONS[entry["dialect"]] if base.endswith(path)), None)
     base = (base if ending is None else base.removesuffix(ending).rstrip("/")) if "?" not in base else written
@@ -210,7 +214,8 @@ def _cached_from(entry: Mapping[str, Any], model: str) -> int | None:
 
 
 def _dialect(entry: Mapping[str, Any], base: str) -> Dialect:
-    """The provider's dialect. Ollama has two: its own, and OpenAI's at addresses that end in `/v1`."""
+    """Makes the dialect for an address: of a gateway if it is not Anthropic's own, and for Ollama OpenAI's if it ends
+    in `/v1`; else the provider's."""
     if entry["dialect"] == "anthropic" and urlsplit(base).hostname != urlsplit(entry["base_url"]).hostname:
         return AnthropicGatewayDialect()
     if entry["dialect"] == "ollama" and base.rstrip("/").endswith("/v1"):
@@ -219,7 +224,8 @@ def _dialect(entry: Mapping[str, Any], base: str) -> Dialect:
 
 
 def _organisation(base: str, env: Mapping[str, str]) -> dict[str, str]:
-    """The headers of OpenAI's SDK for the billed account; sent to OpenAI's own address only."""
+    """Returns the headers of OpenAI's SDK for the billed account, from the environment; none for other addresses than
+    OpenAI's own."""
     host = urlsplit(base).hostname or ""
     if host != "api.openai.com" and not host.endswith(".api.openai.com"):
         return {}
@@ -231,7 +237,8 @@ def _organisation(base: str, env: Mapping[str, str]) -> dict[str, str]:
 
 
 def _api_version(entry: Mapping[str, Any], base: str, env: Mapping[str, str]) -> str | None:
-    """The API version in the environment. Azure's v1 API refuses the dated versions of the older API."""
+    """Returns the API version in the environment; None without one, and for a dated one at Azure's v1 API, which
+    refuses those."""
     version = _first(entry.get("api_version_env"), env)
     return None if version and "/openai/v1" in urlsplit(base).path and _DATE.match(version) else version
 
@@ -246,7 +253,7 @@ def key_variables(names: Iterable[str], base_url: str, env: Mapping[str, str] = 
 
 
 def read_key(source: Callable[[], str]) -> str:
-    """Calls a function for the key."""
+    """Calls a function for the key and returns the key; `UsageProblem` if the function raises or returns no text."""
     try:
         key = source()
     except Exception as error:
@@ -257,7 +264,8 @@ def read_key(source: Callable[[], str]) -> str:
 
 
 def _split_name(name: str, addressed: bool) -> tuple[str, str]:
-    """Splits a labeller's name into provider and model, or says why it is not a known labeller."""
+    """Splits a labeller's name into provider and model; `UsageProblem` for an unknown provider. A name without one is a
+    model of OpenAI's dialect; so is any with a colon if the user gave an address (`addressed`)."""
     provider, colon, model = name.partition(":")
     if colon and provider in providers():
         if not model:
@@ -279,6 +287,7 @@ def _split_name(name: str, addressed: bool) -> tuple[str, str]:
 
 
 def _first(names: list[str] | None, env: Mapping[str, str]) -> str | None:
+    """Returns the value of the first of these variables that is set."""
     return next((env[name] for name in names or [] if env.get(name)), None)
 
 
@@ -286,7 +295,7 @@ def _first(names: list[str] | None, env: Mapping[str, str]) -> str | None:
 
 
 def clean_address(url: str) -> str:
-    """The address without user, password or query, any of which may be secret."""
+    """Returns the address without user, password or query, any of which may be secret."""
     parts = urlsplit(url)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     port = f":{parts.port}" if parts.port else ""
@@ -294,12 +303,12 @@ def clean_address(url: str) -> str:
 
 
 def masked(text: str) -> str:
-    """The same for text that may not be a valid address: `***` for everything that could be a password."""
+    """Replaces user, password and query in an address with `***`, even if it is not a valid address."""
     return _SECRET_PARTS.sub(lambda found: "***@" if found[0].endswith("@") else "?***", text)
 
 
 def missing_version(url: str) -> str:
-    """A hint for HTTP 404 at an OpenAI-style address without a version in its path; else an empty text."""
+    """Returns a hint for HTTP 404 at an OpenAI-style address without a version in its path; else an empty text."""
     base = clean_address(url)
     if not base.endswith("/chat/completions") or _VERSION.search(urlsplit(base).path) or "/deployments/" in base:
         return ""

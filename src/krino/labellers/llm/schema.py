@@ -49,7 +49,7 @@ LONGEST_TEXT = 2_000  # characters: grammars of llama.cpp repeat nothing more of
 
 
 def walk(schema: Any) -> Iterator[Mapping[str, Any]]:
-    """Every object inside a schema, itself first; references are not followed."""
+    """Yields every object inside a schema, itself first; references are not followed."""
     if isinstance(schema, Mapping):
         yield schema
     inner = schema.values() if isinstance(schema, Mapping) else schema if isinstance(schema, list) else ()
@@ -58,13 +58,13 @@ def walk(schema: Any) -> Iterator[Mapping[str, Any]]:
 
 
 def _definition(reference: str) -> str:
-    """The name of the definition that a `$ref` points to."""
+    """Returns the name of the definition that a `$ref` points to."""
     return reference.rpartition("/")[2]
 
 
 def strict_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """The schema of a label model as strict structured output wants it: closed objects with every property required,
-    and only keywords that all endpoints support."""
+    """Makes the schema of a label model as strict structured output wants it: closed objects with every property
+    required, and only keywords that all endpoints support."""
     schema = _strict(model.model_json_schema())
     if not isinstance(schema, dict):
         raise TypeError("a label model must have an object schema")
@@ -72,8 +72,8 @@ def strict_schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _strict(node: Any, named: bool = False) -> Any:
-    """Returns a node in which every property is required and no other is allowed. `named`: the keys of this node are
-    names of properties or definitions, not keywords."""
+    """Returns a node in which every property is required and no other is allowed, without the keywords in `DROPPED`.
+    `named`: the keys of this node are names of properties or definitions, not keywords."""
     if isinstance(node, list):
         return [_strict(item) for item in node]
     if not isinstance(node, dict):
@@ -95,7 +95,8 @@ def _strict(node: Any, named: bool = False) -> Any:
 
 
 def bind(schema: Schema, bound: Bound, strength: Strength) -> dict[str, Any]:
-    """The schema narrowed to the bounds of one case. Unbound parts are shared with `schema`: do not change the result.
+    """Returns the schema narrowed to the bounds of one case. Unbound parts are shared with `schema`: do not change the
+    result.
 
     Raises `ValueError` if a bound names a field that does not exist.
     """
@@ -113,7 +114,7 @@ def bind(schema: Schema, bound: Bound, strength: Strength) -> dict[str, Any]:
 
 
 def _references(schema: Any) -> set[str]:
-    """The names of the definitions that are referred to anywhere in a schema."""
+    """Returns the names of the definitions that are referred to anywhere in a schema."""
     return {_definition(node["$ref"]) for node in walk(schema) if isinstance(node.get("$ref"), str)}
 
 
@@ -153,7 +154,7 @@ class _Binder:
         return dict(node)
 
     def _narrow_nullable(self, node: Schema, bound: Bound) -> dict[str, Any]:
-        """Narrow `X or null` to what the choices leave of it."""
+        """Narrows `X or null` to what the choices leave of it; a union of several types stays as it is."""
         others = [branch for branch in node["anyOf"] if branch.get("type") != "null"]
         nullable = len(others) < len(node["anyOf"])
         about = {"description": node["description"]} if "description" in node else {}
@@ -168,7 +169,7 @@ class _Binder:
         return {**about, "anyOf": [inner, NULL]} if nullable else {**about, **inner}
 
     def _object(self, node: Schema, bound: Bound) -> dict[str, Any]:
-        """Narrows the properties of an object."""
+        """Narrows the properties of an object; raises `ValueError` for a bound of an unknown property."""
         fields, properties = dict(bound.fields), node.get("properties", {})
         if unknown := sorted(fields.keys() - properties.keys()):
             raise ValueError(f"bounds: the labels have no field `{unknown[0]}` there, but {', '.join(properties)}")
@@ -197,7 +198,8 @@ class _Binder:
         return out
 
     def _number(self, bound: Bound) -> dict[str, Any]:
-        """A run of whole numbers becomes a range if the endpoint supports ranges: that is short whatever its length."""
+        """Returns the keywords that limit a number: a range, or its choices. A run of whole numbers becomes a range if
+        the endpoint supports ranges: that is short whatever its length."""
         least, most, choices = bound.least, bound.most, bound.choices
         if choices:
             numbers = sorted(choice for choice in choices if isinstance(choice, int))
@@ -208,7 +210,8 @@ class _Binder:
         return {key: value for key, value in limits.items() if value is not None} if self._bounds_lengths else {}
 
     def _text(self, bound: Bound) -> dict[str, Any]:
-        """Returns the limits of a text: its choices, or its length."""
+        """Returns the keywords that limit a text: its choices, or its length; none if they are too many or it is too
+        long."""
         if bound.choices:
             texts = list(dict.fromkeys(sound(choice) for choice in bound.choices if isinstance(choice, str)))
             few = len(texts) <= MOST_CHOICES and sum(map(len, texts)) <= MOST_CHOICE_CHARS
@@ -219,7 +222,8 @@ class _Binder:
 
 
 def _resolve(node: Schema, definitions: Mapping[str, Schema]) -> Schema:
-    """The definition that a node refers to, with the description beside the reference."""
+    """Returns the definition that a node refers to, with the description beside the reference; any other node as it
+    is."""
     branches = node.get("anyOf", ())
     inner = branches[0] if len(branches) == 1 else node
     if "$ref" not in inner:
@@ -229,12 +233,12 @@ def _resolve(node: Schema, definitions: Mapping[str, Schema]) -> Schema:
 
 
 def _merge_bounds(bounds: Sequence[Bound]) -> Bound:
-    """The narrowest bound that allows everything any of these allows."""
+    """Merges bounds into one that allows everything any of them allows."""
     return reduce(_merge_two_bounds, bounds)
 
 
 def _merge_two_bounds(one: Bound, other: Bound) -> Bound:
-    """Returns a bound that allows whatever either of the two allows."""
+    """Returns a bound that allows whatever either of the two allows; it has no bounds of single items (`items`)."""
     if one.any_of or other.any_of:
         one = _merge_bounds(one.any_of) if one.any_of else one
         return _merge_two_bounds(one, _merge_bounds(other.any_of) if other.any_of else other)
@@ -262,7 +266,7 @@ DEEPEST = 12
 
 
 def reply_tokens(schema: Schema) -> int:
-    """A limit for a reply that fits this schema: no useful answer needs more tokens."""
+    """Estimates a token limit for a reply that fits this schema: no useful answer needs more."""
     length = _Longest(schema.get("$defs", {})).value(schema)
     return min(MOST_TOKENS, max(FEWEST_TOKENS, length // CHARS_PER_TOKEN + SLACK))
 
@@ -327,7 +331,7 @@ class AnswerCheck:
         self._validator = SchemaValidator(core_schema.definitions_schema(*compiled(schema)))
 
     def fault(self, answer: Any) -> str | None:
-        """Every misfit of an answer with its place; None if it fits."""
+        """Describes every misfit of an answer with its place; None if it fits."""
         try:
             self._validator.validate_python(answer)
         except ValidationError as error:

@@ -66,7 +66,7 @@ class CaseFilter:
         return cls(tuple(sorted(parts, key=lambda pair: _ORDER.index(_kind(pair[0])))), tuple(rejected))
 
     def of(self, kind: str) -> list[tuple[str, str]]:
-        """Pairs of field (may be empty) and value, of one kind."""
+        """Returns the pairs of field (may be empty) and value, of one kind."""
         return [(name.partition(".")[2], value) for name, value in self.parts if _kind(name) == kind]
 
     @property
@@ -83,23 +83,25 @@ class CaseFilter:
 
     @property
     def narrows(self) -> bool:
+        """Whether it is more than an order."""
         return any(name not in ("sort", "down") for name, _ in self.parts)
 
     def pairs(self) -> list[tuple[str, str]]:
-        """Names and values as written in an address."""
+        """Returns names and values as written in an address."""
         return [(name, f"{float(value):g}" if _is_end(name) else value) for name, value in self.parts]
 
     def address(self, **more: object) -> str:
-        """The query string, including `more` parameters such as a page; empty if there are none."""
+        """Returns the query string, including `more` parameters such as a page; empty if there are none."""
         pairs = [*self.pairs(), *((name, str(value)) for name, value in more.items() if value is not None)]
         return f"?{urlencode(pairs)}" if pairs else ""
 
     def without(self, name: str, value: str) -> CaseFilter:
-        """A copy without one of its pairs."""
+        """Returns a copy without one of its pairs."""
         return CaseFilter.read(pair for pair in self.pairs() if pair != (name, value))
 
     def sorted_by(self, name: str) -> CaseFilter:
-        """Sorted ascending (problems first); called again, descending; called once more, in the order of the input."""
+        """Returns a copy sorted by this name: ascending (problems first); descending if it was sorted ascending by it;
+        in the order of the input if it was descending."""
         kept = tuple(pair for pair in self.parts if pair[0] not in ("sort", "down"))
         if self.sort != name:
             return CaseFilter((*kept, ("sort", name)))
@@ -111,21 +113,24 @@ def _kind(name: str) -> str:
 
 
 def _is_end(name: str) -> bool:
+    """Whether a name is for one end of a range of numbers."""
     return _kind(name) in ("min", "max")
 
 
 def _plain(name: str, value: str) -> str:
+    """Writes equal numbers alike, and strips the words to search for; other values stay as they are."""
     if _is_end(name):
         return repr(float(value))
     return value.strip() if name == "q" else value
 
 
 def _reject(name: str, value: str, why: str) -> tuple[str, str]:
+    """Returns the name of a rejected part and the reason, both cut to what can be shown."""
     return clean_line(name, _SHOWN), f"`{clean_line(f'{name}={value}', _SHOWN)}` {why}"
 
 
 def _fault(name: str, value: str) -> str:
-    """What is wrong with a part of a query; empty if nothing is."""
+    """Says what is wrong with a part of a query; empty if nothing is."""
     kind, _, field_name = name.partition(".")
     if name == "q":
         return ""
@@ -160,11 +165,13 @@ class FilterSql:
     """Requested fields that the run does not have."""
 
     def where(self) -> Condition:
+        """Returns all conditions joined by AND, with their values; the condition is true for an empty filter."""
         found = [("TRUE", []), *self._conditions()]
         return " AND ".join(text for text, _ in found), [value for _, values in found for value in values]
 
     def order(self) -> str:
-        """The ORDER BY expression. It is never null: cases without a value come last in both directions."""
+        """Returns the ORDER BY expression; a name that the run does not have is noted in `unknown`. The expression is
+        never null: cases without a value come last in both directions."""
         name, down = self.question.sort, self.question.down
         if name == "id":
             return "entry.id"
@@ -182,7 +189,8 @@ class FilterSql:
         return "entry.place"
 
     def _conditions(self) -> Iterator[Condition]:
-        """Yields the conditions of the filter as SQL; values of the same field are alternatives."""
+        """Yields the conditions of the filter as SQL; values of the same field are alternatives. A field that the run
+        does not have is noted in `unknown` and filters nothing."""
         if words := self.question.words:
             wanted = " ".join(f'"{word.replace(chr(34), chr(34) * 2)}"*' for word in words.split())
             inside_id = "%" + re.sub(r"([\\%_])", r"\\\1", words) + "%"

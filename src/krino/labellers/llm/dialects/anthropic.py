@@ -123,7 +123,7 @@ def _write_media_block(medium: Media) -> dict[str, Any]:
 
 
 def _written(value: Any) -> str:
-    """The arguments of a call as JSON; `UnreadableReply` if they are nested too deeply."""
+    """Serialises the arguments of a call; `UnreadableReply` if they are nested too deeply."""
     try:
         return orjson.dumps(value).decode()
     except orjson.JSONEncodeError as error:
