@@ -105,14 +105,14 @@ def _label_together(tasks: list[Task[Any, Any, Any]]) -> list[Any]:
         try:
             with CodeLimit(tasks[0].seconds):  # one that takes too long is found when each is tried alone
                 labels = judge.label_locally([(task.case, task.facts) for task in tasks])
-                return [_checked(task, item) for task, item in zip(tasks, labels, strict=True)]
+                return [_check_labels(task, item) for task, item in zip(tasks, labels, strict=True)]
         except Exception as error:
             if len(tasks) == 1:
                 return [error]
     return [result for task in tasks for result in _label_together([task])]
 
 
-def _checked(task: Task[Any, Any, Any], labels: Any) -> Any:
+def _check_labels(task: Task[Any, Any, Any], labels: Any) -> Any:
     """Returns the labels, or a `LabelFailed` (not raised) if they fail the checks that a model's labels must pass
     too."""
     if problems := task.judge.check(task.case, task.facts, labels):

@@ -65,7 +65,7 @@ class PanelReplay(ReplayLabeller):
     ) -> None:
         super().__init__(recorded, of, findings)
         self._ballots = ballots
-        self._quorum = _quorum(self.of)
+        self._quorum = _find_quorum(self.of)
 
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
         """Joins the recorded ballots of a case again; without ballots, returns its recorded labels."""
@@ -96,7 +96,7 @@ def _cast_again(task: Task[CaseT, FactsT, LabelsT], ballot: Ballot) -> Vote[Labe
         return Vote(replace(again, problem=f"the recorded labels do not fit this version of the judge: {error}"))
 
 
-def _quorum(described: Mapping[str, Any]) -> int | None:
+def _find_quorum(described: Mapping[str, Any]) -> int | None:
     """Returns the quorum of the panel that was asked, None if unknown; a replay of a replay looks further back."""
     while isinstance(described.get("of"), Mapping):
         described = described["of"]

@@ -47,9 +47,9 @@ class OpenTraces:
         """Adds one span, or all spans of an export, to their traces."""
         for raw, _ in iterate_spans([data] if is_span(data) else data):
             for span in read_spans([raw]):
-                self._add(raw, span, now)
+                self._add_span(raw, span, now)
 
-    def _add(self, raw: RawSpan, span: Span, now: float) -> None:
+    def _add_span(self, raw: RawSpan, span: Span, now: float) -> None:
         """Adds a span to its trace; one whose trace was judged is only counted, one without a trace left out."""
         if not span.trace:
             return

@@ -48,7 +48,7 @@ class ScoreWriter:
         self.rejected = 0
         """Scores that the target refused for good, over all starts."""
         self._written: set[str] = set()
-        for traces, rejected in _written_before(self._record):
+        for traces, rejected in _read_written(self._record):
             self._written.update(traces)
             self.rejected += rejected
         self._waiting: deque[JudgedTrace] = deque()
@@ -111,7 +111,7 @@ class ScoreWriter:
         self._record.close()
 
 
-def _written_before(record: AppendedLines) -> Iterator[tuple[list[str], int]]:
+def _read_written(record: AppendedLines) -> Iterator[tuple[list[str], int]]:
     """Yields the traces whose scores earlier processes wrote, and how many of these scores the target refused."""
     for number, line in enumerate(record.read(), 1):
         if not isinstance(line, dict) or not isinstance(line.get("written"), list):

@@ -204,7 +204,7 @@ class Watch:
         self._lines = LineReader(run, self._session.index)
         if self.plan.make_target is not None:
             target = self.plan.make_target(run.manifest, self.folder.resolve())
-            self._writer = ScoreWriter(target, self.folder, self._judgement, self.notify)
+            self._writer = ScoreWriter(target, self.folder, self._read_judgement, self.notify)
             self._writing = asyncio.create_task(self._writer.run())
             self._writing.add_done_callback(lambda _: self.stop())
 
@@ -218,7 +218,7 @@ class Watch:
                 if self._writer is not None:
                     self._writer.add(judged)
 
-    def _judgement(self, digest: str) -> Judgement:
+    def _read_judgement(self, digest: str) -> Judgement:
         """Reads the judgement of a content from the journal."""
         index = self._session.index
         assert index is not None and self._lines is not None

@@ -36,6 +36,7 @@ class Metrics:
         self._pending = Gauge("krino_cases_under_way", "Cases that are waiting or being judged.", registry=own)
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Counts a request and its duration; an unusual method is counted as `other`."""
         self._requests.labels(method if method in METHODS else "other", route, status).inc()
         self._seconds.labels(route).observe(seconds)
 

@@ -125,10 +125,10 @@ def render_case(
     scales = declared_scales(card.fields_schema)
     shown = case_blocks(Judgement.model_validate(judgement), card.rules, scales, own, labels=labels)
     next(shown)
-    return render_blocks(map(_on_demand, shown), run)
+    return render_blocks(map(_fold_labels, shown), run)
 
 
-def _on_demand(block: Block) -> Block:
+def _fold_labels(block: Block) -> Block:
     """Folds the block of the labels; other blocks stay as they are."""
     if isinstance(block, Verbatim) and block.title.startswith("Labels"):
         return Section(block.title, [Verbatim("", block.text)], folded=True)

@@ -177,7 +177,7 @@ class AccessCheck:
         signed_in = self._auth.requires_token and self._auth.is_session(session)
         state = scope.setdefault("state", {})
         state.update(csrf_token=self._auth.form_token(visit), signed_in=signed_in, session=session)
-        if self._auth.requires_token and not (by_token or signed_in or _is_open(scope["path"])):
+        if self._auth.requires_token and not (by_token or signed_in or _is_open_path(scope["path"])):
             await _refuse_entry(scope, headers)(scope, receive, send)
             return
         if scope["method"] not in SAFE_METHODS and not by_token:
@@ -241,7 +241,7 @@ def make_cookie(scope: Scope, name: str, value: str, seconds: int | None = None)
     return f"{name}={value}; Path=/{age}; HttpOnly; SameSite=Lax{secure}"
 
 
-def _is_open(path: str) -> bool:
+def _is_open_path(path: str) -> bool:
     """Whether a path needs no token."""
     return path in OPEN_PATHS or path.startswith("/static/")
 

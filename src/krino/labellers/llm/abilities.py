@@ -263,7 +263,7 @@ class Abilities:
             self.most_reply_tokens = min(known, lower) if room is not None or not self._worked else known
         return lower
 
-    def is_too_complex(self, error: ApiError, request: ChatRequest) -> bool:
+    def note_too_complex(self, error: ApiError, request: ChatRequest) -> bool:
         """Returns whether the schema of this case is refused as too large, and counts it: after several such cases, all
         schemas are sent unbound."""
         if request.strength == "plain" or not is_too_complex(error):

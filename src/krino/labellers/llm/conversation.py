@@ -53,7 +53,7 @@ class Conversation(Generic[CaseT, FactsT, LabelsT]):
         return prompt.first_turn(self.task.questions, self.text, self.tag, self.media)
 
     def turns(self) -> tuple[Turn, ...]:
-        """Returns the first message, the last unusable reply, and what was wrong with it."""
+        """Returns the messages of the next request: the first, and after an unusable reply that reply and its fault."""
         return self.first_turn(), *self.followups
 
     def characters(self) -> int:

@@ -99,7 +99,7 @@ def find_endpoint(
     entry = providers()[provider]
     base = _choose_address(name, provider, base_url, env)
     given = read_key(key) if callable(key) else key
-    found_key = (given or _first(entry.get("key"), env) or "").strip() or None
+    found_key = (given or _first_set(entry.get("key"), env) or "").strip() or None
     if found_key and urlsplit(base).username is not None:
         raise UsageProblem(
             f"labeller `{name}`: the address {masked(base)!r} holds a user, and there is a key as well; only one of "
@@ -112,8 +112,8 @@ def find_endpoint(
     # the dialect, which may not know the provider's newer parameters.
     like_home = at_home or not base_url
     strength, strongest = _strengths(entry if like_home or entry["dialect"] == "anthropic" else {}, model)
-    dialect = _dialect(entry, base)
-    if provider == "openai" and (organisation := _organisation(base, env)):  # affects the bill but no answer
+    dialect = _make_dialect(entry, base)
+    if provider == "openai" and (organisation := _find_organisation(base, env)):  # affects the bill but no answer
         dialect = ExtrasDialect(dialect, {}, organisation, {})
     return Endpoint(
         provider=provider,
@@ -180,7 +180,7 @@ def _own_address(entry: Mapping[str, Any], env: Mapping[str, str]) -> str | None
     address: str | None = entry.get("base_url")
     if address is None or "region_env" not in entry:
         return address
-    region = (_first(entry["region_env"], env) or "").strip()
+    region = (_first_set(entry["region_env"], env) or "").strip()
     if region and not _REGION.fullmatch(region):
         raise UsageProblem(f"{region!r} is no region ({' / '.join(entry['region_env'])})")
     return address.format(region=region) if region else None
@@ -213,7 +213,7 @@ def _cached_from(entry: Mapping[str, Any], model: str) -> int | None:
     return tokens
 
 
-def _dialect(entry: Mapping[str, Any], base: str) -> Dialect:
+def _make_dialect(entry: Mapping[str, Any], base: str) -> Dialect:
     """Makes the dialect for an address: of a gateway if it is not Anthropic's own, and for Ollama OpenAI's if it ends
     in `/v1`; else the provider's."""
     if entry["dialect"] == "anthropic" and urlsplit(base).hostname != urlsplit(entry["base_url"]).hostname:
@@ -223,15 +223,15 @@ def _dialect(entry: Mapping[str, Any], base: str) -> Dialect:
     return DIALECTS[entry["dialect"]]()
 
 
-def _organisation(base: str, env: Mapping[str, str]) -> dict[str, str]:
+def _find_organisation(base: str, env: Mapping[str, str]) -> dict[str, str]:
     """Returns the headers of OpenAI's SDK for the billed account, from the environment; none for other addresses than
     OpenAI's own."""
     host = urlsplit(base).hostname or ""
     if host != "api.openai.com" and not host.endswith(".api.openai.com"):
         return {}
     found = {
-        "OpenAI-Organization": _first(["OPENAI_ORG_ID", "OPENAI_ORGANIZATION"], env),
-        "OpenAI-Project": _first(["OPENAI_PROJECT_ID", "OPENAI_PROJECT"], env),
+        "OpenAI-Organization": _first_set(["OPENAI_ORG_ID", "OPENAI_ORGANIZATION"], env),
+        "OpenAI-Project": _first_set(["OPENAI_PROJECT_ID", "OPENAI_PROJECT"], env),
     }
     return {name: value.strip() for name, value in found.items() if value}
 
@@ -239,7 +239,7 @@ def _organisation(base: str, env: Mapping[str, str]) -> dict[str, str]:
 def _api_version(entry: Mapping[str, Any], base: str, env: Mapping[str, str]) -> str | None:
     """Returns the API version in the environment; None without one, and for a dated one at Azure's v1 API, which
     refuses those."""
-    version = _first(entry.get("api_version_env"), env)
+    version = _first_set(entry.get("api_version_env"), env)
     return None if version and "/openai/v1" in urlsplit(base).path and _DATE.match(version) else version
 
 
@@ -264,8 +264,8 @@ def read_key(source: Callable[[], str]) -> str:
 
 
 def _split_name(name: str, addressed: bool) -> tuple[str, str]:
-    """Splits a labeller's name into provider and model; `UsageProblem` for an unknown provider. A name without one is a
-    model of OpenAI's dialect; so is any with a colon if the user gave an address (`addressed`)."""
+    """Splits a labeller's name into provider and model; `UsageProblem` for an unknown provider. A name without one is
+    found by its prefix, else it is a model of OpenAI's dialect (one with a colon only if an address is given)."""
     provider, colon, model = name.partition(":")
     if colon and provider in providers():
         if not model:
@@ -286,7 +286,7 @@ def _split_name(name: str, addressed: bool) -> tuple[str, str]:
     return "openai", name
 
 
-def _first(names: list[str] | None, env: Mapping[str, str]) -> str | None:
+def _first_set(names: list[str] | None, env: Mapping[str, str]) -> str | None:
     """Returns the value of the first of these variables that is set."""
     return next((env[name] for name in names or [] if env.get(name)), None)
 

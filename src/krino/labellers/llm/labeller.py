@@ -162,7 +162,7 @@ class LlmLabeller(Labeller):
         """Whether the call would cost nothing because its reply is cached."""
         talk = self.writer.begin(task)
         stored = None if self.cache is None else self.cache.get(self.writer.cache_key(talk))
-        return self._read_cached(stored, talk, PlantedAnswers((), self._check(talk).words)) is not None
+        return self._read_cached(stored, talk, PlantedAnswers((), self._answer_check(talk).words)) is not None
 
     # --- one case ----------------------------------------------------------------------------------
 
@@ -180,7 +180,7 @@ class LlmLabeller(Labeller):
         """
         await asyncio.sleep(0)  # see `engine.pool`
         talk = self.writer.begin(task)
-        planted = search_case(task, talk.shown, self._check(talk).words)
+        planted = search_case(task, talk.shown, self._answer_check(talk).words)
         key = self.writer.cache_key(talk)
         by_batch = self.batch_queue is not None and self.batch_queue.asked_before(key)
         stored = None if by_batch else await self.gateway.cached_answer(key)
@@ -238,7 +238,7 @@ class LlmLabeller(Labeller):
         raise LabelFailed(message, raw_reply=None if raw is None else shortened(raw, RAW_KEPT))
 
     async def _ask(self, talk: Conversation[CaseT, FactsT, LabelsT]) -> tuple[ChatRequest, Reply]:
-        """Gets the reply to the next request, live or by batch file, adapting to what the endpoint does not support.
+        """Gets the next request and its reply, live or by batch file, adapting to what the endpoint does not support.
 
         Until enough is known about the endpoint, one request is sent at a time.
         """
@@ -292,7 +292,7 @@ class LlmLabeller(Labeller):
                     f"the endpoint refused what its model wrote, {talk.failed_generations} times: {refusal}"
                 )
             talk.loosen(request, self.abilities.channels)
-        elif self.abilities.is_too_complex(refusal, request):
+        elif self.abilities.note_too_complex(refusal, request):
             talk.strongest = "plain"
         elif (
             lower := self.abilities.lower_limit(refusal, request, self.writer.prompt_tokens(talk, request))
@@ -340,14 +340,15 @@ class LlmLabeller(Labeller):
 
     # --- checking an answer ----------------------------------------------------------------------------
 
-    def _check(self, talk: Conversation[Any, Any, Any]) -> AnswerCheck:
+    def _answer_check(self, talk: Conversation[Any, Any, Any]) -> AnswerCheck:
+        """Returns the check that answers of this conversation must pass."""
         return self.writer.setup_for(talk.task.judge).check
 
     def _refuse_misfit(
         self, answer: dict[str, Any], talk: Conversation[Any, Any, Any], planted: PlantedAnswers
     ) -> None:
         """Raises `BadReply` for an answer that does not fit the schema exactly, or that is copied from the case."""
-        if (fault := self._check(talk).fault(answer)) is not None:
+        if (fault := self._answer_check(talk).fault(answer)) is not None:
             raise BadReply(fault, shape=False, misfit=True)
         if planted.contain(answer):
             raise BadReply(

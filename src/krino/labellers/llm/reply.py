@@ -88,7 +88,7 @@ def _other_answers(reply: Reply, channel: Channel) -> Iterator[Any]:
 def _read_channel(reply: Reply, channel: Channel, tag: str) -> dict[str, Any]:
     """Parses the answer from the place where the channel puts it: a tool call, a marked text, or the text."""
     if channel == "tool":
-        return _parse_object(_tool_arguments(reply))
+        return _parse_object(_read_tool_arguments(reply))
     text, finished = _strip_reasoning((reply.text or "").strip()), False
     if channel == "text":
         text, finished = _strip_markers(text, tag)
@@ -107,7 +107,7 @@ def serialise_answer(answer: dict[str, Any]) -> bytes:
         raise BadReply(f"The reply holds values that cannot be kept: {error}.") from None
 
 
-def _tool_arguments(reply: Reply) -> str:
+def _read_tool_arguments(reply: Reply) -> str:
     """Returns the arguments of the only call of the answer tool; raises `BadReply` without a call or with several."""
     calls = [call for call in reply.tool_calls if call.name == TOOL_NAME]
     if not calls:
@@ -276,7 +276,7 @@ def _balance_brackets(text: str, finished: bool) -> str | None:
         elif sign in "}]":
             if between.strip() != "," or parts[-1:] not in (["{"], ["["]):
                 between = between.rstrip().removesuffix(",")
-            sign = _close(still_open, sign)
+            sign = _close_bracket(still_open, sign)
             done = not still_open
         elif (token[1] or token[2]) not in {'"', "'"}:
             return None
@@ -286,7 +286,7 @@ def _balance_brackets(text: str, finished: bool) -> str | None:
     return "".join([*parts, *reversed(still_open)])
 
 
-def _close(still_open: list[str], sign: str) -> str:
+def _close_bracket(still_open: list[str], sign: str) -> str:
     """Takes off `still_open` the bracket that this sign closes, and the unclosed ones inside it; returns their closing
     signs. A sign that closes nothing gives an empty text."""
     closed = ""

@@ -95,7 +95,7 @@ class RequestWriter:
         return self._setups[key]
 
     def begin(self, task: Task[CaseT, FactsT, LabelsT]) -> Conversation[CaseT, FactsT, LabelsT]:
-        """Begins the conversation about a case: writes its user message and draws its tag. Nothing is sent."""
+        """Begins the conversation about a case, with its user message and its tag. Nothing is sent."""
         shown = prompt.shown_texts(task.questions)
         text = prompt.user_text(task.questions, shown, self._media)
         return Conversation(task, shown, text, self._media, self.tag(task, 0))
@@ -106,10 +106,10 @@ class RequestWriter:
 
     def write(self, talk: Conversation[Any, Any, Any]) -> tuple[ChatRequest, bytes]:
         """Builds the next request of a conversation, and its body in the endpoint's dialect. Nothing is sent."""
-        request = self.request(talk)
+        request = self.build_request(talk)
         return request, orjson.dumps(self._endpoint.dialect.body(request))
 
-    def request(self, talk: Conversation[Any, Any, Any]) -> ChatRequest:
+    def build_request(self, talk: Conversation[Any, Any, Any]) -> ChatRequest:
         """Builds the next request of a conversation, with the reply channel, the parameters and the binding of the
         schema to the case that the endpoint has not refused. A repeat gets its own seed, if a seed is set."""
         abilities, channel = self._abilities, talk.channel or self._abilities.channel
@@ -122,7 +122,7 @@ class RequestWriter:
         if talk.task.repeat > 1 and params.seed is not None:  # a repeat with the same seed would be no repeat
             params = replace(params, seed=params.seed + talk.task.repeat - 1)
         prompt_tokens = (len(setup.systems[channel]) + len(schema.json) + talk.characters()) // CHARS_PER_TOKEN
-        limit = self._reply_limit(talk, schema.tokens, prompt_tokens)
+        limit = self._compute_reply_limit(talk, schema.tokens, prompt_tokens)
         return ChatRequest(
             model=self._endpoint.model,
             system=setup.systems[channel],
@@ -137,7 +137,7 @@ class RequestWriter:
             context=self._endpoint.dialect.context_for(prompt_tokens + limit),
         )
 
-    def _reply_limit(self, talk: Conversation[Any, Any, Any], answer_tokens: int, prompt_tokens: int) -> int:
+    def _compute_reply_limit(self, talk: Conversation[Any, Any, Any], answer_tokens: int, prompt_tokens: int) -> int:
         """Computes the reply limit: the user's, or the length of the longest useful answer with room for reasoning, as
         far as the endpoint allows it."""
         if self._user_limit is not None:

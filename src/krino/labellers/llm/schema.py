@@ -57,7 +57,7 @@ def walk(schema: Any) -> Iterator[Mapping[str, Any]]:
         yield from walk(item)
 
 
-def _definition(reference: str) -> str:
+def _definition_name(reference: str) -> str:
     """Returns the name of the definition that a `$ref` points to."""
     return reference.rpartition("/")[2]
 
@@ -115,7 +115,7 @@ def bind(schema: Schema, bound: Bound, strength: Strength) -> dict[str, Any]:
 
 def _references(schema: Any) -> set[str]:
     """Returns the names of the definitions that are referred to anywhere in a schema."""
-    return {_definition(node["$ref"]) for node in walk(schema) if isinstance(node.get("$ref"), str)}
+    return {_definition_name(node["$ref"]) for node in walk(schema) if isinstance(node.get("$ref"), str)}
 
 
 class _Binder:
@@ -142,15 +142,15 @@ class _Binder:
             return {**{key: value for key, value in node.items() if key != "const"}, "enum": wanted}
         match node.get("type"):
             case "object":
-                return self._object(node, bound)
+                return self._narrow_object(node, bound)
             case "array":
-                return self._array(node, bound)
+                return self._narrow_array(node, bound)
             case "integer" | "number":
-                return {**node, **self._number(bound)}
+                return {**node, **self._limit_number(bound)}
             case "boolean":
                 return {**node, "enum": list(bound.choices)} if bound.choices else dict(node)
             case "string":
-                return {**node, **self._text(bound)}
+                return {**node, **self._limit_text(bound)}
         return dict(node)
 
     def _narrow_nullable(self, node: Schema, bound: Bound) -> dict[str, Any]:
@@ -168,7 +168,7 @@ class _Binder:
         inner = self.narrow(others[0], bound)
         return {**about, "anyOf": [inner, NULL]} if nullable else {**about, **inner}
 
-    def _object(self, node: Schema, bound: Bound) -> dict[str, Any]:
+    def _narrow_object(self, node: Schema, bound: Bound) -> dict[str, Any]:
         """Narrows the properties of an object; raises `ValueError` for a bound of an unknown property."""
         fields, properties = dict(bound.fields), node.get("properties", {})
         if unknown := sorted(fields.keys() - properties.keys()):
@@ -178,7 +178,7 @@ class _Binder:
         }
         return {**node, "properties": narrowed}
 
-    def _array(self, node: Schema, bound: Bound) -> dict[str, Any]:
+    def _narrow_array(self, node: Schema, bound: Bound) -> dict[str, Any]:
         """Narrows the items of an array, and its length where the endpoint understands that."""
         out, inner = dict(node), node.get("items", {})
         least, most = bound.least, bound.most
@@ -197,7 +197,7 @@ class _Binder:
             out["maxItems"] = most
         return out
 
-    def _number(self, bound: Bound) -> dict[str, Any]:
+    def _limit_number(self, bound: Bound) -> dict[str, Any]:
         """Returns the keywords that limit a number: a range, or its choices. A run of whole numbers becomes a range if
         the endpoint supports ranges: that is short whatever its length."""
         least, most, choices = bound.least, bound.most, bound.choices
@@ -209,7 +209,7 @@ class _Binder:
         limits = {"minimum": least, "maximum": most}
         return {key: value for key, value in limits.items() if value is not None} if self._bounds_lengths else {}
 
-    def _text(self, bound: Bound) -> dict[str, Any]:
+    def _limit_text(self, bound: Bound) -> dict[str, Any]:
         """Returns the keywords that limit a text: its choices, or its length; none if they are too many or it is too
         long."""
         if bound.choices:
@@ -228,7 +228,7 @@ def _resolve(node: Schema, definitions: Mapping[str, Schema]) -> Schema:
     inner = branches[0] if len(branches) == 1 else node
     if "$ref" not in inner:
         return node
-    found = definitions[_definition(inner["$ref"])]
+    found = definitions[_definition_name(inner["$ref"])]
     return {**found, "description": node["description"]} if "description" in node else found
 
 
@@ -291,7 +291,7 @@ class _Longest:
     def _value(self, node: Schema, inner: int) -> int:
         """Returns the length of the longest JSON for one node, without the memory of `value`."""
         if "$ref" in node:
-            return self.value(self._definitions[_definition(node["$ref"])], inner)
+            return self.value(self._definitions[_definition_name(node["$ref"])], inner)
         if "anyOf" in node:
             return max(self.value(branch, inner) for branch in node["anyOf"])
         if "enum" in node or "const" in node:

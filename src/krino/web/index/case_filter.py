@@ -52,15 +52,17 @@ class CaseFilter:
         pairs = [pair for pair in query if pair[0] not in besides]
         for name, value in pairs[:_MOST_PARTS]:
             known = value[:_LONGEST].replace("\0", " ")
-            if fault := _fault(name, known):
-                rejected.append(_reject(name, value, fault))
+            if fault := _find_fault(name, known):
+                rejected.append(_describe_rejected(name, value, fault))
             else:
-                found[(name, known) if _kind(name) in _SEVERAL else name] = (name, _plain(name, known))
+                found[(name, known) if _kind(name) in _SEVERAL else name] = (name, _normalise_value(name, known))
             if len(value) > _LONGEST:
-                rejected.append(_reject(name, value, f"has more than {_LONGEST} characters; the rest is ignored"))
+                rejected.append(
+                    _describe_rejected(name, value, f"has more than {_LONGEST} characters; the rest is ignored")
+                )
         for name, value in pairs[_MOST_PARTS : _MOST_PARTS + 1]:
             rejected.append(
-                _reject(name, value, f"and what follows is ignored: a query has at most {_MOST_PARTS} parts")
+                _describe_rejected(name, value, f"and what follows is ignored: a query has at most {_MOST_PARTS} parts")
             )
         parts = [pair for pair in found.values() if pair[1] and pair != ("down", "0")]
         return cls(tuple(sorted(parts, key=lambda pair: _ORDER.index(_kind(pair[0])))), tuple(rejected))
@@ -88,7 +90,7 @@ class CaseFilter:
 
     def pairs(self) -> list[tuple[str, str]]:
         """Returns names and values as written in an address."""
-        return [(name, f"{float(value):g}" if _is_end(name) else value) for name, value in self.parts]
+        return [(name, f"{float(value):g}" if _is_limit(name) else value) for name, value in self.parts]
 
     def address(self, **more: object) -> str:
         """Returns the query string, including `more` parameters such as a page; empty if there are none."""
@@ -112,24 +114,24 @@ def _kind(name: str) -> str:
     return name.partition(".")[0]
 
 
-def _is_end(name: str) -> bool:
+def _is_limit(name: str) -> bool:
     """Whether a name is for one end of a range of numbers."""
     return _kind(name) in ("min", "max")
 
 
-def _plain(name: str, value: str) -> str:
+def _normalise_value(name: str, value: str) -> str:
     """Writes equal numbers alike, and strips the words to search for; other values stay as they are."""
-    if _is_end(name):
+    if _is_limit(name):
         return repr(float(value))
     return value.strip() if name == "q" else value
 
 
-def _reject(name: str, value: str, why: str) -> tuple[str, str]:
+def _describe_rejected(name: str, value: str, why: str) -> tuple[str, str]:
     """Returns the name of a rejected part and the reason, both cut to what can be shown."""
     return clean_line(name, _SHOWN), f"`{clean_line(f'{name}={value}', _SHOWN)}` {why}"
 
 
-def _fault(name: str, value: str) -> str:
+def _find_fault(name: str, value: str) -> str:
     """Says what is wrong with a part of a query; empty if nothing is."""
     kind, _, field_name = name.partition(".")
     if name == "q":
@@ -142,7 +144,7 @@ def _fault(name: str, value: str) -> str:
         return f"is none of {', '.join((*ROLL_UPS, NULL))}"
     if name == "sort" or (kind in ("is", "in") and field_name):
         return "" if value else "is empty"
-    if _is_end(name) and field_name:
+    if _is_limit(name) and field_name:
         return "" if _is_number(value) else "is not a number"
     return f"is not known: {PARTS}"
 

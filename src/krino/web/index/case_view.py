@@ -33,7 +33,7 @@ _LONGEST_NAMES = 160
 def own_blocks(run: StoredRun, judgement: Mapping[str, Any], served: Path) -> list[Block]:
     """Returns the blocks of the view that the run keeps, else of one made from the case; empty if neither is
     available."""
-    stored = _stored(run.folder, stamp_file(run.folder / VIEWS)).blocks_of(judgement["input_hash"])
+    stored = _open_views(run.folder, stamp_file(run.folder / VIEWS)).blocks_of(judgement["input_hash"])
     if stored is not None and can_be_drawn(stored):
         return stored
     case, judge = case_of(run, judgement, served), judge_of(run.manifest)
@@ -73,14 +73,14 @@ def find_inputs(run: StoredRun, served: Path) -> list[str] | None:
     try:
         if (kept := kept_inputs(run.folder, names)) is not None:
             return kept.paths
-        found = [_inside(name, served) for name in names]
+        found = [_find_readable(name, served) for name in names]
     except (KrinoError, OSError, ValueError):
         return None
     paths = [str(path) for path in found if path is not None]
     return paths if paths and len(paths) == len(names) else None
 
 
-def _inside(name: str, served: Path) -> Path | None:
+def _find_readable(name: str, served: Path) -> Path | None:
     """Finds an input where it was when it was judged, or a copy of its name in the folder that is served; also an
     example that comes with Krino, for the runs of `krino demo`. None outside of these folders."""
     home = served.resolve()
@@ -118,13 +118,13 @@ def why_not_at_hand(run: StoredRun, served: Path) -> str:
 def _is_readable(run: StoredRun, name: str, served: Path) -> bool:
     """May an input be read: is it kept in the run folder, or inside the served folder?"""
     try:
-        return kept_inputs(run.folder, [name]) is not None or _inside(name, served) is not None
+        return kept_inputs(run.folder, [name]) is not None or _find_readable(name, served) is not None
     except (KrinoError, OSError, ValueError):
         return False
 
 
 @lru_cache(maxsize=8)
-def _stored(folder: Path, stamp: tuple[int, int]) -> StoredViews:
+def _open_views(folder: Path, stamp: tuple[int, int]) -> StoredViews:
     """Opens the stored views of a run. They may take fifty megabytes: where each begins is looked for once, and again
     when the file has changed (`stamp`)."""
     return StoredViews(folder)

@@ -70,7 +70,7 @@ class Cases:
             order, way = sql.order(), "DESC" if question.down else "ASC"
             limit = f"ORDER BY {order} {way}, entry.place LIMIT ? OFFSET ?"
             rows = list(_query_rows(db, f"WHERE {where} {limit}", [*values, most, first]))
-            return Page(rows, self._found(db, question, where, values), sql.unknown)
+            return Page(rows, self._count_found(db, question, where, values), sql.unknown)
 
     def find(self, name: str, again: int = 0) -> CaseRow | None:
         """Returns the first case with this id, or with `again` the one after as many others of the same id; None if
@@ -89,15 +89,15 @@ class Cases:
     def find_by_hashes(self, hashes: Iterable[str]) -> dict[str, CaseRow]:
         """Returns the first case with each of these content hashes; those without a case are left out."""
         found: dict[str, CaseRow] = {}
-        for row in self._among("entry.digest", map(bytes.fromhex, hashes)):
+        for row in self._query_among("entry.digest", map(bytes.fromhex, hashes)):
             found.setdefault(row.entry.input_hash, row)
         return found
 
     def find_by_ids(self, ids: Iterable[str]) -> Iterator[tuple[str, str]]:
         """Yields content hash and id of every judged case with one of these ids."""
-        return ((row.entry.input_hash, row.entry.id) for row in self._among("entry.id", ids))
+        return ((row.entry.input_hash, row.entry.id) for row in self._query_among("entry.id", ids))
 
-    def _among(self, column: str, values: Iterable[Any]) -> Iterator[CaseRow]:
+    def _query_among(self, column: str, values: Iterable[Any]) -> Iterator[CaseRow]:
         """Yields the cases whose column has one of the values."""
         wanted = list(dict.fromkeys(values))
         with self._index.reading() as db:
@@ -122,9 +122,9 @@ class Cases:
             after = next(_query_rows(db, f"{behind} ORDER BY {order} {up}, entry.place LIMIT 1", here), None)
             before = next(_query_rows(db, f"{ahead} ORDER BY {order} {down}, entry.place DESC LIMIT 1", here), None)
             position = db.execute(f"SELECT count(*) {JUDGED} {ahead}", here).fetchone()[0] + 1
-            return Neighbours(position, self._found(db, question, where, values), before, after)
+            return Neighbours(position, self._count_found(db, question, where, values), before, after)
 
-    def _found(self, db: sqlite3.Connection, question: CaseFilter, where: str, values: list[Any]) -> int:
+    def _count_found(self, db: sqlite3.Connection, question: CaseFilter, where: str, values: list[Any]) -> int:
         """Counts the matching cases; without a filter, the counts that are kept are used."""
         if not question.narrows:
             return self.counts().total

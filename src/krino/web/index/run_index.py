@@ -130,9 +130,9 @@ class RunIndex:
     def note_problem(self, problem: str) -> None:
         """Stores why the run cannot be indexed."""
         with self._writing() as db:
-            state = _state(db)
+            state = _read_state(db)
             state.problem = problem
-            _save(db, state)
+            _save_state(db, state)
 
     def extend(self, run: StoredRun, go_on: Callable[[], None]) -> State:
         """Indexes what was added to the run and returns the new state. A problem with the run is stored in
@@ -152,19 +152,19 @@ class RunIndex:
                 with self._writing() as db:
                     _add_lines(db, batch, state)
                     state.journal, state.mark = batch[-1].place, _hash_end(run.journal, batch[-1].place.end)
-                    _save(db, state)
+                    _save_state(db, state)
                 go_on()
             state.problem = ""
         except UsageProblem as problem:
             state.problem = str(problem)
         with self._writing() as db:
             state.counts = count_by_status(db)
-            _save(db, state)
+            _save_state(db, state)
         return state
 
     def _start(self, db: sqlite3.Connection, run: StoredRun) -> State:
         """Deletes what no longer matches the run, and returns the state to continue from."""
-        state, started = _state(db), run.manifest.started.isoformat()
+        state, started = _read_state(db), run.manifest.started.isoformat()
         fields = field_names(run.manifest.about.fields_schema)
         same = state.folder == str(run.folder) and state.fields == fields
         if not same or _hash_end(run.journal, state.journal.end) != state.mark:
@@ -186,7 +186,7 @@ class RunIndex:
             for entry, place in read_entries(run.folder, state.roll):
                 _add_entries(db, place.lines - 1, iter([entry]))
                 state.roll = place
-        _save(db, state)
+        _save_state(db, state)
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
@@ -252,11 +252,11 @@ def _fetch_value(db: sqlite3.Connection, sql: str, values: Sequence[Any] = ()) -
     return None if row is None else row[0]
 
 
-def _state(db: sqlite3.Connection) -> State:
+def _read_state(db: sqlite3.Connection) -> State:
     return State.of(_fetch_value(db, "SELECT data FROM state"))
 
 
-def _save(db: sqlite3.Connection, state: State) -> None:
+def _save_state(db: sqlite3.Connection, state: State) -> None:
     db.execute("INSERT OR REPLACE INTO state VALUES (1, ?)", (state.to_json(),))
 
 

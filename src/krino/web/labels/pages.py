@@ -134,10 +134,10 @@ def case_page(
     if rater is None:
         return RedirectResponse(label_address(run, depth=depth or "fields", of=of), 303)
     found = labelling.case(labelling.open(run), case)
-    return _case_page(request, labelling, found, rater, depth or "fields", of, saved=saved)
+    return _render_case_page(request, labelling, found, rater, depth or "fields", of, saved=saved)
 
 
-def _case_page(
+def _render_case_page(
     request: Request,
     labelling: LabellingService,
     case: LabelCase,
@@ -228,7 +228,7 @@ def save(
             return RedirectResponse(_next_address(labelling, found.opened, rater, depth, of, case), 303)
     except UsageProblem as problem:
         problems = [line.removeprefix("- ") for line in str(problem).split("\n")]
-    return _case_page(request, labelling, found, rater, depth, of, filled=answer, problems=problems, note=note)
+    return _render_case_page(request, labelling, found, rater, depth, of, filled=answer, problems=problems, note=note)
 
 
 @router.post("/runs/{run}/label/{case}/skip")

@@ -200,18 +200,19 @@ class Queue:
 
     def list_done(self, rater: str) -> set[str]:
         """Returns the cases that a rater has labelled; skipped ones are not included."""
-        return {event.place.input_hash for event in self._of(rater) if event.action == "label"}
+        return {event.place.input_hash for event in self._events_of(rater) if event.action == "label"}
 
     def list_skipped(self, rater: str) -> list[str]:
         """Returns the cases that a rater skipped and has not labelled since, oldest first."""
-        return [event.place.input_hash for event in self._of(rater) if event.action == "skip"]
+        return [event.place.input_hash for event in self._events_of(rater) if event.action == "skip"]
 
-    def _of(self, rater: str) -> list[Event]:
+    def _events_of(self, rater: str) -> list[Event]:
+        """Returns the labels and skips of a rater at this depth."""
         return [event for event in self.own_events if event.rater == rater]
 
     def next(self, rater: str) -> NextCase | None:
         """Chooses the next case of a rater; None if every case was offered. Skipped cases are not offered again."""
-        done = {event.place.input_hash for event in self._of(rater)}
+        done = {event.place.input_hash for event in self._events_of(rater)}
         drawn = next((digest for digest in self.ranking.random_order if digest not in done), None)
         if drawn is None:
             return None
@@ -247,7 +248,7 @@ class Queue:
         label."""
         wanted, sizes = parse_target(self.target), Counter(answers.values())
         labels, hits = Counter[bool](), Counter[bool]()
-        for event in self._of(rater):
+        for event in self._events_of(rater):
             if event.action == "label" and (answer := answers.get(event.place.input_hash)) is not None:
                 labels[answer] += 1
                 hits[answer] += bool(wanted.answer_in(event.fields))

@@ -74,13 +74,13 @@ class LabellingService:
         """Makes the labelling task of a case; without its input, it says why nobody can label it."""
         opened, judgement = case.opened, case.judgement
         rolls_up = judgement.get("roll_up") is not None or self._ranking(opened).rolls_up
-        record = self._record(case)
+        record = self._find_record(case)
         missing = why_not_at_hand(opened.run, self._served) if record is None else ""
         return make_label_task(
             opened.manifest, record, rolls_up=rolls_up, digest=case.place.input_hash, missing=missing
         )
 
-    def _record(self, case: LabelCase) -> Mapping[str, Any] | None:
+    def _find_record(self, case: LabelCase) -> Mapping[str, Any] | None:
         """Returns the input record, None if it cannot be read. Finding it means reading the input from the start, so
         recent ones are cached for the answer that follows. Records are keyed by content, so a cached one is never
         outdated."""
@@ -117,13 +117,13 @@ class LabellingService:
         """
         said = self.make_task(case).at(depth).accept(answer)
         event = Event(case.place, rater, depth, "label", said.answer, said.verdict, note=note)
-        return self._add(case.opened, event, key, target)
+        return self._add_event(case.opened, event, key, target)
 
     def skip(self, case: LabelCase, rater: str, depth: Depth, target: str = "") -> Event:
         """Records that a rater skips a case."""
-        return self._add(case.opened, Event(case.place, rater, depth, "skip"), None, target)
+        return self._add_event(case.opened, Event(case.place, rater, depth, "skip"), None, target)
 
-    def _add(self, opened: OpenRun, event: Event, key: str | None, target: str) -> Event:
+    def _add_event(self, opened: OpenRun, event: Event, key: str | None, target: str) -> Event:
         """Stores a label or skip, with the reason for which the queue offered the case."""
         turn = self.queue(opened, event.depth, target).explain_offer(event.rater, event.place.input_hash)
         return self.store.add(replace(event, why=turn.why, random=turn.random, target=turn.target), key)
@@ -149,18 +149,18 @@ class LabellingService:
 
     def _ranking(self, opened: OpenRun) -> QueueRanking:
         """Returns the order of the queue; it is computed again only when a run has changed."""
-        others = self._others(opened)
+        others = self._find_other_runs(opened)
         key = (opened.name, _source_key(opened), *((other.name, _source_key(other)) for other in others))
         with self._lock:
             if key not in self._rankings:
-                said = [{case.input_hash: case.values for case in _interests(other)} for other in others]
-                self._rankings[key] = QueueRanking(_interests(opened), said)
+                said = [{case.input_hash: case.values for case in _measure_interests(other)} for other in others]
+                self._rankings[key] = QueueRanking(_measure_interests(opened), said)
                 while len(self._rankings) > _MOST_RANKINGS:
                     self._rankings.popitem(last=False)
             self._rankings.move_to_end(key)
             return self._rankings[key]
 
-    def _others(self, opened: OpenRun) -> list[OpenRun]:
+    def _find_other_runs(self, opened: OpenRun) -> list[OpenRun]:
         """Opens the newest other runs of the same judge with the same options that are not running, at most
         `_MOST_OTHERS`."""
         own, found = Subject.of(opened.manifest), list[OpenRun]()
@@ -182,7 +182,7 @@ def _source_key(opened: OpenRun) -> str:
     return f"{opened.state.folder} {opened.state.started} {opened.state.journal.end} {opened.state.roll.end}"
 
 
-def _interests(opened: OpenRun) -> list[CaseInterest]:
+def _measure_interests(opened: OpenRun) -> list[CaseInterest]:
     """Measures how interesting each case of a run is; stored in the index, so that a large run is read only once."""
     if opened.index.source_of(_STORED) == _source_key(opened):
         return [CaseInterest(*values) for values in opened.index.result(_STORED) or ()]

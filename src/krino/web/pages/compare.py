@@ -107,6 +107,7 @@ def _list_changes(found: Comparison, a: str, b: str) -> Iterator[Change]:
     """Yields the kinds of change, each with its cases: status changes first, then fields in their order."""
 
     def make_links(ids: tuple[str, ...], details: Mapping[str, str] | None = None) -> list[tuple[str, str, str]]:
+        """Makes id, URL and details of each case."""
         query = [(name, urlencode({"a": a, "b": b, "id": name})) for name in ids]
         return [(name, f"/compare/case?{asked}", (details or {}).get(name, "")) for name, asked in query]
 

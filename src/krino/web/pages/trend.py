@@ -41,7 +41,7 @@ def trend_page(
     context["targets"] = _list_targets(chosen)
     if judge and of:
         try:
-            found = _read(workbench, chosen[::-1], of)
+            found = _compute_trend(workbench, chosen[::-1], of)
         except UsageProblem as problem:
             context["problem"] = _hide_folder(workbench, str(problem))
         else:
@@ -68,7 +68,7 @@ def _list_targets(runs: list[ListedRun]) -> list[str]:
     return [*found, *ROLL_UPS]
 
 
-def _read(workbench: Workbench, runs: list[ListedRun], of: str) -> Trend:
+def _compute_trend(workbench: Workbench, runs: list[ListedRun], of: str) -> Trend:
     """Computes the trend over these runs, named without paths; `UsageProblem` for too many cases."""
     cases = sum(run.manifest.counts.total for run in runs if run.manifest is not None)
     if cases > _MOST_CASES:

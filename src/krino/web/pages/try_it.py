@@ -62,7 +62,7 @@ def try_page(
     examples = _load_examples(judge)
     case = examples.get(example) or next(iter(examples.values()), {})
     asked = TryForm(judge, labeller, case=_format_json(case), example=example)
-    return _form_page(request, workbench, asked)
+    return _render_form_page(request, workbench, asked)
 
 
 @router.post("/try")
@@ -78,8 +78,8 @@ async def try_case(request: Request, workbench: WorkbenchDep) -> Response:
         )
         judge = await run_in_threadpool(workbench.judging.get_judge, asked.judge, options)
     except UsageProblem as problem:
-        return await run_in_threadpool(_form_page, request, workbench, asked, str(problem), status=422)
-    return await run_in_threadpool(_verdict_page, request, workbench, asked, record, judgement.read(), judge)
+        return await run_in_threadpool(_render_form_page, request, workbench, asked, str(problem), status=422)
+    return await run_in_threadpool(_render_verdict_page, request, workbench, asked, record, judgement.read(), judge)
 
 
 @router.post("/try/save")
@@ -96,8 +96,8 @@ def save_case(
     try:
         saved = append_case(workbench.settings.runs, file, _parse_object(case, "the case"))
     except UsageProblem as problem:
-        return _form_page(request, workbench, asked, str(problem), status=422)
-    return _form_page(request, workbench, asked, saved=saved)
+        return _render_form_page(request, workbench, asked, str(problem), status=422)
+    return _render_form_page(request, workbench, asked, saved=saved)
 
 
 def append_case(runs: Path, name: str, record: Mapping[str, Any]) -> str:
@@ -147,7 +147,7 @@ def _append(path: Path, line: bytes) -> None:
 # --- the page --------------------------------------------------------------------------------------
 
 
-def _form_page(
+def _render_form_page(
     request: Request, workbench: Workbench, asked: TryForm, problem: str = "", status: int = 200, **more: Any
 ) -> Response:
     """Renders the form, with what was filled in and the problem with it. `more`: template variables to replace."""
@@ -170,7 +170,7 @@ def _form_page(
     return render_page(request, "try.html", status=status, **context)
 
 
-def _verdict_page(
+def _render_verdict_page(
     request: Request,
     workbench: Workbench,
     asked: TryForm,
@@ -183,7 +183,7 @@ def _verdict_page(
         subject = Subject.of_judge(judge.name, judge.version, judge.options.model_dump(mode="json"))
         workbench.labels.mark_seen([CaseRef(subject, judgement.input_hash, judgement.id)], rater)
     plain = judgement.model_dump(mode="json")
-    return _form_page(
+    return _render_form_page(
         request, workbench, asked, **describe_case(plain, JudgeCard.of(judge), LiveJudge(judge).view(plain, record), "")
     )
 

@@ -41,7 +41,7 @@ def verify_page(request: Request, run: str, workbench: WorkbenchDep) -> Response
     served = workbench.settings.runs
     try:
         _refuse_what_is_not_verified_here(opened, served)
-        found = _verify(opened, served)
+        found = _verify_once(opened, served)
     except UsageProblem as problem:
         context["problem"] = str(problem).replace(f"{served.resolve()}/", "").replace(f"{served}/", "")
         return render_page(request, "verify.html", **context)
@@ -73,7 +73,7 @@ def _refuse_what_is_not_verified_here(opened: OpenRun, served: Path) -> None:
         raise UsageProblem(why_not_at_hand(opened.run, served))
 
 
-def _verify(opened: OpenRun, served: Path) -> Verification:
+def _verify_once(opened: OpenRun, served: Path) -> Verification:
     """Verifies a run, one at a time; the result is kept until the run changes."""
     key = _key(opened)
     with _lock:

@@ -88,9 +88,9 @@ class BatchJobs:
             return
         if not path.is_file():
             raise UsageProblem(f"{path} is gone: put it back, or delete {path.parent} to send everything in it again")
-        self.ledger.sending(batch.number)
+        self.ledger.mark_sending(batch.number)
         try:
-            self.ledger.sent(batch.number, await self.provider.send(path, label))
+            self.ledger.mark_sent(batch.number, await self.provider.send(path, label))
         except Unsure as doubt:  # the next call searches for it, and sends it again only if it does not exist
             self._trouble = f"; batch {batch.number} was sent and not acknowledged: {doubt}"
 
@@ -104,7 +104,7 @@ class BatchJobs:
             self._trouble = f"; batch {batch.number}: {doubt}"
             return True
         if found is not None:
-            self.ledger.sent(batch.number, found)
+            self.ledger.mark_sent(batch.number, found)
             return True
         if time.monotonic() - self._missing_since.setdefault(batch.number, time.monotonic()) < self._settle:
             self._trouble = f"; batch {batch.number} was not acknowledged, and is not to be found yet"
@@ -135,7 +135,7 @@ class BatchJobs:
         if progress.state == "failed":
             return self._resend(batch, progress)
         for _ in range(READINGS):
-            complete = await self._read(batch, progress)
+            complete = await self._record_outcomes(batch, progress)
             if complete and (progress.state == "cut" or not self.ledger.missing(batch.number)):
                 break
             await asyncio.sleep(self._pause)
@@ -152,7 +152,7 @@ class BatchJobs:
             )
         return True
 
-    async def _read(self, batch: Batch, progress: Progress) -> bool:
+    async def _record_outcomes(self, batch: Batch, progress: Progress) -> bool:
         """Reads the result files and records their outcomes; returns False if one broke off."""
         try:
             for address in progress.files:

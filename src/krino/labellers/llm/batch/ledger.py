@@ -218,12 +218,12 @@ class Ledger:
         )
         self.commit()
 
-    def sending(self, number: int) -> None:
+    def mark_sending(self, number: int) -> None:
         """Records that the file is being sent from now on: after a crash it must be searched for first."""
         self._change("update batches set state = 'sending', begun = ? where number = ?", (time.time(), number))
         self.commit()
 
-    def sent(self, number: int, remote: str) -> None:
+    def mark_sent(self, number: int, remote: str) -> None:
         """Records the id that the provider has given a batch."""
         self._change("update batches set state = 'sent', remote = ? where number = ?", (remote, number))
         self.commit()

@@ -221,7 +221,7 @@ class AnthropicBatches:
                 continue
             if entry.get("processing_status") != "ended":
                 doubtful = True
-            elif await self._is_it(name, wanted):
+            elif await self._is_wanted(name, wanted):
                 return name
         if doubtful:
             raise Unsure(
@@ -243,9 +243,9 @@ class AnthropicBatches:
                 return
             after = {"after_id": _require_id(entries[-1])}
 
-    async def _is_it(self, batch: str, wanted: Wanted) -> bool:
+    async def _is_wanted(self, batch: str, wanted: Wanted) -> bool:
         """Whether a batch is the wanted one, by the first name in its results: it may be another batch of ours."""
-        async for line in self._client.lines(self._outcomes(batch)):
+        async for line in self._client.lines(self._results_url(batch)):
             try:
                 return wanted.holds(self.read(line).name)
             except ValueError:
@@ -262,9 +262,9 @@ class AnthropicBatches:
         cancelled = counts.get("canceled", 0) > 0
         cut = cancelled or counts.get("expired", 0) > 0
         message = "cancelled" if cancelled else "expired" if cut else "ended"
-        return Progress("cut" if cut else "ended", done, message, cancelled, files=(self._outcomes(batch),))
+        return Progress("cut" if cut else "ended", done, message, cancelled, files=(self._results_url(batch),))
 
-    def _outcomes(self, batch: str) -> str:
+    def _results_url(self, batch: str) -> str:
         """Returns the address of a batch's results, built from the configured one and not taken from the answer, which
         could send the key elsewhere."""
         return f"{self._url}/{quote(batch, safe='')}/results"

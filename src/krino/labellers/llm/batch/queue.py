@@ -72,7 +72,7 @@ class BatchQueue:
             paid = sent.used or (key, talk.turn) in self.used_replies
             self.used_replies.append((key, talk.turn))
             talk.turn += 1
-            request, body = _restore(labeller.writer.request(talk), sent.form), sent.reply or b""
+            request, body = _restore(labeller.writer.build_request(talk), sent.form), sent.reply or b""
             if sent.status == 200:
                 reply, spent = labeller.local_gateway.read(HttpReply(200, body=body), sent.estimate)
                 talk.usage.add(Usage(cached=1) if paid else spent)
@@ -146,7 +146,7 @@ class BatchQueue:
             number = self.ledger.begin(self.labeller_id)
             self._file = _RequestFile(number, self.ledger.path(number), provider)
         self._file.add(entry, reserved)
-        self.ledger.put(key, talk.turn, self._file.number, _form(request), estimate)
+        self.ledger.put(key, talk.turn, self._file.number, _serialise_form(request), estimate)
         return Waiting(self._file.number)
 
 
@@ -192,7 +192,7 @@ class _RequestFile:
             os.fsync(self._file.fileno())
 
 
-def _form(request: ChatRequest) -> bytes:
+def _serialise_form(request: ChatRequest) -> bytes:
     """Serialises the settings of a request, without which its reply cannot be read later."""
     form = {
         "channel": request.channel,

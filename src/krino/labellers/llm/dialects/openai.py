@@ -126,6 +126,7 @@ class AzureDialect(OpenAIDialect):
         return f"{root}/openai/deployments/{model}/chat/completions?api-version={version}"
 
     def headers(self, key: str | None) -> dict[str, str]:
+        """Returns the header for a key, or for a token of Entra ID (a JWT), which goes as a bearer token."""
         if key and key.startswith("eyJ"):
             return {"Authorization": f"Bearer {key}"}
         return {"api-key": key} if key else {}

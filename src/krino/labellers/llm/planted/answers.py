@@ -106,7 +106,7 @@ class PlantedAnswers:
     def contain(self, answer: Mapping[str, Any]) -> bool:
         """Whether the labels of this answer are given in the case."""
         return any(
-            self._may_give(labels) and any(self._gives(reading, labels) for reading in self._read(labels))
+            self._may_give(labels) and any(self._gives(reading, labels) for reading in self._make_readings(labels))
             for labels in self._labels_of(answer)
         )
 
@@ -117,7 +117,7 @@ class PlantedAnswers:
             return False
         wanted = set(labels.kinds) or {stem_of(name) for name in labels.ids}
         return bool(wanted) and any(
-            wanted <= set(names_with_values(self._items(reading, labels))) for reading in self._read(labels)
+            wanted <= set(names_with_values(self._items(reading, labels))) for reading in self._make_readings(labels)
         )
 
     # --- reading -----------------------------------------------------------------------------------
@@ -157,7 +157,7 @@ class PlantedAnswers:
             for place, (_, tail) in enumerate(ends)
         )
 
-    def _read(self, labels: PlantedLabels) -> tuple[str, ...]:
+    def _make_readings(self, labels: PlantedLabels) -> tuple[str, ...]:
         """Returns every text that the case can be read as: passages joined, decoded, without escapes and comments, and
         normalised. Made once, for the first answer: all answers have the names of their schema."""
         if self._readings is None:
@@ -202,11 +202,11 @@ class PlantedAnswers:
         named, same = _count_ids(items, labels)
         if 2 * same < named:
             return False  # labels of other things are other labels
-        if _gives_labels(_joined(values_beside_names(items, kinds, loose=False), columns), labels):
+        if _gives_labels(_join_statements(values_beside_names(items, kinds, loose=False), columns), labels):
             return True
         if labels.how_many + same < TELLING_IN_PROSE:
             return False
-        loose = _joined(values_beside_names(items, kinds, loose=True), columns)
+        loose = _join_statements(values_beside_names(items, kinds, loose=True), columns)
         before = values_beside_names(reverse_items(items), kinds, loose=True)
         before = {name: values[::-1] for name, values in before.items()}
         return _gives_labels(loose, labels) or _gives_labels(before, labels)
@@ -308,7 +308,7 @@ def _gives_labels(stated: Mapping[str, list[frozenset[Meaning]]], labels: Plante
 
 def _gives_words(items: list[Item], labels: PlantedLabels, columns: Statements) -> bool:
     """Is the single label of an answer, or an answer without labels, given with most of its words?"""
-    stated = _joined(values_beside_names(items, labels.kinds, loose=True), columns)
+    stated = _join_statements(values_beside_names(items, labels.kinds, loose=True), columns)
     if labels.labels and not _gives_labels(stated, labels):
         return False
     texts = [(name, value) for kept in (labels.ids, labels.texts) for name, values in kept.items() for value in values]
@@ -353,7 +353,7 @@ def _follow(values: list[Meaning], there: list[frozenset[Meaning]]) -> bool:
     return all(any(value in meanings for meanings in left) for value in values)
 
 
-def _joined(one: Statements, other: Statements) -> Statements:
+def _join_statements(one: Statements, other: Statements) -> Statements:
     return {name: [*one.get(name, ()), *other.get(name, ())] for name in {*one, *other}}
 
 

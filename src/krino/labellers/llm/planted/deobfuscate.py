@@ -236,7 +236,7 @@ def decode_around(text: str, seen: bytes, names: Collection[str]) -> Iterator[st
         yield from _from_nested_base64(text)
     if not text.isascii():
         for hidden in HIDDEN_BYTES.findall(text):
-            yield bytes(map(_hidden_byte, hidden)).decode("utf-8", "replace")
+            yield bytes(map(_decode_hidden, hidden)).decode("utf-8", "replace")
 
 
 def _reverse(text: str) -> Iterator[str]:
@@ -253,7 +253,7 @@ def _from_numbers(text: str, seen: bytes, code: Code) -> Iterator[str]:
             digits = "".join(filter(str.isalnum, run.replace("0x", "")))
             for start in range(2):  # the end of a word before it may look like a digit
                 pairs = digits[start : start + (len(digits) - start) // 2 * 2]
-                yield _as_text(bytes.fromhex(pairs))
+                yield _decode_text(bytes.fromhex(pairs))
     for base, mark in code.numbers:
         if mark in seen:
             for run in NUMBER_RUN.findall(text):
@@ -267,7 +267,7 @@ def _from_base64(text: str, code: Code) -> Iterator[str]:
         for run in BASE64_RUN.findall(tight):
             if any(mark in run for mark in marks):
                 for start in range(4):  # words that stand before it shift its groups of four
-                    yield _as_text(_bytes_of(run[start:]))
+                    yield _decode_text(_decode_base64(run[start:]))
 
 
 def _has_long_word(text: str) -> bool:
@@ -281,17 +281,18 @@ def _has_long_word(text: str) -> bool:
 def _from_nested_base64(text: str) -> Iterator[str]:
     """Yields text that is in base64 twice, or backwards in base64: no name can be searched for before it is decoded."""
     for run in BASE64_RUN.findall(text.encode("utf-8", "replace").translate(URL_SAFE)):
-        if len(run) >= LONG_RUN and (inner := _bytes_of(run)).isascii():
+        if len(run) >= LONG_RUN and (inner := _decode_base64(run)).isascii():
             whole = BASE64_RUN.fullmatch(inner.rstrip(b"=\n"))
-            yield _as_text(_bytes_of(whole[0])) if whole else inner.decode()[::-1]
+            yield _decode_text(_decode_base64(whole[0])) if whole else inner.decode()[::-1]
 
 
-def _bytes_of(run: bytes) -> bytes:
+def _decode_base64(run: bytes) -> bytes:
+    """Decodes a run of base64 letters that may lack its padding; a last letter that is too much is dropped."""
     run = run[: len(run) - (len(run) % 4 == 1)]  # a single letter encodes no byte
     return base64.b64decode(run + b"=" * (-len(run) % 4))
 
 
-def _as_text(raw: bytes) -> str:
+def _decode_text(raw: bytes) -> str:
     return raw.replace(b"\0", b"").decode("utf-8", "replace")
 
 
@@ -304,7 +305,7 @@ def _decode_character(number: str, base: int) -> str:
     return chr(code) if code < 128 else " "
 
 
-def _hidden_byte(char: str) -> int:
+def _decode_hidden(char: str) -> int:
     """Returns the byte that an invisible character encodes: variation selectors count bytes, tags are ASCII with an
     offset."""
     code = ord(char)

@@ -118,8 +118,8 @@ class SharedBudget:
         in flight together never exceed the limit. A single request is judged by what requests took so far, or the
         end of the limit would never be used; at worst, that one request exceeds it.
         """
-        while (needed := self._fitting(estimate())) is None:
-            await self._next_release()
+        while (needed := self._find_fitting(estimate())) is None:
+            await self._wait_for_release()
         self.hold(1, needed.tokens, needed.cost)
         try:
             yield
@@ -130,7 +130,7 @@ class SharedBudget:
     def reserve_for_batch(self, estimate: CostEstimate) -> Amount | None:
         """Reserves for a request in a batch file, until `hold` releases it; None if others must come back first. Raises
         `RunStopped` if it would not fit alone."""
-        needed = self._fitting(estimate)
+        needed = self._find_fitting(estimate)
         if needed is not None:
             self.hold(1, needed.tokens, needed.cost)
         return needed
@@ -148,11 +148,11 @@ class SharedBudget:
         counted here before."""
         self.earlier, self.spent, self.lost = earlier, Usage(), Usage()
 
-    def _fitting(self, estimate: CostEstimate) -> Amount | None:
+    def _find_fitting(self, estimate: CostEstimate) -> Amount | None:
         """Returns what to reserve for a request that can be sent now; None if it must wait for others. Raises
         `RunStopped` if it would not fit even alone."""
         if not self._reserved_requests:
-            if stop := self._reached(estimate):
+            if stop := self._find_reached_limit(estimate):
                 raise stop
             return estimate.most or estimate.usual
         return estimate.most if estimate.most is not None and self._fits(estimate.most) else None
@@ -167,7 +167,7 @@ class SharedBudget:
         parts = (self.earlier, self.spent, self.lost)
         return sum(part.tokens for part in parts), math.fsum(part.cost or 0.0 for part in parts)
 
-    def _reached(self, estimate: CostEstimate) -> RunStopped | None:
+    def _find_reached_limit(self, estimate: CostEstimate) -> RunStopped | None:
         """Returns the error that stops the run if a request does not fit into a limit; None if it does."""
         tokens, cost = self._used()
         usual, longest = estimate.usual, estimate.longest
@@ -188,7 +188,7 @@ class SharedBudget:
         # Reset to 0 when nothing is reserved, so that rounding errors cannot accumulate.
         self._reserved_cost = self._reserved_cost + cost if self._reserved_requests else 0.0
 
-    async def _next_release(self) -> None:
+    async def _wait_for_release(self) -> None:
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         await turn

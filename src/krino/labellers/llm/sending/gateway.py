@@ -150,6 +150,8 @@ class LocalGateway:
             self._open_cache().put(key, answer)
 
     async def load_abilities(self, key: bytes) -> bytes | None:
+        """Returns what this process found out about the endpoint, else what the cache holds; None if nothing is
+        known."""
         if key not in self._abilities and self.cache is not None:
             return self._open_cache().get_learnt(key)
         return self._abilities.get(key)

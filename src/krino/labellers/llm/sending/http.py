@@ -227,7 +227,7 @@ async def read_bounded(pieces: AsyncIterator[bytes], encoding: str | None, most:
         if named == "identity":
             kept += packed
         else:
-            unpack = unpack or _decompressor(named, packed)
+            unpack = unpack or _make_decompressor(named, packed)
             try:
                 kept += unpack.decompress(packed, most + 1 - len(kept))
             except zlib.error as error:
@@ -239,7 +239,7 @@ async def read_bounded(pieces: AsyncIterator[bytes], encoding: str | None, most:
     return bytes(kept), True
 
 
-def _decompressor(named: str, first: bytes) -> zlib._Decompress:
+def _make_decompressor(named: str, first: bytes) -> zlib._Decompress:
     """Makes a decompressor. `deflate` means a zlib stream, but some servers send a bare one: the low half of the first
     byte shows which."""
     if named == "gzip":

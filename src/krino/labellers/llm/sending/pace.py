@@ -42,6 +42,7 @@ class Bucket:
         return 0.0 if self.level > 0 else (1e-3 - self.level) * 60.0 / self.per_minute
 
     def take(self, amount: float, now: float) -> None:
+        """Takes an amount out of the bucket, even below zero; a negative one is given back."""
         self._refill(now)
         self.level -= amount
 

@@ -120,9 +120,9 @@ class Transport:
         faults = waits = 0
         request = next(self._numbers)
         while True:
-            started, reply, trouble, timed_out = await self._try(body, tokens, usage, reply_limit)
+            started, reply, trouble, timed_out = await self._try_once(body, tokens, usage, reply_limit)
             now = self.pace.clock()
-            if reply is not None and not self._worth_retrying(reply):
+            if reply is not None and not self._is_worth_retrying(reply):
                 if reply.status < 400:
                     self.pace.succeeded()
                 self.liveness.note_success(now)
@@ -148,7 +148,7 @@ class Transport:
             await self._pause(min(pause, max(0.0, self.liveness.left(now))))
             self._stop_if_dead()
 
-    async def _try(self, body: bytes, tokens: int, usage: Usage, reply_limit: int | None) -> _Try:
+    async def _try_once(self, body: bytes, tokens: int, usage: Usage, reply_limit: int | None) -> _Try:
         """Sends once, when pace and budget allow it. A lost connection or a time-out is returned as trouble, not
         raised.
 
@@ -165,7 +165,7 @@ class Transport:
             return _Try(started, None, trouble, isinstance(error, TimeoutError))
         finally:
             self.pace.release()
-        return _Try(started, reply, str(self._stop_if_final(reply)) if self._worth_retrying(reply) else "")
+        return _Try(started, reply, str(self._stop_if_final(reply)) if self._is_worth_retrying(reply) else "")
 
     async def _take_slot(self, tokens: int) -> float:
         """Waits for a slot of the pace and returns the start time. During trouble it stops the run if the endpoint
@@ -241,7 +241,7 @@ class Transport:
             raise RunStopped(f"no answer from {clean_address(self.url)}: {trouble}", kind="endpoint")
         raise LabelFailed(f"no answer after {tries} tries; the last one: {trouble}")
 
-    def _worth_retrying(self, reply: HttpReply) -> bool:
+    def _is_worth_retrying(self, reply: HttpReply) -> bool:
         """Whether to send the request again after this reply. What the endpoint itself states comes first."""
         said = reply.headers.get("x-should-retry")
         if said in {"true", "false"}:

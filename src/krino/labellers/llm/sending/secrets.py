@@ -49,7 +49,7 @@ class Secrets:
     def redact(self, text: bytes) -> bytes:
         """Returns the text with `***` in place of secrets. The slow pattern is only used if a quick search has found
         one."""
-        return _pattern(self._plain).sub(REDACTED.encode(), text) if self._occurs_in(text) else text
+        return _compile_pattern(self._plain).sub(REDACTED.encode(), text) if self._occurs_in(text) else text
 
     def redact_text(self, text: str) -> str:
         return self.redact(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
@@ -111,7 +111,7 @@ def _in_base64(secret: bytes) -> set[bytes]:
 
 
 @cache
-def _pattern(needles: tuple[bytes, ...]) -> re.Pattern[bytes]:
+def _compile_pattern(needles: tuple[bytes, ...]) -> re.Pattern[bytes]:
     """Compiles a pattern that finds these secrets in any disguise, only when one is first seen: it is slow, and most
     endpoints never quote one."""
     return re.compile(b"|".join(map(_disguise_pattern, needles)))
@@ -152,11 +152,11 @@ def _unescape(text: bytes) -> bytes:
     if b"&" in text:
         text = unescape_html(text.decode("latin-1")).encode("latin-1", "replace")
     if b"%" in text:
-        text = _PERCENT.sub(_byte, text)
+        text = _PERCENT.sub(_decode_byte, text)
     if b"\\" in text:
-        text = _UNICODE.sub(_byte, text).replace(b"\\", b"")
+        text = _UNICODE.sub(_decode_byte, text).replace(b"\\", b"")
     return text
 
 
-def _byte(found: re.Match[bytes]) -> bytes:
+def _decode_byte(found: re.Match[bytes]) -> bytes:
     return bytes([int(found[1], 16)])
