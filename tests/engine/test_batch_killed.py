@@ -57,7 +57,7 @@ def run_until(steps: int, url: str, dialect: Dialect, folder: Path, records: lis
     for owner, name, wrapped in (
         (Ledger, "commit", countdown.before),
         (Journal, "append", countdown.before),
-        (BatchClient, "_until_answered", countdown.before),
+        (BatchClient, "_send_until_answered", countdown.before),
         (BatchClient, "lines", countdown.before_lines),
     ):
         setattr(owner, name, wrapped(getattr(owner, name)))

@@ -44,10 +44,10 @@ def labeller_from(
     if isinstance(labeller, Labeller):
         return labeller if repeat == 1 else repeated(labeller, repeat)
     names = names_in(labeller)
-    members = {name: _named(name, settings, prices or {}) for name in names}
+    members = {name: _make_named(name, settings, prices or {}) for name in names}
     if len(names) == 1 and repeat == 1:
         return members[names[0]]
-    return _panel(members, members.values(), repeat=repeat)
+    return _make_panel(members, members.values(), repeat=repeat)
 
 
 def names_in(labeller: str) -> list[str]:
@@ -73,7 +73,7 @@ def jury(
     made: list[Labeller] = []
     for member in members:
         name = member if isinstance(member, str) else _name_of(member)
-        ready = _named(member, settings) if isinstance(member, str) else member
+        ready = _make_named(member, settings) if isinstance(member, str) else member
         seated[name if name not in seated else f"{name} #{len(seated) + 1}"] = ready
         if ready is not member:
             made.append(ready)
@@ -81,7 +81,7 @@ def jury(
         raise UsageProblem(
             f"{', '.join(settings)}: settings are for members given by name; these are labellers already"
         )
-    return _panel(seated, made, repeat=repeat, quorum=quorum)
+    return _make_panel(seated, made, repeat=repeat, quorum=quorum)
 
 
 def repeated(
@@ -114,8 +114,8 @@ def llm(model: str, **settings: Unpack[LlmSettings]) -> LlmLabeller:
     return LlmLabeller(endpoint, chosen, cache=open_cache(chosen["cache"]))
 
 
-def _list_settings(function: Callable[..., Any]) -> None:
-    """Shows each setting of a model in the signature of `function`, for `help()` and editors."""
+def _add_settings_to_signature(function: Callable[..., Any]) -> None:
+    """Adds each setting of a model to the signature of `function`, for `help()` and editors."""
     own = inspect.signature(function).parameters.values()
     settings = (
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=setting.default)
@@ -126,14 +126,15 @@ def _list_settings(function: Callable[..., Any]) -> None:
 
 
 for _function in (llm, jury, repeated):
-    _list_settings(_function)
+    _add_settings_to_signature(_function)
 llm.__doc__ = "\n".join(
     [f"{llm.__doc__}\n    Settings:", *(f"        {name}: {known.help}" for name, known in known_settings().items())]
 )
 
 
-def _named(name: str, settings: LlmSettings, prices: Prices | None = None) -> Labeller:
-    """The labeller of one name; settings mean nothing to the embedded one."""
+def _make_named(name: str, settings: LlmSettings, prices: Prices | None = None) -> Labeller:
+    """Makes the labeller of one name; `local` takes no settings. Prices known for a model are used where `settings`
+    state none."""
     if name == "local":
         return LocalLabeller()
     if known := (prices or {}).get(name):
@@ -148,10 +149,10 @@ def _name_of(labeller: Labeller) -> str:
     return str(description.get("model") or description.get("kind") or type(labeller).__name__)
 
 
-def _panel(
+def _make_panel(
     members: Mapping[str, Labeller], made: Iterable[Labeller], *, repeat: int, quorum: int | None = None
 ) -> Panel:
-    """Seats the members. Those made here share the run's one budget, and a pace for each address."""
+    """Makes a panel of the members. The models among `made` share one budget, and one pace for each address."""
     from krino.labellers.llm.labeller import LlmLabeller
     from krino.labellers.panel import Panel
 

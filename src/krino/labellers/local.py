@@ -71,13 +71,15 @@ class LocalLabeller(Labeller):
                 answer.set_result((result, share))
 
     async def aclose(self) -> None:
+        """Drops the waiting cases and cancels the batches that are running."""
         self._waiting.clear()
         for running in list(self._running):
             running.cancel()
 
 
 def _label_batch(tasks: list[Task[Any, Any, Any]]) -> list[Any]:
-    """Labels, or for a case that cannot be labelled its exception: one bad case never spoils its batch."""
+    """Returns the labels of each case, or its exception for one that cannot be labelled: one bad case never spoils its
+    batch."""
     refused = [_find_refusal(task) for task in tasks]
     readable = [task for task, problem in zip(tasks, refused, strict=True) if problem is None]
     labels = iter(_label_together(readable) if readable else ())
@@ -85,7 +87,8 @@ def _label_batch(tasks: list[Task[Any, Any, Any]]) -> list[Any]:
 
 
 def _find_refusal(task: Task[Any, Any, Any]) -> Exception | None:
-    """Returns why a case cannot be labelled locally: the judge's reason or its fault, or None if it can."""
+    """Returns why a case cannot be labelled locally, as an exception: the judge's reason or its fault; None if it
+    can."""
     try:
         with CodeLimit(task.seconds):
             reason = task.judge.unreadable_locally(task.case, task.facts)
@@ -95,24 +98,23 @@ def _find_refusal(task: Task[Any, Any, Any]) -> Exception | None:
 
 
 def _label_together(tasks: list[Task[Any, Any, Any]]) -> list[Any]:
-    """The labels of each task, from one call of the judge; after an exception, from one call per task.
-
-    A task that fails by itself gets its exception instead of labels. So do tasks of different judges.
-    """
+    """Returns the labels of each task, from one call of the judge. After an exception, and for tasks of different
+    judges, it makes one call per task; a task that fails by itself gets its exception instead of labels."""
     judge: AnyJudge = tasks[0].judge
     if all(task.judge is judge for task in tasks):
         try:
             with CodeLimit(tasks[0].seconds):  # one that takes too long is found when each is tried alone
                 labels = judge.label_locally([(task.case, task.facts) for task in tasks])
-                return [_checked(task, item) for task, item in zip(tasks, labels, strict=True)]
+                return [_check_labels(task, item) for task, item in zip(tasks, labels, strict=True)]
         except Exception as error:
             if len(tasks) == 1:
                 return [error]
     return [result for task in tasks for result in _label_together([task])]
 
 
-def _checked(task: Task[Any, Any, Any], labels: Any) -> Any:
-    """The embedded labels pass the same checks as a model's."""
+def _check_labels(task: Task[Any, Any, Any], labels: Any) -> Any:
+    """Returns the labels, or a `LabelFailed` (not raised) if they fail the checks that a model's labels must pass
+    too."""
     if problems := task.judge.check(task.case, task.facts, labels):
         return LabelFailed(f"the embedded labeller gave labels that do not fit the case: {'; '.join(problems)}")
     return labels

@@ -101,14 +101,15 @@ class Panel(Labeller):
         return {"kind": "panel", "members": self._described, "repeat": self.repeat, "quorum": self.quorum}
 
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
-        """Asks all seats at once, and joins their votes."""
+        """Asks all seats at once, and joins their votes; a reason to stop the run is raised after all have answered."""
         votes = await asyncio.gather(*(self._ask(seat, task) for seat in self.seats))
-        if stop := self._must_stop(votes):
-            raise self._cut_short(stop, votes)
+        if stop := self._find_stop_reason(votes):
+            raise self._choose_stop_error(stop, votes)
         return conclude(task, votes, self.quorum, self.describe())
 
-    def _cut_short(self, stop: RunStopped, votes: Sequence[Vote[LabelsT]]) -> RunStopped | LabelFailed:
-        """Records a case that is paid for in part with its cost; the run stops after it."""
+    def _choose_stop_error(self, stop: RunStopped, votes: Sequence[Vote[LabelsT]]) -> RunStopped | LabelFailed:
+        """Returns what to raise when the run must stop: the stop itself, or a failure that records the cost and the
+        ballots of a case that is paid for in part; the run stops after it."""
         usage = _sum_usage(votes)
         if not usage.calls:
             return stop
@@ -117,13 +118,15 @@ class Panel(Labeller):
         return LabelFailed(message, usage=usage, ballots=ballots, stopped=stop)
 
     def forecast(self, task: Task[Any, Any, Any]) -> Forecast:
-        return Forecast.total(seat.member.forecast(self._shown(seat, task)[0]) for seat in self.seats)
+        return Forecast.total(seat.member.forecast(self._task_for_seat(seat, task)[0]) for seat in self.seats)
 
     def already_spent(self, usage: Usage) -> None:
+        """Passes what the run has spent on to every member."""
         for member in self.members.values():
             member.already_spent(usage)
 
     def waiting_for(self) -> str | None:
+        """Returns what the members wait for, each reason once; None if none waits."""
         reasons = dict.fromkeys(filter(None, (member.waiting_for() for member in self.members.values())))
         return "; ".join(reasons) or None
 
@@ -149,12 +152,13 @@ class Panel(Labeller):
     # --- one seat ----------------------------------------------------------------------------------
 
     async def _ask(self, seat: Seat, task: Task[CaseT, FactsT, LabelsT]) -> Vote[LabelsT]:
-        """A seat that fails is an empty seat, whatever the fault: the quorum says what that means."""
+        """Asks one seat and returns its vote. A fault, whatever it is, makes a vote without labels: the quorum decides
+        what that means. Only `UsageProblem` and `Waiting` are raised."""
         ballot = Ballot(seat.name, seat.repeat)
-        if (dead := self._rests(seat)) is not None:
+        if (dead := self._find_rest_reason(seat)) is not None:
             ballot.problem = f"not asked: {dead}"
             return Vote(ballot, stopped=dead)
-        shown, restored = self._shown(seat, task)
+        shown, restored = self._task_for_seat(seat, task)
         ballot.order = None if restored is None else list(restored.order)
         try:
             labelled = await seat.member.label(shown)
@@ -162,10 +166,10 @@ class Panel(Labeller):
             labels = task.accept(given.model_dump(mode="json"))  # any member, as strictly as a reply
         except LabelFailed as failure:
             ballot.problem, ballot.usage = str(failure), failure.usage or Usage()
-            return Vote(ballot, raw_reply=failure.raw_reply, stopped=self._noted(seat, failure.stopped))
+            return Vote(ballot, raw_reply=failure.raw_reply, stopped=self._note_dead(seat, failure.stopped))
         except RunStopped as reason:
             ballot.problem = str(reason)
-            return Vote(ballot, stopped=self._noted(seat, reason))
+            return Vote(ballot, stopped=self._note_dead(seat, reason))
         except (UsageProblem, Waiting):  # while one seat waits for a batch file, the others have been asked too
             raise
         except Exception as fault:
@@ -176,8 +180,11 @@ class Panel(Labeller):
         ballot.usage, ballot.labels = labelled.usage, labels.model_dump(mode="json")
         return Vote(ballot, labels, labelled.findings)
 
-    def _shown(self, seat: Seat, task: Task[CaseT, FactsT, LabelsT]) -> tuple[Task[CaseT, FactsT, LabelsT], Any]:
-        """The task as this seat sees it, and how its labels are read back. The first asking sees the case as it is."""
+    def _task_for_seat(
+        self, seat: Seat, task: Task[CaseT, FactsT, LabelsT]
+    ) -> tuple[Task[CaseT, FactsT, LabelsT], Any]:
+        """Returns the task as this seat sees it, and the reordering by which its labels are read back. The first asking
+        sees the case as it is: None."""
         own = replace(task, repeat=seat.repeat)
         if seat.repeat == 1:
             return own, None
@@ -188,21 +195,24 @@ class Panel(Labeller):
             return own, None
         return replace(own, case=moved.case, facts=moved.facts, questions=questions), moved
 
-    def _must_stop(self, votes: Sequence[Vote[LabelsT]]) -> RunStopped | None:
-        """A dead endpoint stops the run only where those that are left make no quorum."""
+    def _find_stop_reason(self, votes: Sequence[Vote[LabelsT]]) -> RunStopped | None:
+        """Returns why the run must stop; None if it goes on. A dead endpoint stops it only if the seats that are left
+        make no quorum, any other reason always."""
         stops = [vote.stopped for vote in votes if vote.stopped is not None]
         for_all = [stop for stop in stops if stop.kind != "endpoint"]
         if for_all:
             return for_all[0]
-        left = sum(self._rests(seat) is None for seat in self.seats)
+        left = sum(self._find_rest_reason(seat) is None for seat in self.seats)
         return stops[0] if stops and left < self.quorum else None
 
-    def _noted(self, seat: Seat, reason: RunStopped | None) -> RunStopped | None:
+    def _note_dead(self, seat: Seat, reason: RunStopped | None) -> RunStopped | None:
+        """Returns `reason` as it is; if it is a dead endpoint, the seat's member is not asked for some minutes."""
         if reason is not None and reason.kind == "endpoint":
             self._resting[seat.name] = reason, time.monotonic() + REST
         return reason
 
-    def _rests(self, seat: Seat) -> RunStopped | None:
+    def _find_rest_reason(self, seat: Seat) -> RunStopped | None:
+        """Returns why the member of a seat is not asked at the moment; None if it is asked."""
         reason, until = self._resting.get(seat.name, (None, 0.0))
         return reason if time.monotonic() < until else None
 
@@ -217,10 +227,11 @@ def majority(seats: int) -> int:
 def conclude(
     task: Task[CaseT, FactsT, LabelsT], votes: Sequence[Vote[LabelsT]], quorum: int, info: dict[str, Any]
 ) -> Labelled[LabelsT]:
-    """The joined labels with every ballot; `LabelFailed` without a quorum, `Undecided` on a hopeless tie."""
+    """Joins the votes into labels, and settles each ballot by itself. Raises `LabelFailed` without a quorum,
+    `Undecided` on a hopeless tie; both carry every ballot."""
     given = [vote for vote in votes if vote.labels is not None]
     for vote in given:
-        _settle(task, vote)
+        _settle_vote(task, vote)
     ballots, usage = tuple(vote.ballot for vote in votes), _sum_usage(votes)
     absent = [vote for vote in votes if vote.labels is None]
     if len(given) < quorum:
@@ -240,7 +251,8 @@ def conclude(
 
 
 def join(task: Task[CaseT, FactsT, LabelsT], given: Sequence[LabelsT]) -> Joined[LabelsT]:
-    """Joins the labels of all seats, whatever their order; the result is checked against the case like a reply."""
+    """Joins the labels of all seats, whatever their order. Raises `CannotJudge` on a hopeless tie, or if the result
+    does not fit the case."""
     ballots = sorted(given, key=canonical_labels)
     if all(labels == ballots[0] for labels in ballots):
         return Joined(ballots[0])
@@ -251,8 +263,9 @@ def join(task: Task[CaseT, FactsT, LabelsT], given: Sequence[LabelsT]) -> Joined
         raise CannotJudge(f"the votes of the seats make no labels that fit the case: {misfit}") from None
 
 
-def _settle(task: Task[CaseT, FactsT, LabelsT], vote: Vote[LabelsT]) -> None:
-    """The verdict that this seat alone would have given."""
+def _settle_vote(task: Task[CaseT, FactsT, LabelsT], vote: Vote[LabelsT]) -> None:
+    """Writes the verdict that this seat alone would have given, and its roll-up, into the ballot; a fault is noted
+    there as its problem."""
     assert vote.labels is not None
     ballot, judge = vote.ballot, task.judge
     try:
@@ -265,7 +278,7 @@ def _settle(task: Task[CaseT, FactsT, LabelsT], vote: Vote[LabelsT]) -> None:
 
 
 def _describe_absent_and_ties(absent: Sequence[Vote[Any]], ties: Sequence[str]) -> Iterator[Finding]:
-    """Yields findings for votes that are missing and for labels that were tied."""
+    """Yields a finding for each vote that is missing and each label that was tied, up to a limit for ties."""
     for vote in absent:
         yield Finding(
             ABSENT, f"no labels from {vote.ballot.member}: {vote.ballot.problem}", f"repeat {vote.ballot.repeat}"

@@ -50,7 +50,7 @@ class PortableLabeller(Protocol):
 
 
 def pack_labeller(labeller: Labeller) -> tuple[PortableLabeller, list[Gateway]]:
-    """The labeller for a worker, and the gateways that answer its calls."""
+    """Returns a form of the labeller that can be sent to a worker, and the gateways that answer its calls."""
     if isinstance(labeller, LocalLabeller):
         return _PortableLocal(labeller.batch, one_core=True), []
     gateways: list[Gateway] = []
@@ -58,15 +58,15 @@ def pack_labeller(labeller: Labeller) -> tuple[PortableLabeller, list[Gateway]]:
 
 
 async def answer_call(call: Call, gateways: list[Gateway]) -> Any:
-    """Answer a worker's call. Only the methods that a labeller needs can be called."""
+    """Answers a worker's call; `ValueError` for a method that no labeller needs."""
     if call.method not in METHODS:
         raise ValueError(f"a worker cannot call {call.method!r}")
     return await getattr(gateways[call.gateway], call.method)(*call.arguments)
 
 
 def key_variables_of(labeller: Labeller) -> frozenset[str]:
-    """The names of environment variables that hold a key, so that a worker can unset what it inherited: those of every
-    provider, and any variable with a key that the labeller uses."""
+    """Returns the names of environment variables that hold a key, so that a worker can unset what it inherited: those
+    of every provider, and any variable with a key that the labeller uses."""
     from krino.labellers.llm.endpoint import providers
 
     used = set() if isinstance(labeller, LocalLabeller) else _keys_of(labeller)
@@ -75,7 +75,7 @@ def key_variables_of(labeller: Labeller) -> frozenset[str]:
 
 
 def _keys_of(labeller: Labeller) -> set[str | None]:
-    """Returns the keys that the members of a labeller use."""
+    """Returns the keys of a labeller, or of the members of a panel."""
     from krino.labellers.llm.labeller import LlmLabeller
     from krino.labellers.panel import Panel
 

@@ -33,7 +33,8 @@ class ReplayLabeller(Labeller):
         return {"kind": "replay", "of": self.of}
 
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
-        """Returns the recorded labels of a case, if the judge's current checks still accept them."""
+        """Returns the recorded labels of a case; `LabelFailed` if there are none, or the judge's current checks refuse
+        them."""
         labels = self._find(task)
         if labels is None:
             raise LabelFailed("no labels were recorded for this case")
@@ -64,10 +65,10 @@ class PanelReplay(ReplayLabeller):
     ) -> None:
         super().__init__(recorded, of, findings)
         self._ballots = ballots
-        self._quorum = _quorum(self.of)
+        self._quorum = _find_quorum(self.of)
 
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
-        """Counts the recorded ballots of a case again."""
+        """Joins the recorded ballots of a case again; without ballots, returns its recorded labels."""
         votes = [_cast_again(task, ballot) for ballot in self._ballots(task)]
         if not votes:
             return await super().label(task)
@@ -85,7 +86,7 @@ def _no_findings(task: Task[Any, Any, Any]) -> Sequence[Finding]:
 
 
 def _cast_again(task: Task[CaseT, FactsT, LabelsT], ballot: Ballot) -> Vote[LabelsT]:
-    """Nothing is paid for a second time; labels that no longer fit leave their seat empty."""
+    """Makes a vote from a recorded ballot, at no cost; labels that no longer fit leave their seat empty."""
     again = replace(ballot, verdict=None, roll_up=None, usage=Usage())
     if ballot.labels is None:
         return Vote(again)
@@ -95,8 +96,8 @@ def _cast_again(task: Task[CaseT, FactsT, LabelsT], ballot: Ballot) -> Vote[Labe
         return Vote(replace(again, problem=f"the recorded labels do not fit this version of the judge: {error}"))
 
 
-def _quorum(described: Mapping[str, Any]) -> int | None:
-    """Returns the quorum of the panel that was asked; a replay of a replay looks further back."""
+def _find_quorum(described: Mapping[str, Any]) -> int | None:
+    """Returns the quorum of the panel that was asked, None if unknown; a replay of a replay looks further back."""
     while isinstance(described.get("of"), Mapping):
         described = described["of"]
     quorum = described.get("quorum")

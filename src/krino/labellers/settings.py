@@ -196,7 +196,8 @@ def known_settings() -> dict[str, Setting]:
 
 
 def complete(given: LlmSettings) -> LlmSettings:
-    """The settings with their defaults filled in; raises `UsageProblem` for a name or a value that cannot be."""
+    """Returns the settings with their defaults filled in; raises `UsageProblem` for a name or a value that cannot
+    be."""
     known = known_settings()
     if "key" in given:
         raise UsageProblem("`key` is called `api_key` now: krino.llm(model, api_key=…); a function works as well")
@@ -214,7 +215,8 @@ def complete(given: LlmSettings) -> LlmSettings:
 
 
 def _check_number(name: str, setting: Setting, value: Any) -> None:
-    """Refuses a limit that is not a number: it would silently limit nothing."""
+    """Raises `UsageProblem` for a number outside its range, or for what is no number: it would silently limit
+    nothing."""
     if value is None or value == setting.default or (setting.flag not in (int, float) and setting.least is None):
         return
     number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)

@@ -16,7 +16,8 @@ LabelPiece = Callable[[Task[CaseT, FactsT, LabelsT]], Awaitable[Labelled[LabelsT
 async def label_in_parts(
     task: Task[CaseT, FactsT, LabelsT], label_piece: LabelPiece[CaseT, FactsT, LabelsT]
 ) -> Labelled[LabelsT]:
-    """Labels that `task.accept` has accepted. The first part that fails fails the case: no more is spent on it.
+    """Labels a case part by part and joins the labels. The first part that fails fails the case: no more is spent on
+    it, and the failure carries what was spent.
 
     Parts that go by batch file go together: each would take up to a day.
     """
@@ -61,7 +62,7 @@ def _join_parts(
     usage: Usage,
     findings: tuple[Finding, ...],
 ) -> Labelled[LabelsT]:
-    """Joins the labels of all parts of a case; the cost stays recorded if that fails."""
+    """Joins the labels of all parts of a case and checks them; a failure carries what the parts cost."""
     try:
         labels, about = in_parts(task.judge).join_parts(task.case, task.facts, done)
     except Exception as fault:  # a fault of the judge's own; what was paid for stays on record

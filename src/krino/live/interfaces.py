@@ -25,7 +25,7 @@ class TraceSource(Protocol):
         """Whether the last look read all that was there."""
 
     async def look(self) -> list[WatchedTrace]:
-        """The traces that have become complete since the last look. Raises `SourceDown` if nothing can be read."""
+        """Returns the traces that have become complete since the last look; raises `SourceDown` if none can be read."""
 
     async def aclose(self) -> None: ...
 

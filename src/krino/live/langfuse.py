@@ -37,10 +37,10 @@ class LangfuseTraces:
         self._traces = OpenTraces(quiet, is_known)
 
     async def look(self) -> list[WatchedTrace]:
-        """Reads the observations since the last look, and gives the traces that are complete."""
+        """Reads the observations since the last look, and returns the traces that are complete."""
         self._since.begin_look()
         try:
-            found = await asyncio.to_thread(self._read)
+            found = await asyncio.to_thread(self._read_observations)
         except Exception as fault:  # of the client, which raises many kinds
             raise SourceDown(f"Langfuse cannot be read: {type(fault).__name__}: {str(fault)[:300]}") from None
         for observation in found:
@@ -50,8 +50,8 @@ class LangfuseTraces:
         self.at_end = not self._traces.any_ended
         return [make_trace(spans) for spans in ready]
 
-    def _read(self) -> list[dict[str, Any]]:
-        """All observations from the time on."""
+    def _read_observations(self) -> list[dict[str, Any]]:
+        """Reads all observations from the stored time on, page by page. Blocks."""
         found: list[dict[str, Any]] = []
         cursor: str | None = None
         while True:
@@ -64,6 +64,7 @@ class LangfuseTraces:
                 return found
 
     def _open_since(self) -> datetime | None:
+        """Returns when the earliest span of the traces that are not complete began; None without such traces."""
         return min((datetime.fromisoformat(span["startTime"]) for span in self._traces.spans()), default=None)
 
     async def aclose(self) -> None:
@@ -79,7 +80,7 @@ class LangfuseScores:
 
     async def write(self, scored: Sequence[Scored]) -> int:
         """Sends scores, labels and a status for each trace; returns how many Langfuse rejected."""
-        requests = [request for one in scored for request in self._requests(one)]
+        requests = [request for one in scored for request in self._make_requests(one)]
         try:
             reply = await asyncio.to_thread(self._client.api.scores.create, request=requests)
         except Exception as fault:  # of the client, which raises many kinds
@@ -89,11 +90,13 @@ class LangfuseScores:
             self._notify(f"Langfuse rejected {rejected:,} scores: {str(getattr(reply, 'errors', ''))[:300]}")
         return rejected
 
-    def _requests(self, scored: Scored) -> list[CreateScoreRequest]:
+    def _make_requests(self, scored: Scored) -> list[CreateScoreRequest]:
+        """Makes a score for each verdict field that has a value, and one for the status of the case."""
         found = [field for field in self._shared.fields(scored.judgement) if field.value is not None]
-        return [self._request(scored, field) for field in (*found, status(scored.judgement))]
+        return [self._make_request(scored, field) for field in (*found, status(scored.judgement))]
 
-    def _request(self, scored: Scored, field: Field) -> CreateScoreRequest:
+    def _make_request(self, scored: Scored, field: Field) -> CreateScoreRequest:
+        """Makes one score, with an id that is the same whenever it is sent again."""
         record = {**orjson.loads(scored.judgement.to_json()), "id": scored.trace_id}
         return CreateScoreRequest(
             id=score_uid(record, field.name),

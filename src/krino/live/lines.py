@@ -26,7 +26,7 @@ class AppendedLines:
         self._file.truncate(_end_of_lines(self._file.fileno()))
 
     def read(self) -> Iterator[Any]:
-        """The lines that are there now."""
+        """Yields the parsed lines that are there now; raises `UsageProblem` for a damaged one."""
         return (line.data for line in read_lines(self.path, ADVICE))
 
     def add(self, *objects: Any) -> None:
@@ -43,7 +43,7 @@ class AppendedLines:
 
 
 def _end_of_lines(descriptor: int) -> int:
-    """The offset behind the last complete line."""
+    """Returns the offset behind the last complete line of an open file."""
     end = os.fstat(descriptor).st_size
     while end:
         start = max(0, end - _CHUNK)

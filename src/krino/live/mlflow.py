@@ -46,10 +46,10 @@ class MlflowTraces:
         self._is_known = is_known
 
     async def look(self) -> list[WatchedTrace]:
-        """The traces that have ended."""
+        """Returns the traces that have ended and are not known yet."""
         self._since.begin_look()
         try:
-            found = await asyncio.to_thread(lambda: list(self._read()))
+            found = await asyncio.to_thread(lambda: list(self._read_traces()))
         except MlflowException as fault:
             raise SourceDown(f"MLflow cannot be read: {str(fault)[:300]}") from None
         going_on = [_began(trace) for trace in found if trace.info.state == TraceState.IN_PROGRESS]
@@ -57,8 +57,8 @@ class MlflowTraces:
         ended = (trace for trace in found if trace.info.state != TraceState.IN_PROGRESS)
         return [_make_trace(trace) for trace in ended if not self._is_known(trace.info.trace_id)]
 
-    def _read(self) -> Iterator[Trace]:
-        """All traces from the time on, the earliest first."""
+    def _read_traces(self) -> Iterator[Trace]:
+        """Yields all traces from the stored time on, the earliest first. Blocks."""
         asked = f"timestamp_ms >= {int(self._since.time.timestamp() * 1000)}"
         token: str | None = None
         while True:
@@ -79,7 +79,7 @@ def _began(trace: Trace) -> datetime:
 
 
 def _make_trace(trace: Trace) -> WatchedTrace:
-    """The case of a trace; request and response that are JSON objects give their fields."""
+    """Makes the case of a trace; a request or response that is a JSON object gives its fields."""
     name = trace.info.trace_id
     case = make_case(from_json(trace.data.request), from_json(trace.data.response))
     return WatchedTrace(name, {**case, "id": name, "trace_id": name, "trace": orjson.loads(trace.to_json())})
@@ -96,12 +96,13 @@ class MlflowScores:
         """Writes scores, labels and how the case ended, trace by trace; MLflow refuses none of a batch by itself."""
         for one in scored:
             try:
-                await asyncio.to_thread(self._write, one)
+                await asyncio.to_thread(self._write_feedback, one)
             except MlflowException as fault:
                 raise NotWritten(f"MLflow took no feedback: {str(fault)[:300]}") from None
         return 0
 
-    def _write(self, scored: Scored) -> None:
+    def _write_feedback(self, scored: Scored) -> None:
+        """Writes the feedback on one trace, except what the trace has already. Blocks."""
         held = self._client.get_trace(scored.trace_id, display=False).info.assessments
         there = {(each.metadata or {}).get(_UID) for each in held}
         record: dict[str, Any] = {**orjson.loads(scored.judgement.to_json()), "id": scored.trace_id}

@@ -44,12 +44,13 @@ class OpenTraces:
         """Spans that came after their trace was judged."""
 
     def add(self, data: Any, now: float) -> None:
-        """Adds the spans of an export."""
+        """Adds one span, or all spans of an export, to their traces."""
         for raw, _ in iterate_spans([data] if is_span(data) else data):
             for span in read_spans([raw]):
-                self._add(raw, span, now)
+                self._add_span(raw, span, now)
 
-    def _add(self, raw: RawSpan, span: Span, now: float) -> None:
+    def _add_span(self, raw: RawSpan, span: Span, now: float) -> None:
+        """Adds a span to its trace; one whose trace was judged is only counted, one without a trace left out."""
         if not span.trace:
             return
         if self._is_known(span.trace):
@@ -63,7 +64,7 @@ class OpenTraces:
         found.has_ended = found.has_ended or (is_root and span.seconds is not None)
 
     def spans(self) -> Iterator[RawSpan]:
-        """All spans of traces that are not complete."""
+        """Returns all spans of traces that are not complete."""
         return (span for found in self._traces.values() for span in found.spans.values())
 
     @property
@@ -82,7 +83,7 @@ class OpenTraces:
 
 
 def make_trace(raw: Mapping[str, RawSpan]) -> WatchedTrace:
-    """The case of a trace: its spans, and the input and output of its root for judges that read no traces.
+    """Makes the case of a trace: its spans, and the input and output of its root for judges that read no traces.
 
     An input or output that is a JSON object gives its fields, as in the adapters.
     """
@@ -97,6 +98,6 @@ def make_trace(raw: Mapping[str, RawSpan]) -> WatchedTrace:
 
 
 def _read_side(span: Span, *names: str) -> Any:
-    """The first of these attributes that the span has; JSON text is parsed."""
+    """Returns the first of these attributes that the span has, None without any; JSON text is parsed."""
     value = next((span.attributes[name] for name in names if span.attributes.get(name) not in (None, "")), None)
     return from_json(value)

@@ -39,7 +39,7 @@ class OtlpEvents:
 
 
 def _as_record(scored: Scored) -> dict[str, Any]:
-    """The judgement as in the journal, under the id of its trace."""
+    """Returns the judgement as in the journal, but under the id of its trace."""
     record: dict[str, Any] = orjson.loads(scored.judgement.to_json())
     case = {"trace_id": scored.trace_id, "span_id": scored.span_id}
     return {**record, "id": scored.trace_id, "case": case}

@@ -33,9 +33,9 @@ class OtlpFile:
         self._late = 0
 
     async def look(self) -> list[WatchedTrace]:
-        """Reads what has been added, and gives the traces that are complete."""
+        """Reads what has been added, and returns the traces that are complete."""
         try:
-            self._read()
+            self._read_lines()
         except OSError as error:
             raise SourceDown(f"{self.path} cannot be read: {error.strerror}") from None
         if self._traces.late > self._late:
@@ -45,8 +45,9 @@ class OtlpFile:
         self.at_end = self.at_end and not self._traces.any_ended
         return [make_trace(spans) for spans in ready]
 
-    def _read(self) -> None:
-        """Adds the spans of the lines that are new and complete."""
+    def _read_lines(self) -> None:
+        """Adds the spans of the lines that are new and complete, at most `_MOST_READ` bytes of them, and notes whether
+        that is the end of the file."""
         with self.path.open("rb") as file:
             about = os.fstat(file.fileno())
             if about.st_ino != self._file_number or about.st_size < self._offset:
@@ -59,11 +60,11 @@ class OtlpFile:
                     raise UsageProblem(f"{self.path}: a line is longer than {MOST_BYTES:,} bytes; write shorter ones")
                 if not line.endswith(b"\n"):
                     break
-                self._add(line, min(about.st_mtime, time.time()))
+                self._add_line(line, min(about.st_mtime, time.time()))
                 self._offset += len(line)
             self.at_end = self._offset < end
 
-    def _add(self, line: bytes, now: float) -> None:
+    def _add_line(self, line: bytes, now: float) -> None:
         """Adds the spans of one line; a line that is no JSON is reported and left out."""
         if line.isspace():
             return

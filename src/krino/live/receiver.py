@@ -48,12 +48,13 @@ class Receiver:
         return self._file.at_end
 
     async def look(self) -> list[WatchedTrace]:
-        """The traces that are complete. The first look starts the server."""
+        """Returns the traces that are complete. The first look starts the server."""
         if self._runner is None:
             await self._start()
         return await self._file.look()
 
     async def _start(self) -> None:
+        """Opens the file for the spans and starts the server; `UsageProblem` if it cannot listen at the address."""
         self._spool = AppendedLines(self._spool_path)
         app = web.Application(client_max_size=MOST_BYTES)
         app.router.add_post("/v1/traces", self._take)
@@ -66,7 +67,7 @@ class Receiver:
         self._notify(f"listening at http://{self.host}:{self.port}/v1/traces")
 
     async def _take(self, request: web.Request) -> web.Response:
-        """Stores the spans of a request, then acknowledges them."""
+        """Stores the spans of a request, then acknowledges them; a request that is no export is refused."""
         assert self._spool is not None
         body, kind = await request.read(), request.content_type
         if kind not in ("application/json", "application/x-protobuf"):
@@ -83,7 +84,7 @@ class Receiver:
         return web.Response(body=empty, content_type=kind)
 
     async def aclose(self) -> None:
-        """Takes no more spans."""
+        """Ends the server and closes the file that keeps the spans."""
         if self._runner is not None:
             await self._runner.cleanup()
         if self._spool is not None:
@@ -91,7 +92,8 @@ class Receiver:
 
 
 def _from_protobuf(body: bytes) -> dict[str, Any]:
-    """An export request as OTLP/JSON. Raises `ValueError` for anything else."""
+    """Converts an export request from protobuf to OTLP/JSON. Raises `ValueError` for anything else, and refuses the
+    request (415) if the package for it is missing."""
     if find_spec("opentelemetry") is None or find_spec("opentelemetry.proto") is None:
         raise web.HTTPUnsupportedMediaType(text="for protobuf install opentelemetry-proto, or send application/json")
     from google.protobuf.json_format import MessageToDict
@@ -111,7 +113,7 @@ def _from_protobuf(body: bytes) -> dict[str, Any]:
 
 
 def _write_ids_as_hex(found: dict[str, Any]) -> None:
-    """OTLP/JSON writes ids as hex, where protobuf's own JSON has base64."""
+    """Rewrites the ids of a span or link in place: OTLP/JSON has them as hex, protobuf's own JSON as base64."""
     for name in _IDS:
         if name in found:
             found[name] = base64.b64decode(found[name]).hex()

@@ -48,7 +48,7 @@ class ScoreWriter:
         self.rejected = 0
         """Scores that the target refused for good, over all starts."""
         self._written: set[str] = set()
-        for traces, rejected in _written_before(self._record):
+        for traces, rejected in _read_written(self._record):
             self._written.update(traces)
             self.rejected += rejected
         self._waiting: deque[JudgedTrace] = deque()
@@ -72,7 +72,7 @@ class ScoreWriter:
             self._news.set()
 
     async def run(self) -> None:
-        """Writes what comes, until it is cancelled."""
+        """Writes the scores that come, until it is cancelled. What the target does not take is tried again later."""
         while True:
             await self._news.wait()
             try:
@@ -85,7 +85,7 @@ class ScoreWriter:
                 await asyncio.sleep(PAUSE)
 
     async def _write_some(self) -> None:
-        """Writes the next scores, and records that they were written."""
+        """Writes the next scores, at most `MOST_AT_ONCE` traces, and records that they were written."""
         batch = [self._waiting[place] for place in range(min(MOST_AT_ONCE, len(self._waiting)))]
         scored = [Scored(one.trace_id, one.span_id, self._read(one.digest)) for one in batch]
         rejected = await self._target.write(scored)
@@ -111,8 +111,8 @@ class ScoreWriter:
         self._record.close()
 
 
-def _written_before(record: AppendedLines) -> Iterator[tuple[list[str], int]]:
-    """The traces whose scores earlier processes wrote, and how many scores of them the target refused."""
+def _read_written(record: AppendedLines) -> Iterator[tuple[list[str], int]]:
+    """Yields the traces whose scores earlier processes wrote, and how many of these scores the target refused."""
     for number, line in enumerate(record.read(), 1):
         if not isinstance(line, dict) or not isinstance(line.get("written"), list):
             raise UsageProblem(f"{record.path}:{number}: not written by a watch; name another folder with --run")

@@ -33,13 +33,14 @@ class Since:
             raise UsageProblem(f"{self._path}: not a time that a watch wrote; name another folder with --run") from None
 
     def begin_look(self) -> None:
-        """What the last look gave was taken: the time moves on."""
+        """Moves the time on and stores it, since all that the last look gave was taken."""
         if self._reach is not None and self._reach > self.time:
             self.time = self._reach
             self._write()
 
     def end_look(self, started: list[datetime], open_since: datetime | None) -> None:
-        """Notes when what was read began, and when the earliest of the traces that go on did."""
+        """Notes how far the next look may move the time on: to some minutes before the newest of what was read
+        (`started`), but not past the earliest trace that still goes on."""
         self._newest = max([*started, *([self._newest] if self._newest else [])], default=None)
         if self._newest is not None:
             back = self._newest - OVERLAP

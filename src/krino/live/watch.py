@@ -63,7 +63,7 @@ class WatchPlan:
     """End when everything that is there was judged."""
 
     def run_plan(self) -> Plan:
-        """The plan of the run, by which its folder is found again."""
+        """Makes the plan of the run, by which its folder is found again."""
         source = hashlib.blake2b(self.source.encode(), digest_size=8).hexdigest()
         return Plan(
             judge={"address": self.address, **self.judge.fingerprint()},
@@ -110,7 +110,8 @@ class Watch:
         self._ending.set()
 
     async def run(self) -> Manifest:
-        """Watches until it is stopped, or a limit is reached."""
+        """Watches until it is stopped or a limit is reached, and with `once` until all was judged; returns the manifest
+        of the run."""
         if lacks_labeller(self.plan.judge, self.plan.labeller):
             self.plan.judge.label_locally([])  # raises the error that says so
         for line in islice(read_lines(self.folder / TRACES, ADVICE), 1):  # before anything in the folder is changed
@@ -127,7 +128,7 @@ class Watch:
     # --- the cases -----------------------------------------------------------------------------------
 
     async def _items(self) -> AsyncGenerator[CaseItem, None]:
-        """The traces that were taken before, then those that come."""
+        """Yields the cases of the traces that were taken before, then of those that come, after storing each."""
         self._begin_writing()
         records = AppendedLines(self.folder / TRACES)
         try:
@@ -143,7 +144,8 @@ class Watch:
             records.close()
 
     def _take(self, record: Mapping[str, Any], number: int) -> CaseItem:
-        """The case on a line of `records.jsonl`. Its scores are written as soon as it has a judgement."""
+        """Makes the case of a line of `records.jsonl`, after a rehearsal, and remembers it: its scores are written as
+        soon as it has a judgement."""
         self.known.add(record["trace_id"])
         name = case_id(record) or record["trace_id"]
         item = CaseItem(number - 1, name, record, Source(str(self.folder / TRACES), number))
@@ -156,7 +158,7 @@ class Watch:
         return item
 
     async def _new_traces(self) -> AsyncGenerator[WatchedTrace, None]:
-        """Traces that were not taken before, as they become complete."""
+        """Yields traces that were not taken before, as they become complete."""
         source = self._source
         while not self.is_ending():
             for trace in await self._look():
@@ -170,7 +172,7 @@ class Watch:
                 await self._pause(RETRY if self._is_down else self.plan.interval)
 
     async def _look(self) -> list[WatchedTrace]:
-        """What the source gives; nothing while it cannot be read."""
+        """Returns what the source gives; nothing while it cannot be read, which with `once` is a `UsageProblem`."""
         try:
             found = await self._source.look()
         except SourceDown as problem:
@@ -188,7 +190,7 @@ class Watch:
         return self._ending.is_set() or self._engine.is_stopping
 
     async def _pause(self, seconds: float) -> None:
-        """Waits, but not once the watch is to end."""
+        """Waits this long, or until the watch is to end."""
         end = time.monotonic() + seconds
         while not self.is_ending() and (left := end - time.monotonic()) > 0:
             with contextlib.suppress(TimeoutError):
@@ -202,12 +204,12 @@ class Watch:
         self._lines = LineReader(run, self._session.index)
         if self.plan.make_target is not None:
             target = self.plan.make_target(run.manifest, self.folder.resolve())
-            self._writer = ScoreWriter(target, self.folder, self._judgement, self.notify)
+            self._writer = ScoreWriter(target, self.folder, self._read_judgement, self.notify)
             self._writing = asyncio.create_task(self._writer.run())
             self._writing.add_done_callback(lambda _: self.stop())
 
     def _hand_over(self, digests: Iterable[str] | None = None) -> None:
-        """Gives the writer the traces whose content has a judgement by now."""
+        """Gives the writer those of these traces (all without `digests`) whose content has a judgement by now."""
         index = self._session.index
         assert index is not None
         for digest in list(self._unjudged if digests is None else digests):
@@ -216,8 +218,8 @@ class Watch:
                 if self._writer is not None:
                     self._writer.add(judged)
 
-    def _judgement(self, digest: str) -> Judgement:
-        """The judgement of a content, from the journal."""
+    def _read_judgement(self, digest: str) -> Judgement:
+        """Reads the judgement of a content from the journal."""
         index = self._session.index
         assert index is not None and self._lines is not None
         number = index.number(digest)
@@ -225,7 +227,8 @@ class Watch:
         return Judgement.model_validate(self._lines.read(index.offset_at(number), digest))
 
     async def _finish_writing(self) -> None:
-        """Waits for the last scores; a fault of the writer is raised here."""
+        """Waits for the last scores, but not long, and notes how many could not be written; a fault of the writer is
+        raised here."""
         if self._writer is None or self._writing is None:
             return
         finishing = asyncio.create_task(self._writer.finish(LAST_WRITES))

@@ -36,7 +36,7 @@ monitoring = APIRouter(tags=["monitoring"])
 
 
 def create_app(settings: ServeSettings) -> FastAPI:
-    """The ASGI application. Its services are closed when its lifespan ends."""
+    """Builds the ASGI application. Its services are closed when its lifespan ends."""
     if not settings.runs.is_dir():
         raise UsageProblem(f"{settings.runs} is not a folder; name the folder that `krino judge` writes its runs to")
     opened = Workbench(settings)

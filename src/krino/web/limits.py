@@ -37,13 +37,13 @@ class Limits:
                     clock.reschedule(None)  # a response that has started may take as long as the client needs
                     await send(message)
 
-                await self.app(scope, self._limit(receive, most), send_unlimited)
+                await self.app(scope, self._limit_receive(receive, most), send_unlimited)
         except TimeoutError:
             if not clock.expired():
                 raise
-            raise self._too_slow(scope) from None
+            raise self._make_too_slow_problem(scope) from None
 
-    def _too_slow(self, scope: Scope) -> Problem:
+    def _make_too_slow_problem(self, scope: Scope) -> Problem:
         """Returns the problem for a response that takes too long."""
         return Problem(
             503,
@@ -54,7 +54,7 @@ class Limits:
         )
 
     def _refuse_length(self, stated: str | None, most: int) -> None:
-        """Refuses a request whose stated length is no number or too large."""
+        """Raises `Problem` for a request whose stated length is no number or too large."""
         if stated is not None and not (stated.isascii() and stated.isdigit()):
             raise Problem(
                 400,
@@ -64,9 +64,9 @@ class Limits:
                 headers=CLOSING,
             )
         if stated is not None and int(stated[:20]) > most:
-            raise self._too_long(most)
+            raise self._make_too_long_problem(most)
 
-    def _too_long(self, most: int) -> Problem:
+    def _make_too_long_problem(self, most: int) -> Problem:
         """Returns the problem for a request that is too large."""
         return Problem(
             413,
@@ -76,8 +76,8 @@ class Limits:
             headers=CLOSING,
         )
 
-    def _limit(self, receive: Receive, most: int) -> Receive:
-        """Returns a receiver that stops at the size limit and the deadline."""
+    def _limit_receive(self, receive: Receive, most: int) -> Receive:
+        """Wraps `receive`: the body must arrive within the size limit and the deadline, else `Problem` is raised."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + self._settings.body_seconds
         taken, complete = 0, False
@@ -101,7 +101,7 @@ class Limits:
             taken += len(message.get("body", b""))
             complete = message["type"] != "http.request" or not message.get("more_body", False)
             if taken > most:
-                raise self._too_long(most)
+                raise self._make_too_long_problem(most)
             return message
 
         return limited

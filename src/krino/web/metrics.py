@@ -36,6 +36,7 @@ class Metrics:
         self._pending = Gauge("krino_cases_under_way", "Cases that are waiting or being judged.", registry=own)
 
     def count_request(self, method: str, route: str, status: int, seconds: float) -> None:
+        """Counts a request and its duration; an unusual method is counted as `other`."""
         self._requests.labels(method if method in METHODS else "other", route, status).inc()
         self._seconds.labels(route).observe(seconds)
 
@@ -46,7 +47,7 @@ class Metrics:
         self._decisions.labels(judge, decision).inc()
 
     def to_text(self, pending: int) -> str:
-        """All metrics in Prometheus' text format. `pending`: cases that are waiting or being judged."""
+        """Writes all metrics in Prometheus' text format. `pending`: cases that are waiting or being judged."""
         self._pending.set(pending)
         return generate_latest(self._registry).decode()
 
@@ -80,4 +81,5 @@ class RequestMetrics:
 
 
 def _name_unrouted(path: str) -> str:
+    """Returns the route to count for a path without one; never the path itself, which a client chooses."""
     return "/static" if path.startswith("/static/") else "none"

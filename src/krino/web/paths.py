@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def inside_folder(base: Path, name: str) -> Path | None:
-    """The folder `name` directly below `base`; None if there is none, or if the name leads anywhere else.
+    """Returns the folder `name` directly below `base`; None if there is none, or if the name leads anywhere else.
 
     A name is a single path component: no separator, no NUL, nothing hidden. A link that leads out of `base` counts as
     missing, whoever made it.

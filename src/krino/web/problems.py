@@ -42,7 +42,7 @@ class Problem(HTTPException):
 
 
 def refuse_damaged(opened: OpenRun, where: str) -> None:
-    """Raises if the run is damaged. Statistics of a part would look like those of the whole run."""
+    """Raises `Problem` if the run is damaged. Statistics of a part would look like those of the whole run."""
     if opened.state.problem:
         raise Problem(422, opened.state.problem, where=where, remedy="repair the run as the message says")
 
@@ -77,7 +77,7 @@ def wants_html(path: str, accept: str) -> bool:
 
 
 def problem_response(request: Request, problem: Problem) -> Response:
-    """The problem as a response."""
+    """Renders the problem as a response: a page for browsers, else JSON."""
     if wants_html(request.url.path, request.headers.get("accept", "")):
         return render_page(
             request, "error.html", status=problem.status_code, headers=problem.headers, problem=problem.body
@@ -86,7 +86,7 @@ def problem_response(request: Request, problem: Problem) -> Response:
 
 
 def add_handlers(app: FastAPI) -> None:
-    """Register handlers, so that errors raised by routes get the same shape."""
+    """Registers handlers, so that errors raised by routes get the same shape."""
 
     async def respond(request: Request, fault: Exception) -> Response:
         return problem_response(request, _problem_of(request, fault))
@@ -119,7 +119,7 @@ def _problem_of(request: Request, fault: Exception) -> Problem:
 
 
 def _validation_problem(problem: RequestValidationError) -> Problem:
-    """Returns the problem for a request that does not fit its schema."""
+    """Returns the problem for a request that does not fit its schema: 413 if a list is too long, else 422."""
     faults = problem.errors()
     messages = [f"{_client_path(fault, problem.body)}: {fault['msg']}" for fault in faults[:5]]
     where = _client_path(faults[0], problem.body) if faults else "the request"
@@ -130,8 +130,8 @@ def _validation_problem(problem: RequestValidationError) -> Problem:
 
 
 def _client_path(fault: Mapping[str, Any], body: Any) -> str:
-    """The location of an error in the client's own terms; pydantic's location also contains the tags of the forms it
-    tried."""
+    """Returns the location of an error in the client's own terms; pydantic's location also contains the tags of the
+    forms it tried."""
     place, *names = (part for part in fault["loc"] if part not in (ONE_CASE, SEVERAL_CASES))
     if place != "body":
         return ".".join(map(str, (place, *names)))

@@ -39,7 +39,8 @@ _ANY = CaseFilter()
 
 
 def _clean_text(value: Any) -> Any:
-    """Text without control characters, including those that reverse the direction of a line."""
+    """Removes control characters from a text, including those that reverse the direction of a line; other values
+    stay."""
     return clean(value) if type(value) is str else value
 
 
@@ -84,7 +85,7 @@ def render_page(
 
 
 def render_blocks(blocks: Iterable[Block], run: str) -> Markup:
-    """Blocks as HTML, escaped by the renderer. Cases, codes and slices link to cases of the run."""
+    """Renders blocks as HTML, escaped by the renderer. Cases, codes and slices link to cases of the run."""
     links = Links(
         lambda case: case_address(run, case),
         lambda field, code: f"{run_address(run, CaseFilter(((f'is.{field}', code),)))}#cases",
@@ -112,7 +113,7 @@ class PageCell(NamedTuple):
 
 
 def describe_case(judgement: Mapping[str, Any], card: JudgeCard, own: Sequence[Block], run: str) -> dict[str, Any]:
-    """Template variables for a case. `own`: blocks by which its judge shows it."""
+    """Makes the template variables for a case. `own`: blocks by which its judge shows it."""
     cells = list(list_cells(judgement, card.fields_schema))
     return {"judgement": judgement, "cells": cells, "body": render_case(judgement, card, own, run, labels=True)}
 
@@ -120,21 +121,22 @@ def describe_case(judgement: Mapping[str, Any], card: JudgeCard, own: Sequence[B
 def render_case(
     judgement: Mapping[str, Any], card: JudgeCard, own: Sequence[Block], run: str, *, labels: bool = False
 ) -> Markup:
-    """Everything about a case except its heading. `labels`: also the labels, folded."""
+    """Renders everything about a case except its heading. `labels`: also the labels, folded."""
     scales = declared_scales(card.fields_schema)
     shown = case_blocks(Judgement.model_validate(judgement), card.rules, scales, own, labels=labels)
     next(shown)
-    return render_blocks(map(_on_demand, shown), run)
+    return render_blocks(map(_fold_labels, shown), run)
 
 
-def _on_demand(block: Block) -> Block:
+def _fold_labels(block: Block) -> Block:
+    """Folds the block of the labels; other blocks stay as they are."""
     if isinstance(block, Verbatim) and block.title.startswith("Labels"):
         return Section(block.title, [Verbatim("", block.text)], folded=True)
     return block
 
 
 def list_cells(judgement: Mapping[str, Any], schema: Schema) -> Iterator[PageCell]:
-    """The numbers and codes of a verdict, which readers want first."""
+    """Yields the numbers and codes of a verdict, which readers want first; none unless the status is ok."""
     verdict, scales = own_fields(judgement) if judgement["status"] == "ok" else {}, declared_scales(schema)
     for name, value in verdict.items():
         if as_number(value) is not None or (as_codes(value) is not None and not is_text_explanation(schema, name)):
@@ -144,7 +146,8 @@ def list_cells(judgement: Mapping[str, Any], schema: Schema) -> Iterator[PageCel
 def make_cell(
     name: str, verdict: Mapping[str, Any], scales: Scales, *, ok: bool = True, number: bool = False
 ) -> PageCell:
-    """One value as a cell. `number`: the column is numeric, whatever this value is."""
+    """Makes a cell of one value; a missing one is shown as `null`, or as a dash if the case is not ok. `number`: the
+    column is numeric, whatever this value is."""
     value, kind, shown = verdict.get(name), "figure" if number else "word", name.replace("_", " ")
     if value is None:
         return PageCell(shown, "null" if ok else "–", f"{kind} none", "")
@@ -160,23 +163,24 @@ def make_cell(
 
 
 def read_filter(request: Request, *besides: str) -> CaseFilter:
-    """The case filter in a query string. `besides`: parameters with another meaning on this page."""
+    """Reads the case filter from a query string. `besides`: parameters with another meaning on this page."""
     return CaseFilter.read((pair for pair in request.query_params.multi_items() if pair[1]), besides)
 
 
 def run_address(run: str, question: CaseFilter = _ANY, **more: object) -> str:
+    """Returns the URL of a run with a filter of its cases; `more` are further parameters."""
     return f"/runs/{quote(run, safe='')}{question.address(**more)}"
 
 
 def row_address(run: str, row: CaseRow, question: CaseFilter = _ANY) -> str:
-    """URL of a case in a list. It carries the filter, so that the page can link to the neighbours."""
+    """Returns the URL of a case in a list. It carries the filter, so that the page can link to the neighbours."""
     by_place = row.again or not 0 < len(row.entry.id) <= _LONGEST_ID
     return case_address(run, row.entry.id, row.place if by_place else None, question)
 
 
 def case_address(run: str, case: str, place: int | None = None, question: CaseFilter = _ANY) -> str:
-    """URL of a case by its id; with `place` if several cases share the id. An id that cannot be a path segment goes
-    into the query."""
+    """Returns the URL of a case by its id; with `place` if several cases share the id. An id that cannot be a path
+    segment goes into the query."""
     plain = _PLAIN.fullmatch(case) is not None
     own = [] if plain or not 0 < len(case) <= _LONGEST_ID else [("id", case)]
     own += [] if place is None else [("n", str(place))]
@@ -185,6 +189,6 @@ def case_address(run: str, case: str, place: int | None = None, question: CaseFi
 
 
 def describe_inputs(manifest: Manifest) -> str:
-    """Names of a run's input files, without their folders (private) and hashes (useless here)."""
+    """Lists the names of a run's input files, without their folders (private) and hashes (useless here)."""
     names = (_KEPT.sub(r"\1", PurePath(name).name or name) for name in manifest.plan.inputs)
     return clean_line(", ".join(names), 160)

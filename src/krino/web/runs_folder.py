@@ -140,23 +140,23 @@ class RunsFolder:
     # --- listing runs -----------------------------------------------------------------------------
 
     def runs(self) -> list[ListedRun]:
-        """All runs, newest first; unreadable ones come last."""
+        """Lists all runs, newest first; unreadable ones come last."""
         found = [self._read_run(path) for path in self._folders()]
         return sorted(
             found, key=lambda run: (run.manifest.started.timestamp() if run.manifest else 0, run.name), reverse=True
         )
 
     def find_run(self, name: str) -> ListedRun:
-        """One run of the list."""
+        """Reads one run as in the list; raises `NoSuchRun`."""
         return self._read_run(self.path_of(name))
 
     def load(self, name: str) -> StoredRun:
-        """A run without its index. Raises `NoSuchRun`; no name leads out of the folder."""
+        """Opens a run without its index. Raises `NoSuchRun`; no name leads out of the folder."""
         path = self.path_of(name)
         return StoredRun(path, Manifest.load(path))
 
     def path_of(self, name: str) -> Path:
-        """The folder of a run, by its name."""
+        """Returns the folder of a run, by its name; raises `NoSuchRun`."""
         if self._is_one_run:
             path = self.folder.resolve() if name == self.folder.resolve().name else None
         else:
@@ -171,7 +171,7 @@ class RunsFolder:
         return (self.folder / MANIFEST).is_file()
 
     def _folders(self) -> Iterator[Path]:
-        """The run folders: the served folder itself if it is a run, otherwise its subfolders."""
+        """Yields the run folders: the served folder itself if it is a run, otherwise its subfolders that are runs."""
         if self._is_one_run:
             yield self.folder.resolve()
             return
@@ -185,7 +185,8 @@ class RunsFolder:
                 yield path
 
     def _read_run(self, path: Path) -> ListedRun:
-        """Reads the manifest of a run, if its files have changed since it was read last."""
+        """Returns a run as in the list. Its manifest is read again only if its files have changed; one that cannot be
+        read gives a run with the problem."""
         stamp = _stamp_run(path)
         known = self._manifests.get(path.name)
         if known is not None and known[0] == stamp:
@@ -201,7 +202,8 @@ class RunsFolder:
     # --- comparing two runs --------------------------------------------------------------------------------
 
     def comparison(self, a: str, b: str) -> Comparison | None:
-        """B compared with A; None while it is being computed. Raises `UsageProblem` if they cannot be compared."""
+        """Compares B with A; None while that is being computed, or waits for other comparisons. Raises `UsageProblem`
+        if they cannot be compared."""
         first, second = self.path_of(a), self.path_of(b)
         key = (a, b, _stamp_run(first), _stamp_run(second))
         with self._lock:
@@ -219,7 +221,8 @@ class RunsFolder:
             return None
 
     def _start_comparing(self, first: Path, second: Path) -> Future[Comparison]:
-        """Compares on a daemon thread, so that stopping the server does not wait for a comparison of large runs."""
+        """Starts a comparison and returns its future: on a daemon thread, so that stopping the server does not wait for
+        a comparison of large runs."""
         found: Future[Comparison] = Future()
 
         def work() -> None:
@@ -236,7 +239,8 @@ class RunsFolder:
     # --- indexing one run ------------------------------------------------------------------------
 
     def open(self, name: str, patience: float = _PATIENCE) -> OpenRun:
-        """The run with its index as far as it has come. If it is not complete, it grows in the background meanwhile."""
+        """Opens a run with its index, waiting `patience` seconds for it to be complete; if it is not, it grows in the
+        background meanwhile. Raises `NoSuchRun`."""
         run = self.load(name)
         index = RunIndex(self._index_path(run.folder))
         job = self._refresh(name, run, index)
@@ -247,7 +251,8 @@ class RunsFolder:
         return OpenRun(name, run, index, state, indexing, Cases(index, run, state), stamp_file(run.journal)[1])
 
     def _refresh(self, name: str, run: StoredRun, index: RunIndex) -> Future[None] | None:
-        """The running or newly started work on the index; None if it is current."""
+        """Starts work on the index unless it is running already, and returns its future; None if the index is
+        current."""
         with self._lock:
             job = self._jobs.get(name)
             if job is not None and not job.done():
@@ -259,7 +264,7 @@ class RunsFolder:
             return self._jobs[name]
 
     def _update_index(self, name: str, run: StoredRun, index: RunIndex, stamp: Any) -> None:
-        """Brings the index of a run up to date, and notes what went wrong."""
+        """Brings the index of a run and its summary up to date; never raises: what went wrong is noted in the index."""
         try:
             state = index.extend(run, self._raise_if_closing)
             self._done[name] = stamp
@@ -273,7 +278,8 @@ class RunsFolder:
             index.note_problem(f"the run could not be indexed ({type(fault).__name__}: {fault})")
 
     def _summary_is_due(self, name: str, run: StoredRun, index: RunIndex) -> bool:
-        """Is a new summary due? While a run is going on, summaries may take only a part of the time."""
+        """Whether the run has changed since its last summary. While it is going on, summaries may take only a part of
+        the time."""
         state = index.state()
         if state.problem or index.source_of(SUMMARY) == _source_key(run, state):
             return False
@@ -281,7 +287,7 @@ class RunsFolder:
         return run.manifest.state != "running" or time.monotonic() - at > _PAUSE * took
 
     def _summarise(self, name: str, run: StoredRun, index: RunIndex, state: State) -> None:
-        """Summarises a run and keeps the result in its index."""
+        """Summarises a run and keeps the result in its index; a problem with the run is noted there instead."""
         began = time.monotonic()
         own = RunOverview(our_judge(run.manifest.plan.judge["name"]))
         try:
@@ -298,6 +304,7 @@ class RunsFolder:
         self._summarised[name] = (time.monotonic(), time.monotonic() - began)
 
     def _check_closing(self, records: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        """Passes records on, and raises `_Closing` once the server is closing."""
         for record in records:
             self._raise_if_closing()
             yield record
@@ -307,11 +314,12 @@ class RunsFolder:
             raise _Closing
 
     def _index_path(self, folder: Path) -> Path:
-        """Path of a run's index, derived from the run's path. What the run is, the index itself records."""
+        """Returns the path of a run's index, derived from the run's path. What the run is, the index itself records."""
         key = hashlib.blake2b(os.fsencode(folder.resolve()), digest_size=12).hexdigest()
         return self._cache / f"{key}.v{VERSION}.sqlite"
 
     def close(self) -> None:
+        """Ends the background work and waits for it; what was not done is done when the run is opened again."""
         self._closing.set()
         self._pool.shutdown(wait=True, cancel_futures=True)
 
@@ -330,10 +338,10 @@ def _default_cache(folder: Path) -> Path:
 
 
 def _stamp_run(folder: Path) -> tuple[tuple[int, int], ...]:
-    """Modification time and size of a run's files."""
+    """Returns modification time and size of a run's files."""
     return tuple(stamp_file(folder / name) for name in (MANIFEST, JOURNAL, ROLL))
 
 
 def _source_key(run: StoredRun, state: State) -> str:
-    """What a summary was made from; if it changes, the summary is outdated."""
+    """Describes what a summary was made from; if it changes, the summary is outdated."""
     return f"{state.started} {run.manifest.state} {state.journal.end}"

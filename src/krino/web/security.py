@@ -149,7 +149,7 @@ class HostCheck:
 
 
 def parse_host_name(host: str) -> str | None:
-    """The name in a Host header without port and brackets; None if it is malformed."""
+    """Returns the name in a Host header in lower case, without port and brackets; None if it is malformed."""
     found = re.fullmatch(r"(?:\[([0-9a-fA-F:.]+)\]|([A-Za-z0-9._-]+))(?::\d{1,5})?", host)
     return (found[1] or found[2]).lower().rstrip(".") if found else None
 
@@ -177,7 +177,7 @@ class AccessCheck:
         signed_in = self._auth.requires_token and self._auth.is_session(session)
         state = scope.setdefault("state", {})
         state.update(csrf_token=self._auth.form_token(visit), signed_in=signed_in, session=session)
-        if self._auth.requires_token and not (by_token or signed_in or _is_open(scope["path"])):
+        if self._auth.requires_token and not (by_token or signed_in or _is_open_path(scope["path"])):
             await _refuse_entry(scope, headers)(scope, receive, send)
             return
         if scope["method"] not in SAFE_METHODS and not by_token:
@@ -187,7 +187,7 @@ class AccessCheck:
         await self.app(scope, receive, send)
 
     def _check_bearer_token(self, headers: Headers) -> bool:
-        """Whether the request has the token. Invalid tokens are rejected even where a token is optional."""
+        """Whether the request has the token. Raises `Problem` for an invalid one, even where a token is optional."""
         given = headers.get("authorization")
         if given is None or not self._auth.requires_token:
             return False
@@ -197,7 +197,8 @@ class AccessCheck:
         raise _make_unauthorized("invalid token")
 
     async def _check_same_site(self, scope: Scope, visit: str, headers: Headers, receive: Receive) -> Receive:
-        """Raises if a page of another site sent the request. Returns what the body is read from."""
+        """Raises `Problem` if a page of another site sent the request, or a form without its CSRF token. Returns what
+        the body is read from."""
         foreign, is_form = _find_foreign_header(headers), scope["method"] == "POST" and not _is_json(headers)
         if foreign is None and not is_form:
             return receive
@@ -213,7 +214,8 @@ class AccessCheck:
         return await self._check_form_token(visit, headers, receive)
 
     async def _check_form_token(self, visit: str, headers: Headers, receive: Receive) -> Receive:
-        """The body again, once its CSRF token (in the form or in a header) was verified."""
+        """Verifies the CSRF token (in the form or in a header), else raises `Problem`. Returns a `receive` that gives
+        the body again."""
         body, again = await _read_body(receive)
         given = headers.get("x-csrf-token") or _read_form_field(body, headers, "csrf")
         if not self._auth.is_form_token(visit, given):
@@ -227,19 +229,20 @@ class AccessCheck:
 
 
 def cookie_names(port: int) -> tuple[str, str]:
-    """Names of the session cookie and the visit cookie. Browsers share cookies between ports, so the port is part of
-    them."""
+    """Returns the names of the session cookie and the visit cookie. Browsers share cookies between ports, so the port
+    is part of them."""
     return f"krino_session_{port}", f"krino_visit_{port}"
 
 
 def make_cookie(scope: Scope, name: str, value: str, seconds: int | None = None) -> str:
-    """A Set-Cookie value: hidden from scripts, and sent only over TLS if the page came over TLS."""
+    """Makes a Set-Cookie value: hidden from scripts, and sent only over TLS if the page came over TLS."""
     age = "" if seconds is None else f"; Max-Age={seconds}"
     secure = "; Secure" if scope.get("scheme") == "https" else ""
     return f"{name}={value}; Path=/{age}; HttpOnly; SameSite=Lax{secure}"
 
 
-def _is_open(path: str) -> bool:
+def _is_open_path(path: str) -> bool:
+    """Whether a path needs no token."""
     return path in OPEN_PATHS or path.startswith("/static/")
 
 
@@ -255,7 +258,7 @@ def _make_unauthorized(error: str) -> Problem:
 
 
 def _refuse_entry(scope: Scope, headers: Headers) -> ASGIApp:
-    """Leads a browser to the login page, and refuses all others."""
+    """Returns a redirect to the login page for a browser; raises `Problem` for all others."""
     if scope["method"] == "GET" and wants_html(scope["path"], headers.get("accept", "")):
         query = f"?{scope['query_string'].decode('latin-1')}" if scope["query_string"] else ""
         return RedirectResponse(f"/login?next={quote(quote(scope['path']) + query)}", 303)
@@ -263,7 +266,7 @@ def _refuse_entry(scope: Scope, headers: Headers) -> ASGIApp:
 
 
 def _find_foreign_header(headers: Headers) -> str | None:
-    """The header that shows that another site's page sent the request, if any. Pages cannot set these headers
+    """Returns the header that shows that another site's page sent the request, if any. Pages cannot set these headers
     themselves."""
     origin, fetched = headers.get("origin"), headers.get("sec-fetch-site")
     if origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower():
@@ -282,7 +285,7 @@ def _content_type(headers: Headers) -> str:
 
 
 async def _read_body(receive: Receive) -> tuple[bytes, Receive]:
-    """The whole body, and a `receive` that returns it again. `Limits` bounds its size and time."""
+    """Reads the whole body; returns it, and a `receive` that gives it again. `Limits` bounds its size and time."""
     parts: list[bytes] = []
     more = True
     while more:
@@ -316,7 +319,7 @@ def _read_form_field(body: bytes, headers: Headers, name: str) -> str:
 
 
 def _add_cookie(cookie: str, send: Send) -> Send:
-    """Sets the cookie on HTML pages only: they hold the forms that are checked against it."""
+    """Wraps `send`: sets the cookie on HTML pages only, since they hold the forms that are checked against it."""
 
     async def with_cookie(message: Message) -> None:
         """Adds the cookie to pages, and sends the message on."""

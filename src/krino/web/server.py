@@ -33,25 +33,27 @@ class HeaderTimeoutProtocol(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        self._expect()
+        self._start_timer()
 
     def data_received(self, data: bytes) -> None:
         """Starts the time limit for headers at the first byte, and ends it when they are complete."""
         before = self.cycle
         if self.deadline is None and (before is None or before.response_complete):
-            self._expect()
+            self._start_timer()
         super().data_received(data)
         if self.cycle is not before:
-            self._stop_waiting()
+            self._cancel_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._stop_waiting()
+        self._cancel_timer()
         super().connection_lost(exc)
 
-    def _expect(self) -> None:
+    def _start_timer(self) -> None:
+        """Starts the time limit, after which the connection is closed."""
         self.deadline = self.loop.call_later(HEADER_SECONDS, self.transport.close)
 
-    def _stop_waiting(self) -> None:
+    def _cancel_timer(self) -> None:
+        """Cancels the time limit, if one is running."""
         if self.deadline is not None:
             self.deadline.cancel()
             self.deadline = None
@@ -74,7 +76,8 @@ class AnnouncingServer(uvicorn.Server):
 
 
 def serve(settings: ServeSettings, listening: Callable[[], None]) -> None:
-    """Serves until SIGINT or SIGTERM. `listening` is called once requests are accepted."""
+    """Serves until SIGINT or SIGTERM. `listening` is called once requests are accepted. Raises `UsageProblem` if the
+    address cannot be bound."""
     sys.setswitchinterval(SWITCH_SECONDS)
     try:
         AnnouncingServer(make_config(settings), listening).run()
@@ -85,7 +88,7 @@ def serve(settings: ServeSettings, listening: Callable[[], None]) -> None:
 
 
 def make_config(settings: ServeSettings) -> uvicorn.Config:
-    """The configuration that uvicorn is run with."""
+    """Makes the application, and the configuration that uvicorn runs it with."""
     return uvicorn.Config(
         create_app(settings),
         host=settings.host,

@@ -33,26 +33,29 @@ class TokenAuth:
         return self.requires_token and hmac.compare_digest(given, self._token)
 
     def new_session(self) -> str:
+        """Makes a session: the time it started, a random part, and their signature."""
         started = f"{int(time.time())}.{secrets.token_urlsafe(16)}"
         return f"{started}.{self._sign('session', started)}"
 
     def is_session(self, value: str) -> bool:
-        """Is this a session that was signed here, has not expired and was not ended?"""
+        """Whether this is a session that was signed here, has not expired and was not ended."""
         started, _, signature = value.rpartition(".")
         if not self._is_signed("session", started, signature) or value in self._ended:
             return False
         return 0 <= time.time() - int(started.partition(".")[0]) < SESSION_SECONDS
 
     def end_session(self, value: str) -> None:
+        """Ends a session, so that it is not accepted again while the server runs; ignores anything else."""
         if self.is_session(value):
             self._ended.add(value)
 
     def new_visit(self) -> str:
-        """A random id for a browser, which CSRF tokens are bound to."""
+        """Makes a random id for a browser, which CSRF tokens are bound to."""
         return secrets.token_urlsafe(24)
 
     def form_token(self, visit: str) -> str:
-        """The CSRF token for every form. Another port of this machine can set the visit cookie, but cannot sign it."""
+        """Makes the CSRF token for all forms of a browser. Another port of this machine can set the visit cookie, but
+        cannot sign it."""
         return self._sign("form", visit)
 
     def is_form_token(self, visit: str, given: str) -> bool:

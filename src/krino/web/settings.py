@@ -72,7 +72,7 @@ def is_loopback(host: str) -> bool:
 
 
 def parse_address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
-    """The IP address, or None if `host` is a name."""
+    """Parses an IP address, with or without brackets; None if `host` is a name."""
     try:
         return ipaddress.ip_address(host.strip("[]"))
     except ValueError:

@@ -21,7 +21,7 @@ FILTERED_ROUTES = frozenset({"/runs/{run}", "/runs/{run}/cases/{case:path}", "/v
 
 
 async def refuse_unknown_parameters(request: Request) -> None:
-    """Raises for unknown query parameters: ignoring one silently would look as if it was applied.
+    """Raises `Problem` for unknown query parameters: ignoring one silently would look as if it was applied.
 
     Applies to all routes except monitoring, which probes may call with any parameter. It is a coroutine although it
     awaits nothing, because FastAPI would run a plain function in a thread for every request.
@@ -43,6 +43,7 @@ async def refuse_unknown_parameters(request: Request) -> None:
 
 
 def _parameter_names(dependant: Dependant) -> set[str]:
+    """Collects the query parameters of a route and of all that it depends on."""
     return {field.alias for field in dependant.query_params}.union(*map(_parameter_names, dependant.dependencies))
 
 
@@ -50,7 +51,7 @@ class StrictRequest(Request):
     """Parses JSON bodies as strictly as case files: no NaN, no lone surrogates, no duplicate keys."""
 
     async def json(self) -> Any:
-        """Parses the body as strictly as case files are parsed."""
+        """Parses the body as strictly as case files are parsed; raises `Problem` (422)."""
         body = await self.body()
         try:
             value = orjson.loads(body)

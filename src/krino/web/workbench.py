@@ -26,13 +26,14 @@ class Workbench:
         self.auth = TokenAuth(settings.token)
 
     def close(self) -> None:
+        """Closes judging, labels and runs; background work is ended."""
         self.judging.close()
         self.labels.close()
         self.runs.close()
 
 
 def get_workbench(request: Request) -> Workbench:
-    """The workbench that a request belongs to."""
+    """Returns the workbench that a request belongs to."""
     found = request.app.state.workbench
     assert isinstance(found, Workbench)
     return found

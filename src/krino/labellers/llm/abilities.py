@@ -78,7 +78,8 @@ class ProbeLock:
             self._lock.release()
 
     async def _acquire(self, is_known: Callable[[], bool]) -> bool:
-        """Whether the caller now holds the lock."""
+        """Waits for the lock; returns whether the caller holds it now. It does not after `LONGEST_PROBE`, or if enough
+        is known by then."""
         loop = asyncio.get_running_loop()
         if self._loop is not loop:  # a labeller may be used on several loops, one after the other
             self._loop, self._lock = loop, asyncio.Lock()
@@ -147,7 +148,7 @@ class Abilities:
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """Continue from an earlier run. Parameters that the user insists on are tried again."""
+        """Takes over what `to_dict` saved in an earlier run. Parameters that the user insists on are tried again."""
         if self.fixed is None and saved["channel"] in self.channels:
             self.channel = saved["channel"]
         without = {name: None for name in saved["without"] if name in PARAMS and name not in self.insist}
@@ -160,17 +161,20 @@ class Abilities:
         self.dropped = list(saved["dropped"])
 
     def binding(self, *, exact: bool) -> Strength:
-        """How closely the schema of the next request is bound to its case."""
+        """Returns how closely the schema of the next request is bound to its case: fully if `exact` or after several
+        misfits, but never more than the endpoint accepts."""
         wanted: Strength = "exact" if exact or self.misfits >= MISFITS else self.strength
         return min(wanted, self.strongest, key=STRENGTHS.index)
 
     def note_fit(self, request: ChatRequest, fits: bool) -> None:
-        """Counts misfits: a model whose labels seldom fit their case gets schemas bound as closely as possible."""
+        """Counts whether labels fit their case, unless the schema was bound exactly: after more misfits than fits, all
+        schemas are."""
         if request.strength != "exact":
             self.misfits = max(0, self.misfits + (-1 if fits else 1))
 
     def note_reply(self, request: ChatRequest, *, shapeless: bool) -> None:
-        """Leave a channel that never yields an object: some endpoints accept every setting and ignore it."""
+        """Records that a reply came, and that the form of its request works if it holds an object. Leaves a channel
+        that never yields one: some endpoints accept every setting and ignore it."""
         self._denied = self._refused = 0
         self._replies += 1
         if not shapeless:
@@ -184,7 +188,8 @@ class Abilities:
             self._next_channel()
 
     def adapt(self, error: ApiError, request: ChatRequest) -> None:
-        """Do without what the endpoint rejects, or raise: `LabelFailed` for this case, `RunStopped` for all."""
+        """Gives up one thing that the endpoint rejects, for all later requests; if nothing can be given up, raises
+        `LabelFailed` for this case or `RunStopped` for all."""
         final = find_final_reason(error)
         if error.status in {401, 403, 404} or final:
             self._deny(error, final)
@@ -203,7 +208,7 @@ class Abilities:
         raise LabelFailed(f"the endpoint refuses the request: {error}")
 
     def _deny(self, error: ApiError, final: str | None) -> None:
-        """Raises for a refused key, model or account.
+        """Always raises, for a refused key, model or account: `LabelFailed` for this case or `RunStopped` for all.
 
         Once something has worked, a refusal may concern one moderated case: unless it is surely about the account, only
         several in a row stop the run.
@@ -221,7 +226,8 @@ class Abilities:
         raise RunStopped(f"the endpoint refuses the key: {error}", kind="key")
 
     def _rename_limit(self, error: ApiError, request: ChatRequest) -> bool:
-        """Endpoints call the reply limit by one of two names; one that rejects both gets no limit."""
+        """Switches to the other name of the reply limit, or to no limit once both are refused; returns whether the
+        error was about the name."""
         sent = request.completion_limit_name
         if sent is None or request.reply_limit is None or not error.mentions(sent):
             return False
@@ -232,7 +238,7 @@ class Abilities:
         return True
 
     def lower_limit(self, error: ApiError, request: ChatRequest, prompt_tokens: int) -> int | None:
-        """A lower reply limit to try; None if the refusal is not about lengths.
+        """Returns a lower reply limit to try; None if the refusal is not about lengths.
 
         It is computed from the numbers in the refusal, or halved if they do not explain it. A limit of the model holds
         for the whole run, a lack of context for this case. Raises `LabelFailed` if the prompt itself is too long.
@@ -257,8 +263,9 @@ class Abilities:
             self.most_reply_tokens = min(known, lower) if room is not None or not self._worked else known
         return lower
 
-    def is_too_complex(self, error: ApiError, request: ChatRequest) -> bool:
-        """Whether the schema of this case is too large. If that was so for most cases, all schemas are sent unbound."""
+    def note_too_complex(self, error: ApiError, request: ChatRequest) -> bool:
+        """Returns whether the schema of this case is refused as too large, and counts it: after several such cases, all
+        schemas are sent unbound."""
         if request.strength == "plain" or not is_too_complex(error):
             return False
         self._too_complex += 1
@@ -269,7 +276,7 @@ class Abilities:
         return True
 
     def _bind_less(self, error: ApiError, request: ChatRequest) -> bool:
-        """Uses fewer schema keywords, before the channel is given up."""
+        """Binds all schemas less closely if the error is about their keywords; returns whether it is."""
         sent = STRENGTHS.index(request.strength)
         if read_length_limits(error) is not None:  # "maximum context length" is no fault of the schema
             return False
@@ -295,7 +302,8 @@ class Abilities:
         return False
 
     def _step_down(self, error: ApiError, request: ChatRequest) -> bool:
-        """Switches to the next reply channel if the error says that this one is not supported."""
+        """Switches to the next reply channel if the error says that this one is not supported; returns whether the
+        request can be sent again in another channel."""
         if self.channel != request.channel:
             return True  # a concurrent request has found this out
         if self._channel_worked(request.channel) or not error.mentions(*WORDS[request.channel]):

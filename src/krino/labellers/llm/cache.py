@@ -29,6 +29,7 @@ def cache_path(setting: Path | str | None = None) -> Path | None:
 
 
 def open_cache(setting: Path | str | None = None) -> ReplyCache | None:
+    """Opens the reply cache; None for `off`. Takes the same setting as `cache_path`."""
     path = cache_path(setting)
     return None if path is None else ReplyCache(path)
 
@@ -58,7 +59,7 @@ class ReplyCache:
             raise UsageProblem(f"reply cache {path}: {error}; name another file with --cache, or --cache off") from None
 
     def get(self, key: bytes) -> bytes | None:
-        """The answer stored under a key, by this process or another."""
+        """Returns the answer stored under a key, by this process or another; None if there is none or it is damaged."""
         try:
             row = self._db.execute("select body from replies where key = ?", (key,)).fetchone()
         except sqlite3.Error:  # a damaged cache costs a call, not a verdict
@@ -76,6 +77,7 @@ class ReplyCache:
         return row[0] if fresh and isinstance(row[0], bytes) else None
 
     def put_learnt(self, key: bytes, body: bytes) -> None:
+        """Stores what was learnt about an endpoint, with the time."""
         self._write("insert or replace into learnt values (?, ?, ?)", (key, body, time.time()))
 
     def put(self, key: bytes, body: bytes) -> None:

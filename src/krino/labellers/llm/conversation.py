@@ -49,9 +49,11 @@ class Conversation(Generic[CaseT, FactsT, LabelsT]):
     """Requests that timed out or whose reply was cut off: none of them is sent again."""
 
     def first_turn(self) -> Turn:
+        """Writes the message about the case, with the tag filled in."""
         return prompt.first_turn(self.task.questions, self.text, self.tag, self.media)
 
     def turns(self) -> tuple[Turn, ...]:
+        """Returns the messages of the next request: the first, and after an unusable reply that reply and its fault."""
         return self.first_turn(), *self.followups
 
     def characters(self) -> int:
@@ -59,11 +61,13 @@ class Conversation(Generic[CaseT, FactsT, LabelsT]):
         return len(self.text) + sum(len(turn.text) for turn in self.followups)
 
     def bounds(self, *, exact: bool) -> Bound | None:
+        """Asks the judge what its labels can be for this case; None if the judge does not bound them."""
         task = self.task
         return task.judge.bounds(task.case, task.facts, task.questions, exact)
 
     def loosen(self, request: ChatRequest, channels: Sequence[Channel]) -> None:
-        """Drops the bounds of the case first, then falls back to the next weaker reply channel."""
+        """Asks for less in this case alone: drops the bounds of its schema first, then falls back to the next weaker
+        reply channel."""
         if request.strength != "plain":
             self.strongest = "plain"
         else:

@@ -78,6 +78,7 @@ class Endpoint:
 
 @cache
 def providers() -> dict[str, dict[str, Any]]:
+    """Reads the table of known providers, by name."""
     return tomllib.loads(files(__package__).joinpath("providers.toml").read_text("utf-8"))
 
 
@@ -91,12 +92,14 @@ def find_endpoint(
     extra_body: Mapping[str, Any] | None = None,
     extra_headers: Mapping[str, str] | None = None,
 ) -> Endpoint:
-    """The endpoint of `gpt-…`, `claude-…` or `provider:model`; arguments override the environment, that the table."""
+    """Finds the endpoint of `gpt-…`, `claude-…` or `provider:model`. Arguments override the environment, which
+    overrides the table of providers. Raises `UsageProblem` for an unknown provider, a missing key or an unusable
+    address."""
     provider, model = _split_name(name, addressed=bool(base_url or env.get("OPENAI_BASE_URL")))
     entry = providers()[provider]
     base = _choose_address(name, provider, base_url, env)
     given = read_key(key) if callable(key) else key
-    found_key = (given or _first(entry.get("key"), env) or "").strip() or None
+    found_key = (given or _first_set(entry.get("key"), env) or "").strip() or None
     if found_key and urlsplit(base).username is not None:
         raise UsageProblem(
             f"labeller `{name}`: the address {masked(base)!r} holds a user, and there is a key as well; only one of "
@@ -109,8 +112,8 @@ def find_endpoint(
     # the dialect, which may not know the provider's newer parameters.
     like_home = at_home or not base_url
     strength, strongest = _strengths(entry if like_home or entry["dialect"] == "anthropic" else {}, model)
-    dialect = _dialect(entry, base)
-    if provider == "openai" and (organisation := _organisation(base, env)):  # affects the bill but no answer
+    dialect = _make_dialect(entry, base)
+    if provider == "openai" and (organisation := _find_organisation(base, env)):  # affects the bill but no answer
         dialect = ExtrasDialect(dialect, {}, organisation, {})
     return Endpoint(
         provider=provider,
@@ -159,7 +162,7 @@ def _find_moved_address(variables: list[str], env: Mapping[str, str]) -> str | N
 
 
 def _ollama_address(host: str) -> str:
-    """OLLAMA_HOST as Ollama's own clients read it: `host`, `:port`, `host:port`, with or without a scheme.
+    """Reads OLLAMA_HOST as Ollama's own clients do, into a URL: `host`, `:port`, `host:port`, with or without a scheme.
 
     The server uses it as well, as the address to listen on: `0.0.0.0` then means this machine.
     """
@@ -177,14 +180,15 @@ def _own_address(entry: Mapping[str, Any], env: Mapping[str, str]) -> str | None
     address: str | None = entry.get("base_url")
     if address is None or "region_env" not in entry:
         return address
-    region = (_first(entry["region_env"], env) or "").strip()
+    region = (_first_set(entry["region_env"], env) or "").strip()
     if region and not _REGION.fullmatch(region):
         raise UsageProblem(f"{region!r} is no region ({' / '.join(entry['region_env'])})")
     return address.format(region=region) if region else None
 
 
 def _base_of(written: str, entry: Mapping[str, Any]) -> str:
-    """An address without the path of an operation. A bare server address of a local provider gets its default path."""
+    """Returns an address without the path of an operation. A bare server address of a local provider gets its default
+    path."""
     base = written.rstrip("/")
     ending = next((path for path in OPERATIONS[entry["dialect"]] if base.endswith(path)), None)
     base = (base if ending is None else base.removesuffix(ending).rstrip("/")) if "?" not in base else written
@@ -209,8 +213,9 @@ def _cached_from(entry: Mapping[str, Any], model: str) -> int | None:
     return tokens
 
 
-def _dialect(entry: Mapping[str, Any], base: str) -> Dialect:
-    """The provider's dialect. Ollama has two: its own, and OpenAI's at addresses that end in `/v1`."""
+def _make_dialect(entry: Mapping[str, Any], base: str) -> Dialect:
+    """Makes the dialect for an address: of a gateway if it is not Anthropic's own, and for Ollama OpenAI's if it ends
+    in `/v1`; else the provider's."""
     if entry["dialect"] == "anthropic" and urlsplit(base).hostname != urlsplit(entry["base_url"]).hostname:
         return AnthropicGatewayDialect()
     if entry["dialect"] == "ollama" and base.rstrip("/").endswith("/v1"):
@@ -218,21 +223,23 @@ def _dialect(entry: Mapping[str, Any], base: str) -> Dialect:
     return DIALECTS[entry["dialect"]]()
 
 
-def _organisation(base: str, env: Mapping[str, str]) -> dict[str, str]:
-    """The headers of OpenAI's SDK for the billed account; sent to OpenAI's own address only."""
+def _find_organisation(base: str, env: Mapping[str, str]) -> dict[str, str]:
+    """Returns the headers of OpenAI's SDK for the billed account, from the environment; none for other addresses than
+    OpenAI's own."""
     host = urlsplit(base).hostname or ""
     if host != "api.openai.com" and not host.endswith(".api.openai.com"):
         return {}
     found = {
-        "OpenAI-Organization": _first(["OPENAI_ORG_ID", "OPENAI_ORGANIZATION"], env),
-        "OpenAI-Project": _first(["OPENAI_PROJECT_ID", "OPENAI_PROJECT"], env),
+        "OpenAI-Organization": _first_set(["OPENAI_ORG_ID", "OPENAI_ORGANIZATION"], env),
+        "OpenAI-Project": _first_set(["OPENAI_PROJECT_ID", "OPENAI_PROJECT"], env),
     }
     return {name: value.strip() for name, value in found.items() if value}
 
 
 def _api_version(entry: Mapping[str, Any], base: str, env: Mapping[str, str]) -> str | None:
-    """The API version in the environment. Azure's v1 API refuses the dated versions of the older API."""
-    version = _first(entry.get("api_version_env"), env)
+    """Returns the API version in the environment; None without one, and for a dated one at Azure's v1 API, which
+    refuses those."""
+    version = _first_set(entry.get("api_version_env"), env)
     return None if version and "/openai/v1" in urlsplit(base).path and _DATE.match(version) else version
 
 
@@ -246,7 +253,7 @@ def key_variables(names: Iterable[str], base_url: str, env: Mapping[str, str] = 
 
 
 def read_key(source: Callable[[], str]) -> str:
-    """Calls a function for the key."""
+    """Calls a function for the key and returns the key; `UsageProblem` if the function raises or returns no text."""
     try:
         key = source()
     except Exception as error:
@@ -257,7 +264,8 @@ def read_key(source: Callable[[], str]) -> str:
 
 
 def _split_name(name: str, addressed: bool) -> tuple[str, str]:
-    """Splits a labeller's name into provider and model, or says why it is not a known labeller."""
+    """Splits a labeller's name into provider and model; `UsageProblem` for an unknown provider. A name without one is
+    found by its prefix, else it is a model of OpenAI's dialect (one with a colon only if an address is given)."""
     provider, colon, model = name.partition(":")
     if colon and provider in providers():
         if not model:
@@ -278,7 +286,8 @@ def _split_name(name: str, addressed: bool) -> tuple[str, str]:
     return "openai", name
 
 
-def _first(names: list[str] | None, env: Mapping[str, str]) -> str | None:
+def _first_set(names: list[str] | None, env: Mapping[str, str]) -> str | None:
+    """Returns the value of the first of these variables that is set."""
     return next((env[name] for name in names or [] if env.get(name)), None)
 
 
@@ -286,7 +295,7 @@ def _first(names: list[str] | None, env: Mapping[str, str]) -> str | None:
 
 
 def clean_address(url: str) -> str:
-    """The address without user, password or query, any of which may be secret."""
+    """Returns the address without user, password or query, any of which may be secret."""
     parts = urlsplit(url)
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     port = f":{parts.port}" if parts.port else ""
@@ -294,12 +303,12 @@ def clean_address(url: str) -> str:
 
 
 def masked(text: str) -> str:
-    """The same for text that may not be a valid address: `***` for everything that could be a password."""
+    """Replaces user, password and query in an address with `***`, even if it is not a valid address."""
     return _SECRET_PARTS.sub(lambda found: "***@" if found[0].endswith("@") else "?***", text)
 
 
 def missing_version(url: str) -> str:
-    """A hint for HTTP 404 at an OpenAI-style address without a version in its path; else an empty text."""
+    """Returns a hint for HTTP 404 at an OpenAI-style address without a version in its path; else an empty text."""
     base = clean_address(url)
     if not base.endswith("/chat/completions") or _VERSION.search(urlsplit(base).path) or "/deployments/" in base:
         return ""

@@ -75,7 +75,8 @@ class LengthLimits:
     """The prompt is too long without any reply."""
 
     def for_reply(self, estimated_prompt: int, limit: int) -> int | None:
-        """The longest possible reply, after `limit` was refused; None if it is not stated."""
+        """Computes the longest possible reply, after `limit` was refused; 0 or less if the prompt has no room, None if
+        the refusal states too little."""
         if self.most_output is not None:
             return self.most_output
         if self.prompt_alone:
@@ -88,7 +89,7 @@ class LengthLimits:
 
 
 def read_length_limits(error: ApiError) -> LengthLimits | None:
-    """The lengths stated in a refusal; None if it is about something else."""
+    """Reads the lengths stated in a refusal; None if it is about something else."""
     message = error.message
     if (most := _find_number(_MOST_OUTPUT, message)) is not None:
         return LengthLimits(most_output=most)
@@ -103,7 +104,7 @@ def read_length_limits(error: ApiError) -> LengthLimits | None:
 
 
 def find_final_reason(error: ApiError) -> Final | None:
-    """Why no further request can succeed; None if one may."""
+    """Returns why no further request can succeed (quota, key or model); None if one may."""
     beginning = error.message[:BEGINNING]
     if is_surely_out_of_money(error) or (error.status in {400, 403, 429} and NO_MONEY.search(beginning)):
         return "quota"
@@ -130,6 +131,7 @@ def is_quota(error: ApiError) -> bool:
 
 
 def out_of_money(error: ApiError) -> RunStopped:
+    """Makes the error that stops a run whose account is empty."""
     return RunStopped(f"the endpoint says that the account has no money or quota left: {error}", kind="quota")
 
 

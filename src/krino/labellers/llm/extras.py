@@ -44,7 +44,7 @@ def with_extras(dialect: Dialect, body: Mapping[str, Any] | None, headers: Mappi
 
 
 def check_body(body: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields as plain JSON; `UsageProblem` for invalid JSON and for fields that a judge needs itself."""
+    """Returns the fields as plain JSON; `UsageProblem` for invalid JSON and for fields that a judge needs itself."""
     if not isinstance(body, Mapping):
         raise UsageProblem(f"extra_body must be an object (a dict), not {type(body).__name__} (--extra-body)")
     try:
@@ -58,7 +58,8 @@ def check_body(body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
-    """The headers; `UsageProblem` if they cannot be sent. Their values never appear in a message."""
+    """Returns the headers with their values stripped; `UsageProblem` if they cannot be sent. Values never appear in a
+    message."""
     if not isinstance(headers, Mapping):
         raise UsageProblem(f"extra_headers must be a mapping, not {type(headers).__name__} (--extra-header)")
     for name, value in headers.items():
@@ -77,7 +78,7 @@ def check_headers(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def describe_extras(body: Mapping[str, Any], headers: Mapping[str, str]) -> dict[str, Any]:
-    """What a labeller's description, and so every cache key, contains of the extras: no value of a header.
+    """Returns what a labeller's description, and so every cache key, contains of the extras: no value of a header.
 
     Headers appear with a short hash of their value, those that may hold a credential by name alone: a renewed token
     must not keep a run from being continued.
@@ -88,7 +89,7 @@ def describe_extras(body: Mapping[str, Any], headers: Mapping[str, str]) -> dict
 
 
 def recorded(dialect: Dialect) -> dict[str, Any]:
-    """The part of a labeller's description that is about extras; empty without any."""
+    """Returns the part of a labeller's description that is about extras; empty without any."""
     return dict(dialect.record) if isinstance(dialect, ExtrasDialect) else {}
 
 
@@ -126,7 +127,7 @@ class ExtrasDialect:
         return self.plain.url(base_url, model, api_version)
 
     def headers(self, key: str | None) -> dict[str, str]:
-        """Extra headers replace those of the same name, ignoring case."""
+        """Returns the headers of a request; extra ones replace those of the same name, ignoring case."""
         ours = {name.lower() for name in self.extra_headers}
         kept = {name: value for name, value in self.plain.headers(key).items() if name.lower() not in ours}
         return {**kept, **self.extra_headers}

@@ -112,11 +112,14 @@ class LlmLabeller(Labeller):
         self.budget.prices = _prices(self.settings).at(factor)
 
     def waiting_for(self) -> str | None:
+        """Returns what is being waited for, for the progress display: batches first, then the endpoint; else None."""
         if self.batch_queue is not None and self.batch_queue.status is not None:
             return self.batch_queue.status
         return self.transport.waiting_for()
 
     def so_far(self) -> SoFar:
+        """Returns what this session has used, its retries and time-outs, and the user's parameters that were left
+        out."""
         asked = [PARAMS[name][0] for name in USER_PARAMS if self.settings[name] not in {None, "usual"}]
         left_out = tuple(name for name in asked if name in self.abilities.dropped)
         return SoFar(replace(self.budget.so_far), self.transport.retried, self.transport.timeouts, left_out)
@@ -135,7 +138,7 @@ class LlmLabeller(Labeller):
         return Forecast.total(map(self._forecast_piece, task.pieces()))
 
     def _forecast_piece(self, task: Task[CaseT, FactsT, LabelsT]) -> Forecast:
-        """Estimates calls, tokens and cost of one piece of work."""
+        """Estimates calls, input tokens and their cost for one piece of work; a cached reply costs nothing."""
         prices = self.budget.prices
         if self.is_cached(task):
             return Forecast(cached=1, input_cost=prices.cost(0, 0))
@@ -159,20 +162,25 @@ class LlmLabeller(Labeller):
         """Whether the call would cost nothing because its reply is cached."""
         talk = self.writer.begin(task)
         stored = None if self.cache is None else self.cache.get(self.writer.cache_key(talk))
-        return self._read_cached(stored, talk, PlantedAnswers((), self._check(talk).words)) is not None
+        return self._read_cached(stored, talk, PlantedAnswers((), self._answer_check(talk).words)) is not None
 
     # --- one case ----------------------------------------------------------------------------------
 
     async def label(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
+        """Labels a case with one conversation, or part by part if the judge asks in parts."""
         if task.questions.parts:
             return await label_in_parts(task, self._label_piece)
         return await self._label_piece(task)
 
     async def _label_piece(self, task: Task[CaseT, FactsT, LabelsT]) -> Labelled[LabelsT]:
-        """Labels from the reply cache, or from a conversation with the model."""
+        """Labels one piece of work from the reply cache, or from a conversation with the model, whose answer is then
+        cached.
+
+        A failure carries what was spent on it.
+        """
         await asyncio.sleep(0)  # see `engine.pool`
         talk = self.writer.begin(task)
-        planted = search_case(task, talk.shown, self._check(talk).words)
+        planted = search_case(task, talk.shown, self._answer_check(talk).words)
         key = self.writer.cache_key(talk)
         by_batch = self.batch_queue is not None and self.batch_queue.asked_before(key)
         stored = None if by_batch else await self.gateway.cached_answer(key)
@@ -230,7 +238,10 @@ class LlmLabeller(Labeller):
         raise LabelFailed(message, raw_reply=None if raw is None else shortened(raw, RAW_KEPT))
 
     async def _ask(self, talk: Conversation[CaseT, FactsT, LabelsT]) -> tuple[ChatRequest, Reply]:
-        """One reply from the endpoint, adapting to what it does not support."""
+        """Gets the next request and its reply, live or by batch file, adapting to what the endpoint does not support.
+
+        Until enough is known about the endpoint, one request is sent at a time.
+        """
         if self.batch_queue is not None:
             return await self.batch_queue.ask(talk)
         while True:
@@ -245,7 +256,8 @@ class LlmLabeller(Labeller):
                 return answered
 
     async def _send(self, talk: Conversation[CaseT, FactsT, LabelsT]) -> tuple[ChatRequest, Reply] | None:
-        """Sends the next request of a conversation; None if it must be written differently and sent again."""
+        """Sends the next request of a conversation; None if it must be written differently and sent again. A request
+        that already proved useless is not sent twice: `LabelFailed`."""
         request, body = self.writer.write(talk)
         if body in talk.useless:
             capped = talk.most_tokens is not None or self.abilities.context is not None
@@ -272,7 +284,7 @@ class LlmLabeller(Labeller):
         return None
 
     def adapt_to_refusal(self, talk: Conversation[Any, Any, Any], request: ChatRequest, refusal: ApiError) -> None:
-        """Do without what the endpoint rejects, for this case or for all; raises if nothing is left to try."""
+        """Gives up what the endpoint rejects, for this case or for all; raises if nothing is left to try."""
         if is_failed_generation(refusal):
             talk.failed_generations += 1
             if talk.failed_generations > self.settings["reasks"]:
@@ -280,7 +292,7 @@ class LlmLabeller(Labeller):
                     f"the endpoint refused what its model wrote, {talk.failed_generations} times: {refusal}"
                 )
             talk.loosen(request, self.abilities.channels)
-        elif self.abilities.is_too_complex(refusal, request):
+        elif self.abilities.note_too_complex(refusal, request):
             talk.strongest = "plain"
         elif (
             lower := self.abilities.lower_limit(refusal, request, self.writer.prompt_tokens(talk, request))
@@ -290,7 +302,8 @@ class LlmLabeller(Labeller):
             self.abilities.adapt(refusal, request)
 
     async def _ask_for_less(self, talk: Conversation[CaseT, FactsT, LabelsT], problem: str) -> None:
-        """After a time-out the case is tried once more, with half the reply limit; a second time-out fails it."""
+        """Prepares one more try after a time-out, with half the reply limit and a new tag; a second time-out fails the
+        case or stops the run."""
         talk.timeouts += 1
         if talk.timeouts > 1:
             problem = f"{problem}; raise --timeout, or lower --concurrency"
@@ -312,27 +325,30 @@ class LlmLabeller(Labeller):
                 self._saved_abilities = saved
 
     async def _save_abilities(self) -> None:
-        """Keeps what was found out, once it has worked."""
+        """Stores what was found out about the endpoint, if that has changed."""
         found = self.abilities.to_dict()
         if found != self._saved_abilities:
             self._saved_abilities = found
             await self.gateway.save_abilities(self._endpoint_key(), orjson.dumps(found))
 
     def _endpoint_key(self) -> bytes:
+        """Returns the key under which knowledge about this endpoint is cached: a hash of address, model and
+        settings."""
         settings = {name: self.settings[name] for name in ("channel", "effort", "seed", "temperature")}
         identity = [clean_address(self.endpoint.url), self.endpoint.model, settings]
         return hashlib.blake2b(orjson.dumps(identity), digest_size=20).digest()
 
     # --- checking an answer ----------------------------------------------------------------------------
 
-    def _check(self, talk: Conversation[Any, Any, Any]) -> AnswerCheck:
+    def _answer_check(self, talk: Conversation[Any, Any, Any]) -> AnswerCheck:
+        """Returns the check that answers of this conversation must pass."""
         return self.writer.setup_for(talk.task.judge).check
 
     def _refuse_misfit(
         self, answer: dict[str, Any], talk: Conversation[Any, Any, Any], planted: PlantedAnswers
     ) -> None:
-        """An answer must fit the schema, with nothing beside it, and must not be copied from the case."""
-        if (fault := self._check(talk).fault(answer)) is not None:
+        """Raises `BadReply` for an answer that does not fit the schema exactly, or that is copied from the case."""
+        if (fault := self._answer_check(talk).fault(answer)) is not None:
             raise BadReply(fault, shape=False, misfit=True)
         if planted.contain(answer):
             raise BadReply(
@@ -398,7 +414,7 @@ def _prices(settings: LlmSettings) -> Prices:
 
 
 def _accept(task: Task[CaseT, FactsT, LabelsT], serialised: bytes) -> LabelsT:
-    """The labels of an answer, if they are consistent with the case."""
+    """Returns the labels of an answer; raises `BadReply` if they are not consistent with the case."""
     try:
         return task.accept_json(serialised)
     except ValueError as error:
@@ -406,7 +422,7 @@ def _accept(task: Task[CaseT, FactsT, LabelsT], serialised: bytes) -> LabelsT:
 
 
 def _find_planted(planted: PlantedAnswers, answer: dict[str, Any]) -> tuple[Finding, ...]:
-    """Returns a finding if the case names every label of an answer."""
+    """Returns a finding if the case names every label of an answer, as text does that plants one; else nothing."""
     if not planted.name_every_label(answer):
         return ()
     text = "the case names every label of an answer, as text does that plants one; the answer given is another"
@@ -414,5 +430,5 @@ def _find_planted(planted: PlantedAnswers, answer: dict[str, Any]) -> tuple[Find
 
 
 def shortened(text: str, most: int) -> str:
-    """The beginning of a text, with a mark that says how much is left out."""
+    """Returns the first `most` characters of a text, with a note on how much is left out."""
     return text if len(text) <= most else f"{text[:most]} [… {len(text) - most:,} more characters left out]"

@@ -46,7 +46,8 @@ SEPARATOR = "\u200b"
 
 
 def neutralise(text: str) -> str:
-    """The text without invisible characters, and with control tokens broken up, so that it cannot end a message."""
+    """Returns the text without invisible characters, and with control tokens broken up, so that it cannot end a
+    message."""
     text = BRACKETED.sub(f"[{SEPARATOR}", ANGLED.sub(f"<{SEPARATOR}", INVISIBLE.sub("", text)))
     if "Human:" in text or "Assistant:" in text:
         text = SPEAKER.sub(SEPARATOR, text)
@@ -54,7 +55,8 @@ def neutralise(text: str) -> str:
 
 
 def system_text(judge_prompt: str, channel: Channel, schema: dict[str, object]) -> str:
-    """The system message, which is the same for every case of a run."""
+    """Writes the system message: the judge's prompt, the guard, and how to answer. It is the same for every case of a
+    run."""
     ending = HOW_TO_ANSWER[channel]
     if channel in {"json_object", "text"}:
         ending += orjson.dumps(schema).decode()
@@ -62,12 +64,12 @@ def system_text(judge_prompt: str, channel: Channel, schema: dict[str, object]) 
 
 
 def shown_texts(questions: Questions) -> list[str]:
-    """The passages as the model sees them."""
+    """Returns the passages as the model sees them."""
     return [neutralise(passage.text) for passage in questions.passages]
 
 
 def user_text(questions: Questions, shown: Sequence[str], media_kinds: Collection[str] = ()) -> str:
-    """The user message, with `TAG_SLOT` for the tag; `media_kinds` are the kinds of media that are sent."""
+    """Writes the user message, with `TAG_SLOT` for the tag; `media_kinds` are the kinds of media that are sent."""
     parts = [f"The random word is {TAG_SLOT}."]
     for passage, text in zip(questions.passages, shown, strict=True):
         parts.append(f"[[{TAG_SLOT} {_one_line(passage.name)}]]\n{text}\n[[/{TAG_SLOT}]]")
@@ -79,13 +81,14 @@ def user_text(questions: Questions, shown: Sequence[str], media_kinds: Collectio
 
 
 def _one_line(text: str) -> str:
-    """Names and media types are outside the fences and may come from the case, so they must not break their line."""
+    """Neutralises a name and joins its lines: names and media types are outside the fences and may come from the
+    case."""
     words = text.split(" ")
     return text if all(map(str.isalnum, words)) else " ".join(neutralise(text).split())
 
 
 def tag_of(secret: bytes, case: str, repeat: int = 0, tries: int = 0) -> str:
-    """The random word of a conversation, which the author of the case cannot know.
+    """Computes the random word of a conversation, which the author of the case cannot know.
 
     The same labeller gives a case the same tag: if a worker dies, the reply that was paid for still fits.
     """
@@ -93,12 +96,13 @@ def tag_of(secret: bytes, case: str, repeat: int = 0, tries: int = 0) -> str:
 
 
 def first_turn(questions: Questions, text: str, tag: str, media_kinds: Collection[str]) -> Turn:
+    """Makes the first message: the user text with its tag filled in, and the media that are sent."""
     media = tuple(medium for medium in questions.media if medium.kind in media_kinds)
     return Turn("user", text.replace(TAG_SLOT, tag), media)
 
 
 def again_text(problem: str) -> str:
-    """The message after an unusable reply."""
+    """Writes the user message that asks again after an unusable reply."""
     return (
         f"That reply cannot be used:\n{problem}\n"
         "Give the complete answer again, in the form that was asked for, with this put right."

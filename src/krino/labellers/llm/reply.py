@@ -55,7 +55,8 @@ class BadReply(Exception):
 
 
 def parse_reply(reply: Reply, channel: Channel, tag: str) -> dict[str, Any]:
-    """The label object of a reply."""
+    """Parses the answer of a reply from its channel. Raises `BadReply` if the reply is broken, declined or cut off, or
+    if an answer elsewhere in it differs."""
     if reply.broken:
         raise BadReply(reply.broken, shape=False)
     if reply.refusal:
@@ -71,7 +72,7 @@ def parse_reply(reply: Reply, channel: Channel, tag: str) -> dict[str, Any]:
 
 
 def _other_answers(reply: Reply, channel: Channel) -> Iterator[Any]:
-    """Answers outside the requested channel: they never count, but must not contradict the one that does."""
+    """Yields answers outside the requested channel: they never count, but must not contradict the one that does."""
     texts = [call.arguments for call in reply.tool_calls if call.name == TOOL_NAME]
     if channel == "tool":
         with contextlib.suppress(BadReply):
@@ -87,7 +88,7 @@ def _other_answers(reply: Reply, channel: Channel) -> Iterator[Any]:
 def _read_channel(reply: Reply, channel: Channel, tag: str) -> dict[str, Any]:
     """Parses the answer from the place where the channel puts it: a tool call, a marked text, or the text."""
     if channel == "tool":
-        return _parse_object(_tool_arguments(reply))
+        return _parse_object(_read_tool_arguments(reply))
     text, finished = _strip_reasoning((reply.text or "").strip()), False
     if channel == "text":
         text, finished = _strip_markers(text, tag)
@@ -98,15 +99,16 @@ def _read_channel(reply: Reply, channel: Channel, tag: str) -> dict[str, Any]:
 
 
 def serialise_answer(answer: dict[str, Any]) -> bytes:
-    """The answer as JSON. Broken Unicode, numbers beyond 64 bits and very deep nesting are rejected."""
+    """Returns the answer as JSON; raises `BadReply` for broken Unicode, numbers beyond 64 bits and very deep
+    nesting."""
     try:
         return orjson.dumps(answer)
     except orjson.JSONEncodeError as error:
         raise BadReply(f"The reply holds values that cannot be kept: {error}.") from None
 
 
-def _tool_arguments(reply: Reply) -> str:
-    """Returns the arguments of the only call of the answer tool."""
+def _read_tool_arguments(reply: Reply) -> str:
+    """Returns the arguments of the only call of the answer tool; raises `BadReply` without a call or with several."""
     calls = [call for call in reply.tool_calls if call.name == TOOL_NAME]
     if not calls:
         raise BadReply(f"The tool `{TOOL_NAME}` was not called.")
@@ -116,13 +118,14 @@ def _tool_arguments(reply: Reply) -> str:
 
 
 def has_reasoning(reply: Reply) -> bool:
-    """Whether the text of a reply begins with a block of reasoning."""
+    """Whether the text of a reply begins with a block of reasoning, or holds the end of one."""
     text = (reply.text or "").lstrip()
     return REASONING.match(text) is not None or ("</" in text and REASONING_END.search(text) is not None)
 
 
 def _strip_reasoning(text: str) -> str:
-    """The text after the leading blocks of reasoning; an answer inside such a block does not count.
+    """Returns the text after the leading blocks of reasoning; an answer inside such a block does not count. Raises
+    `BadReply` for a block that is not closed.
 
     Some chat templates put the opening tag into the prompt, so the reply has only the closing one.
     """
@@ -138,7 +141,8 @@ def _strip_reasoning(text: str) -> str:
 
 
 def _strip_markers(text: str, tag: str) -> tuple[str, bool]:
-    """The text inside the markers, and whether there were any."""
+    """Returns the text inside the markers, and whether there were any; raises `BadReply` for markers with another
+    word."""
     opening, closing = f"<answer-{tag}>", f"</answer-{tag}>"
     if text.startswith(opening) and text.endswith(closing):
         return text[len(opening) : -len(closing)].strip(), True
@@ -148,7 +152,10 @@ def _strip_markers(text: str, tag: str) -> tuple[str, bool]:
 
 
 def _parse_object(text: str, finished: bool = False) -> dict[str, Any]:
-    """Parses a text as one JSON object, if need be after repairing its punctuation."""
+    """Parses a text as one JSON object, if need be after repairing its punctuation; raises `BadReply` if it is none.
+
+    `finished`: the text ends where the model meant it to, so missing closing brackets may be added.
+    """
     try:
         return _require_object(_parse_strictly(text))
     except ValueError as error:
@@ -159,7 +166,8 @@ def _parse_object(text: str, finished: bool = False) -> dict[str, Any]:
 
 
 def _describe_surroundings(text: str) -> str | None:
-    """What precedes or follows the first object of a text, worded so that the model leaves it out."""
+    """Returns what precedes or follows the first object of a text, in words for the model; None if there is no
+    object."""
     start = text.find("{")
     if start > 0:
         return f"it begins with {text[:start].strip()[:LONGEST_SHOWN]!r}"
@@ -178,7 +186,8 @@ def _strip_fence(text: str) -> str | None:
 
 
 def _parse_strictly(text: str) -> Any:
-    """Parses JSON, refusing repeated keys and infinite numbers."""
+    """Parses JSON; `BadReply` for repeated keys, infinite numbers and deep nesting, `ValueError` for what is no
+    JSON."""
     try:
         return STRICT.decode(text)
     except RecursionError:
@@ -220,7 +229,8 @@ def _require_object(value: Any) -> dict[str, Any]:
 
 
 def _repair(text: str, finished: bool) -> dict[str, Any] | None:
-    """Repair punctuation; None for a text that just stops in the middle."""
+    """Repairs the punctuation of an object and parses it; None if it is too long, stops in the middle, or cannot be
+    repaired without loss."""
     if len(text) > LONGEST_REPAIR or not text.endswith(("}", "]")):
         return None
     balanced = _balance_brackets(text, finished)
@@ -233,7 +243,8 @@ def _repair(text: str, finished: bool) -> dict[str, Any] | None:
 
 
 def _repair_by_guess(text: str) -> dict[str, Any] | None:
-    """Repair quotes and commas with `json_repair`. It guesses: the result counts only if nothing was lost."""
+    """Repairs quotes and commas with `json_repair`. It guesses: the result counts only if nothing was lost, else
+    None."""
     if STRAY.search(TOKEN.sub(lambda token: token[0] if token[0] in BRACKETS else '""', text)):
         return None
     try:
@@ -249,7 +260,8 @@ def _repair_by_guess(text: str) -> dict[str, Any] | None:
 
 
 def _balance_brackets(text: str, finished: bool) -> str | None:
-    """The text with brackets in pairs and no comma before a closing one; None if it is not one complete value."""
+    """Returns the text with brackets in pairs and no comma before a closing one; None if it is not one complete
+    value."""
     parts: list[str] = []
     still_open: list[str] = []
     done, read = False, 0
@@ -264,7 +276,7 @@ def _balance_brackets(text: str, finished: bool) -> str | None:
         elif sign in "}]":
             if between.strip() != "," or parts[-1:] not in (["{"], ["["]):
                 between = between.rstrip().removesuffix(",")
-            sign = _close(still_open, sign)
+            sign = _close_bracket(still_open, sign)
             done = not still_open
         elif (token[1] or token[2]) not in {'"', "'"}:
             return None
@@ -274,8 +286,9 @@ def _balance_brackets(text: str, finished: bool) -> str | None:
     return "".join([*parts, *reversed(still_open)])
 
 
-def _close(still_open: list[str], sign: str) -> str:
-    """Closes the bracket that this sign belongs to, with the unclosed ones inside it."""
+def _close_bracket(still_open: list[str], sign: str) -> str:
+    """Takes off `still_open` the bracket that this sign closes, and the unclosed ones inside it; returns their closing
+    signs. A sign that closes nothing gives an empty text."""
     closed = ""
     if sign in still_open:
         while not closed.endswith(sign):
@@ -284,13 +297,13 @@ def _close(still_open: list[str], sign: str) -> str:
 
 
 def _content(text: str) -> tuple[str, int, int, int]:
-    """What a repair must preserve: letters and digits, and the numbers of empty strings, objects and lists."""
+    """Returns what a repair must preserve: letters and digits, and the numbers of empty strings, objects and lists."""
     empty = text.count('""') + text.count("''")
     return "".join(CONTENT.findall(text)).lower(), empty, text.count("{"), text.count("[")
 
 
 def _strings_in(value: Any, keys: bool = False) -> Iterator[str]:
-    """All strings among the values at any depth, and the keys if `keys`."""
+    """Yields all strings among the values at any depth, and the keys of objects if `keys`."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):

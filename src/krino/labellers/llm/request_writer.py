@@ -55,8 +55,9 @@ class JudgeSetup:
         return cls(schema, AnswerCheck(schema), systems, digest)
 
     def bind(self, bound: Bound | None, strength: Strength) -> BoundSchema:
-        """The schema bound to a case. Judges return the same `Bound` object for cases of the same shape, so results
-        are remembered by identity; the stored object guards against a reused id."""
+        """Returns the schema bound to a case, or the plain one without a bound. Judges return the same `Bound` object
+        for cases of the same shape, so results are remembered by identity; the stored object guards against a reused
+        id."""
         strength = strength if bound is not None else "plain"
         owner, known = self._schemas.get((id(bound), strength), (None, None))
         if known is None or owner is not bound:
@@ -94,20 +95,23 @@ class RequestWriter:
         return self._setups[key]
 
     def begin(self, task: Task[CaseT, FactsT, LabelsT]) -> Conversation[CaseT, FactsT, LabelsT]:
+        """Begins the conversation about a case, with its user message and its tag. Nothing is sent."""
         shown = prompt.shown_texts(task.questions)
         text = prompt.user_text(task.questions, shown, self._media)
         return Conversation(task, shown, text, self._media, self.tag(task, 0))
 
     def tag(self, task: Task[Any, Any, Any], tries: int) -> str:
+        """Computes the random word of a conversation; after each time-out (`tries`) it is another one."""
         return prompt.tag_of(self.tag_secret, task.input_hash, task.repeat, tries)
 
     def write(self, talk: Conversation[Any, Any, Any]) -> tuple[ChatRequest, bytes]:
-        """The next request of a conversation, and its body."""
-        request = self.request(talk)
+        """Builds the next request of a conversation, and its body in the endpoint's dialect. Nothing is sent."""
+        request = self.build_request(talk)
         return request, orjson.dumps(self._endpoint.dialect.body(request))
 
-    def request(self, talk: Conversation[Any, Any, Any]) -> ChatRequest:
-        """Returns the next request of a conversation, with the schema narrowed to the case."""
+    def build_request(self, talk: Conversation[Any, Any, Any]) -> ChatRequest:
+        """Builds the next request of a conversation, with the reply channel, the parameters and the binding of the
+        schema to the case that the endpoint has not refused. A repeat gets its own seed, if a seed is set."""
         abilities, channel = self._abilities, talk.channel or self._abilities.channel
         setup = self.setup_for(talk.task.judge)
         strength = abilities.binding(exact=talk.exact) if channel in SCHEMA_CHANNELS else "plain"
@@ -118,7 +122,7 @@ class RequestWriter:
         if talk.task.repeat > 1 and params.seed is not None:  # a repeat with the same seed would be no repeat
             params = replace(params, seed=params.seed + talk.task.repeat - 1)
         prompt_tokens = (len(setup.systems[channel]) + len(schema.json) + talk.characters()) // CHARS_PER_TOKEN
-        limit = self._reply_limit(talk, schema.tokens, prompt_tokens)
+        limit = self._compute_reply_limit(talk, schema.tokens, prompt_tokens)
         return ChatRequest(
             model=self._endpoint.model,
             system=setup.systems[channel],
@@ -133,8 +137,9 @@ class RequestWriter:
             context=self._endpoint.dialect.context_for(prompt_tokens + limit),
         )
 
-    def _reply_limit(self, talk: Conversation[Any, Any, Any], answer_tokens: int, prompt_tokens: int) -> int:
-        """The user's limit, or the length of the longest useful answer with room for reasoning."""
+    def _compute_reply_limit(self, talk: Conversation[Any, Any, Any], answer_tokens: int, prompt_tokens: int) -> int:
+        """Computes the reply limit: the user's, or the length of the longest useful answer with room for reasoning, as
+        far as the endpoint allows it."""
         if self._user_limit is not None:
             return max(1, int(self._user_limit * min(1.0, talk.limit_factor)))
         abilities = self._abilities
@@ -158,7 +163,7 @@ class RequestWriter:
         return tokens if tokens >= self._endpoint.cached_from else 0
 
     def cache_key(self, talk: Conversation[Any, Any, Any]) -> bytes:
-        """A hash of everything that can change the answer to the first request of a conversation."""
+        """Returns a hash of everything that can change the answer to the first request of a conversation."""
         digest = self.setup_for(talk.task.judge).digest.copy()
         digest.update(talk.text.encode("utf-8", "surrogatepass"))
         if talk.task.repeat > 1:

@@ -49,7 +49,7 @@ LONGEST_TEXT = 2_000  # characters: grammars of llama.cpp repeat nothing more of
 
 
 def walk(schema: Any) -> Iterator[Mapping[str, Any]]:
-    """Every object inside a schema, itself first; references are not followed."""
+    """Yields every object inside a schema, itself first; references are not followed."""
     if isinstance(schema, Mapping):
         yield schema
     inner = schema.values() if isinstance(schema, Mapping) else schema if isinstance(schema, list) else ()
@@ -57,14 +57,14 @@ def walk(schema: Any) -> Iterator[Mapping[str, Any]]:
         yield from walk(item)
 
 
-def _definition(reference: str) -> str:
-    """The name of the definition that a `$ref` points to."""
+def _definition_name(reference: str) -> str:
+    """Returns the name of the definition that a `$ref` points to."""
     return reference.rpartition("/")[2]
 
 
 def strict_schema(model: type[BaseModel]) -> dict[str, Any]:
-    """The schema of a label model as strict structured output wants it: closed objects with every property required,
-    and only keywords that all endpoints support."""
+    """Makes the schema of a label model as strict structured output wants it: closed objects with every property
+    required, and only keywords that all endpoints support."""
     schema = _strict(model.model_json_schema())
     if not isinstance(schema, dict):
         raise TypeError("a label model must have an object schema")
@@ -72,8 +72,8 @@ def strict_schema(model: type[BaseModel]) -> dict[str, Any]:
 
 
 def _strict(node: Any, named: bool = False) -> Any:
-    """Returns a node in which every property is required and no other is allowed. `named`: the keys of this node are
-    names of properties or definitions, not keywords."""
+    """Returns a node in which every property is required and no other is allowed, without the keywords in `DROPPED`.
+    `named`: the keys of this node are names of properties or definitions, not keywords."""
     if isinstance(node, list):
         return [_strict(item) for item in node]
     if not isinstance(node, dict):
@@ -95,7 +95,8 @@ def _strict(node: Any, named: bool = False) -> Any:
 
 
 def bind(schema: Schema, bound: Bound, strength: Strength) -> dict[str, Any]:
-    """The schema narrowed to the bounds of one case. Unbound parts are shared with `schema`: do not change the result.
+    """Returns the schema narrowed to the bounds of one case. Unbound parts are shared with `schema`: do not change the
+    result.
 
     Raises `ValueError` if a bound names a field that does not exist.
     """
@@ -113,8 +114,8 @@ def bind(schema: Schema, bound: Bound, strength: Strength) -> dict[str, Any]:
 
 
 def _references(schema: Any) -> set[str]:
-    """The names of the definitions that are referred to anywhere in a schema."""
-    return {_definition(node["$ref"]) for node in walk(schema) if isinstance(node.get("$ref"), str)}
+    """Returns the names of the definitions that are referred to anywhere in a schema."""
+    return {_definition_name(node["$ref"]) for node in walk(schema) if isinstance(node.get("$ref"), str)}
 
 
 class _Binder:
@@ -141,19 +142,19 @@ class _Binder:
             return {**{key: value for key, value in node.items() if key != "const"}, "enum": wanted}
         match node.get("type"):
             case "object":
-                return self._object(node, bound)
+                return self._narrow_object(node, bound)
             case "array":
-                return self._array(node, bound)
+                return self._narrow_array(node, bound)
             case "integer" | "number":
-                return {**node, **self._number(bound)}
+                return {**node, **self._limit_number(bound)}
             case "boolean":
                 return {**node, "enum": list(bound.choices)} if bound.choices else dict(node)
             case "string":
-                return {**node, **self._text(bound)}
+                return {**node, **self._limit_text(bound)}
         return dict(node)
 
     def _narrow_nullable(self, node: Schema, bound: Bound) -> dict[str, Any]:
-        """Narrow `X or null` to what the choices leave of it."""
+        """Narrows `X or null` to what the choices leave of it; a union of several types stays as it is."""
         others = [branch for branch in node["anyOf"] if branch.get("type") != "null"]
         nullable = len(others) < len(node["anyOf"])
         about = {"description": node["description"]} if "description" in node else {}
@@ -167,8 +168,8 @@ class _Binder:
         inner = self.narrow(others[0], bound)
         return {**about, "anyOf": [inner, NULL]} if nullable else {**about, **inner}
 
-    def _object(self, node: Schema, bound: Bound) -> dict[str, Any]:
-        """Narrows the properties of an object."""
+    def _narrow_object(self, node: Schema, bound: Bound) -> dict[str, Any]:
+        """Narrows the properties of an object; raises `ValueError` for a bound of an unknown property."""
         fields, properties = dict(bound.fields), node.get("properties", {})
         if unknown := sorted(fields.keys() - properties.keys()):
             raise ValueError(f"bounds: the labels have no field `{unknown[0]}` there, but {', '.join(properties)}")
@@ -177,7 +178,7 @@ class _Binder:
         }
         return {**node, "properties": narrowed}
 
-    def _array(self, node: Schema, bound: Bound) -> dict[str, Any]:
+    def _narrow_array(self, node: Schema, bound: Bound) -> dict[str, Any]:
         """Narrows the items of an array, and its length where the endpoint understands that."""
         out, inner = dict(node), node.get("items", {})
         least, most = bound.least, bound.most
@@ -196,8 +197,9 @@ class _Binder:
             out["maxItems"] = most
         return out
 
-    def _number(self, bound: Bound) -> dict[str, Any]:
-        """A run of whole numbers becomes a range if the endpoint supports ranges: that is short whatever its length."""
+    def _limit_number(self, bound: Bound) -> dict[str, Any]:
+        """Returns the keywords that limit a number: a range, or its choices. A run of whole numbers becomes a range if
+        the endpoint supports ranges: that is short whatever its length."""
         least, most, choices = bound.least, bound.most, bound.choices
         if choices:
             numbers = sorted(choice for choice in choices if isinstance(choice, int))
@@ -207,8 +209,9 @@ class _Binder:
         limits = {"minimum": least, "maximum": most}
         return {key: value for key, value in limits.items() if value is not None} if self._bounds_lengths else {}
 
-    def _text(self, bound: Bound) -> dict[str, Any]:
-        """Returns the limits of a text: its choices, or its length."""
+    def _limit_text(self, bound: Bound) -> dict[str, Any]:
+        """Returns the keywords that limit a text: its choices, or its length; none if they are too many or it is too
+        long."""
         if bound.choices:
             texts = list(dict.fromkeys(sound(choice) for choice in bound.choices if isinstance(choice, str)))
             few = len(texts) <= MOST_CHOICES and sum(map(len, texts)) <= MOST_CHOICE_CHARS
@@ -219,22 +222,23 @@ class _Binder:
 
 
 def _resolve(node: Schema, definitions: Mapping[str, Schema]) -> Schema:
-    """The definition that a node refers to, with the description beside the reference."""
+    """Returns the definition that a node refers to, with the description beside the reference; any other node as it
+    is."""
     branches = node.get("anyOf", ())
     inner = branches[0] if len(branches) == 1 else node
     if "$ref" not in inner:
         return node
-    found = definitions[_definition(inner["$ref"])]
+    found = definitions[_definition_name(inner["$ref"])]
     return {**found, "description": node["description"]} if "description" in node else found
 
 
 def _merge_bounds(bounds: Sequence[Bound]) -> Bound:
-    """The narrowest bound that allows everything any of these allows."""
+    """Merges bounds into one that allows everything any of them allows."""
     return reduce(_merge_two_bounds, bounds)
 
 
 def _merge_two_bounds(one: Bound, other: Bound) -> Bound:
-    """Returns a bound that allows whatever either of the two allows."""
+    """Returns a bound that allows whatever either of the two allows; it has no bounds of single items (`items`)."""
     if one.any_of or other.any_of:
         one = _merge_bounds(one.any_of) if one.any_of else one
         return _merge_two_bounds(one, _merge_bounds(other.any_of) if other.any_of else other)
@@ -262,7 +266,7 @@ DEEPEST = 12
 
 
 def reply_tokens(schema: Schema) -> int:
-    """A limit for a reply that fits this schema: no useful answer needs more tokens."""
+    """Estimates a token limit for a reply that fits this schema: no useful answer needs more."""
     length = _Longest(schema.get("$defs", {})).value(schema)
     return min(MOST_TOKENS, max(FEWEST_TOKENS, length // CHARS_PER_TOKEN + SLACK))
 
@@ -287,7 +291,7 @@ class _Longest:
     def _value(self, node: Schema, inner: int) -> int:
         """Returns the length of the longest JSON for one node, without the memory of `value`."""
         if "$ref" in node:
-            return self.value(self._definitions[_definition(node["$ref"])], inner)
+            return self.value(self._definitions[_definition_name(node["$ref"])], inner)
         if "anyOf" in node:
             return max(self.value(branch, inner) for branch in node["anyOf"])
         if "enum" in node or "const" in node:
@@ -327,7 +331,7 @@ class AnswerCheck:
         self._validator = SchemaValidator(core_schema.definitions_schema(*compiled(schema)))
 
     def fault(self, answer: Any) -> str | None:
-        """Every misfit of an answer with its place; None if it fits."""
+        """Describes every misfit of an answer with its place; None if it fits."""
         try:
             self._validator.validate_python(answer)
         except ValidationError as error:

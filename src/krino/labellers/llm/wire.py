@@ -107,7 +107,7 @@ class Reply:
         return self.finish in CUT_OFF
 
     def raw(self) -> str:
-        """Everything the model wrote, to record it and to show it when asking again."""
+        """Returns everything the model wrote, to record it and to show it when asking again."""
         if not self.tool_calls:
             return self.text or ""
         parts = [self.text or "", *(call.arguments for call in self.tool_calls)]
@@ -129,6 +129,7 @@ class ApiError:
         return f"HTTP {self.status}{named}: {self.message}"
 
     def mentions(self, *words: str) -> bool:
+        """Whether message, parameter or code hold one of these words, which are in lower case."""
         text = f"{self.message} {self.param or ''} {self.code or ''}".lower()
         return any(word in text for word in words)
 
@@ -150,16 +151,20 @@ class Dialect(Protocol):
     def usual_temperature(self) -> float | None:
         """The default: 0 if the parameter is supported, for reproducible answers."""
 
-    def url(self, base_url: str, model: str, api_version: str | None) -> str: ...
+    def url(self, base_url: str, model: str, api_version: str | None) -> str:
+        """Returns the address that requests are posted to."""
 
-    def headers(self, key: str | None) -> dict[str, str]: ...
+    def headers(self, key: str | None) -> dict[str, str]:
+        """Returns the headers that carry the key and the API version."""
 
-    def body(self, request: ChatRequest) -> dict[str, Any]: ...
+    def body(self, request: ChatRequest) -> dict[str, Any]:
+        """Returns the body of a request."""
 
-    def read(self, body: bytes) -> Reply: ...
+    def read(self, body: bytes) -> Reply:
+        """Parses the body of a 200 reply; `UnreadableReply` if it is none of this dialect."""
 
     def context_for(self, tokens: int) -> int | None:
-        """The context size to ask the server for; None if requests cannot."""
+        """Returns the context size to ask the server for; None if requests cannot."""
 
 
 def read_error(status: int, body: bytes) -> ApiError:
@@ -191,7 +196,7 @@ def read_error(status: int, body: bytes) -> ApiError:
 
 
 def _read_upstream_error(error: Mapping[str, Any]) -> list[str]:
-    """The message of the provider behind a router, or all of its text if that is not an error object."""
+    """Returns the message of the provider behind a router, or all of its text if that is not an error object."""
     raw = as_object(error.get("metadata")).get("raw")
     if not raw:
         return []
@@ -204,7 +209,8 @@ def _read_upstream_error(error: Mapping[str, Any]) -> list[str]:
 
 
 def status_of(body: bytes) -> int:
-    """The real status of an HTTP 200 reply: some routers and servers answer 200 with an error object and its code.
+    """Returns the real status of an HTTP 200 reply: some routers and servers answer 200 with an error object and its
+    code.
 
     An error beside an answer is not meant here: the dialect reports it as a broken reply.
     """
@@ -229,7 +235,8 @@ _RETRY_DELAY = re.compile(rb'"retryDelay"\s*:\s*"(\d{1,9}(?:\.\d{1,9})?)s"')
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds the endpoint asks to wait: `retry-after-ms`, `retry-after` in seconds, or as a date."""
+    """Reads how many seconds the endpoint asks to wait: `retry-after-ms`, `retry-after` in seconds, or as a date; None
+    if it does not."""
     for name, unit in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
         try:
             seconds = float(headers[name]) / unit
@@ -245,13 +252,14 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def retry_delay(body: bytes) -> float | None:
-    """Seconds that Google asks to wait, given in the error details as `"retryDelay": "41s"`."""
+    """Reads how many seconds Google asks to wait, given in the error details as `"retryDelay": "41s"`."""
     found = _RETRY_DELAY.search(body)
     return None if found is None else float(found[1])
 
 
 def parse_body(body: bytes) -> dict[str, Any]:
-    """The JSON object of a 200 reply. HTML pages, lists and objects with duplicate keys are refused."""
+    """Parses the JSON object of a 200 reply; `UnreadableReply` for HTML pages, lists and objects with duplicate
+    keys."""
     try:
         data = orjson.loads(body)
         check_keys(body, data)  # orjson silently takes the last of two equal keys
@@ -265,7 +273,7 @@ def parse_body(body: bytes) -> dict[str, Any]:
 
 
 def read_finish(reason: Any, normal: Collection[str]) -> tuple[str | None, str | None]:
-    """The finish reason of a reply, and the same again if it is not a normal one; an endpoint may give none."""
+    """Returns the finish reason of a reply, and the same again if it is not a normal one; an endpoint may give none."""
     if reason is None:
         return None, None
     finish = reason if isinstance(reason, str) else repr(reason)[:MAX_ERROR_TEXT]
@@ -276,7 +284,7 @@ FAILED_STATES = frozenset({"failed", "failure", "error", "cancelled", "canceled"
 
 
 def find_stated_error(*holders: Mapping[str, Any]) -> str | None:
-    """An error stated in fields beside what looks like a reply.
+    """Returns an error stated in fields beside what looks like a reply; None without one.
 
     Endpoints write `error`, a list `errors`, `object: "error"`, `type: "error"`, or `status: "failed"`.
     """
@@ -294,7 +302,8 @@ def find_stated_error(*holders: Mapping[str, Any]) -> str | None:
 
 
 def find_foreign_role(message: Mapping[str, Any]) -> str | None:
-    """The fault of a message whose `role` is not the model's; most servers write `assistant` or nothing."""
+    """Returns the fault of a message whose `role` is not the model's, else None; most servers write `assistant` or
+    nothing."""
     role = message.get("role")
     if not role or (isinstance(role, str) and role.lower() in {"assistant", "model"}):
         return None

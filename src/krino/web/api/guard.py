@@ -36,7 +36,7 @@ class Guarded(BaseModel):
 
 
 def guard_router(judging: JudgingService, metrics: Metrics, rules: CaseRules, max_cases: int) -> APIRouter:
-    """One route for each judge that has rules."""
+    """Makes a router with one route for each judge that has rules; `UsageProblem` for rules that do not fit a judge."""
     router = APIRouter(prefix="/v1", tags=["judging"], route_class=StrictRoute)
     for name, own in rules.items():
         if name not in judging.judges:
@@ -52,6 +52,7 @@ def guard_router(judging: JudgingService, metrics: Metrics, rules: CaseRules, ma
 def _add_route(
     router: APIRouter, judging: JudgingService, metrics: Metrics, name: str, rules: Sequence[Rule], max_cases: int
 ) -> None:
+    """Adds the route of one judge: it blocks unless there is a case and every case passes the rules."""
     judge = judging.get_judge(name)
     texts = dict(judge.rules)
 

@@ -50,7 +50,7 @@ class Judges(BaseModel):
 
 
 def judge_router(judging: JudgingService, max_cases: int) -> APIRouter:
-    """One route per judge, and a list of them."""
+    """Makes a router with one route per judge, and one that lists them."""
     router = APIRouter(prefix="/v1", tags=["judging"], route_class=StrictRoute)
 
     @router.get("/judges")
@@ -97,7 +97,8 @@ def _add_route(router: APIRouter, judging: JudgingService, name: str, max_cases:
 
 
 async def judge_request(request: Request, judging: JudgingService, name: str, body: Any) -> list[Written]:
-    """Judge the cases of a request's body. Raises `Problem` for options and sizes that are refused."""
+    """Judges the cases of a request's body; stops if the client disconnects. Raises `Problem` for options and sizes
+    that are refused."""
     given = body.options.model_dump(exclude_unset=True)
     if given:
         await run_in_threadpool(_check_options, judging, name, given)
@@ -112,7 +113,7 @@ async def judge_request(request: Request, judging: JudgingService, name: str, bo
 
 
 def make_body(judge: AnyJudge, labellers: list[str], max_cases: int) -> Any:
-    """The type of a judge's request body: one case or several, distinguished by the name `cases`."""
+    """Makes the type of a judge's request body: one case or several, distinguished by the name `cases`."""
     one, several = _make_body_models(judge, labellers, max_cases)
     return Annotated[
         Annotated[one, Tag(ONE_CASE)] | Annotated[several, Tag(SEVERAL_CASES)],
@@ -121,7 +122,7 @@ def make_body(judge: AnyJudge, labellers: list[str], max_cases: int) -> Any:
 
 
 def _check_options(judging: JudgingService, name: str, given: dict[str, Any]) -> None:
-    """Raise if the options have the right types but invalid values, such as an unknown goal."""
+    """Raises `Problem` if the options have the right types but invalid values, such as an unknown goal."""
     try:
         judging.get_judge(name, given)
     except UsageProblem as problem:
@@ -130,7 +131,7 @@ def _check_options(judging: JudgingService, name: str, given: dict[str, Any]) ->
 
 
 def _make_body_models(judge: AnyJudge, labellers: list[str], max_cases: int) -> tuple[type[BaseModel], ...]:
-    """The models of a judge's request body: one case, or several."""
+    """Makes the two models of a judge's request body: one case, and several."""
     title, options = judge.name.title(), make_safe_options_model(type(judge))
     example = first_example(judge.name) if judge.name in OURS else None
     shared: dict[str, Any] = {
@@ -150,7 +151,8 @@ def _make_body_models(judge: AnyJudge, labellers: list[str], max_cases: int) -> 
 
 
 async def cancel_on_disconnect(request: Request, work: Awaitable[Done]) -> Done:
-    """The result of `work`. If the client disconnects first, the work is cancelled so that nobody waits behind it."""
+    """Returns the result of `work`. If the client disconnects first, the work is cancelled so that nobody waits behind
+    it, and `Problem` is raised."""
     task = asyncio.ensure_future(work)
     gone = asyncio.ensure_future(_wait_for_disconnect(request))
     try:

@@ -52,21 +52,23 @@ class CaseFilter:
         pairs = [pair for pair in query if pair[0] not in besides]
         for name, value in pairs[:_MOST_PARTS]:
             known = value[:_LONGEST].replace("\0", " ")
-            if fault := _fault(name, known):
-                rejected.append(_reject(name, value, fault))
+            if fault := _find_fault(name, known):
+                rejected.append(_describe_rejected(name, value, fault))
             else:
-                found[(name, known) if _kind(name) in _SEVERAL else name] = (name, _plain(name, known))
+                found[(name, known) if _kind(name) in _SEVERAL else name] = (name, _normalise_value(name, known))
             if len(value) > _LONGEST:
-                rejected.append(_reject(name, value, f"has more than {_LONGEST} characters; the rest is ignored"))
+                rejected.append(
+                    _describe_rejected(name, value, f"has more than {_LONGEST} characters; the rest is ignored")
+                )
         for name, value in pairs[_MOST_PARTS : _MOST_PARTS + 1]:
             rejected.append(
-                _reject(name, value, f"and what follows is ignored: a query has at most {_MOST_PARTS} parts")
+                _describe_rejected(name, value, f"and what follows is ignored: a query has at most {_MOST_PARTS} parts")
             )
         parts = [pair for pair in found.values() if pair[1] and pair != ("down", "0")]
         return cls(tuple(sorted(parts, key=lambda pair: _ORDER.index(_kind(pair[0])))), tuple(rejected))
 
     def of(self, kind: str) -> list[tuple[str, str]]:
-        """Pairs of field (may be empty) and value, of one kind."""
+        """Returns the pairs of field (may be empty) and value, of one kind."""
         return [(name.partition(".")[2], value) for name, value in self.parts if _kind(name) == kind]
 
     @property
@@ -83,23 +85,25 @@ class CaseFilter:
 
     @property
     def narrows(self) -> bool:
+        """Whether it is more than an order."""
         return any(name not in ("sort", "down") for name, _ in self.parts)
 
     def pairs(self) -> list[tuple[str, str]]:
-        """Names and values as written in an address."""
-        return [(name, f"{float(value):g}" if _is_end(name) else value) for name, value in self.parts]
+        """Returns names and values as written in an address."""
+        return [(name, f"{float(value):g}" if _is_limit(name) else value) for name, value in self.parts]
 
     def address(self, **more: object) -> str:
-        """The query string, including `more` parameters such as a page; empty if there are none."""
+        """Returns the query string, including `more` parameters such as a page; empty if there are none."""
         pairs = [*self.pairs(), *((name, str(value)) for name, value in more.items() if value is not None)]
         return f"?{urlencode(pairs)}" if pairs else ""
 
     def without(self, name: str, value: str) -> CaseFilter:
-        """A copy without one of its pairs."""
+        """Returns a copy without one of its pairs."""
         return CaseFilter.read(pair for pair in self.pairs() if pair != (name, value))
 
     def sorted_by(self, name: str) -> CaseFilter:
-        """Sorted ascending (problems first); called again, descending; called once more, in the order of the input."""
+        """Returns a copy sorted by this name: ascending (problems first); descending if it was sorted ascending by it;
+        in the order of the input if it was descending."""
         kept = tuple(pair for pair in self.parts if pair[0] not in ("sort", "down"))
         if self.sort != name:
             return CaseFilter((*kept, ("sort", name)))
@@ -110,22 +114,25 @@ def _kind(name: str) -> str:
     return name.partition(".")[0]
 
 
-def _is_end(name: str) -> bool:
+def _is_limit(name: str) -> bool:
+    """Whether a name is for one end of a range of numbers."""
     return _kind(name) in ("min", "max")
 
 
-def _plain(name: str, value: str) -> str:
-    if _is_end(name):
+def _normalise_value(name: str, value: str) -> str:
+    """Writes equal numbers alike, and strips the words to search for; other values stay as they are."""
+    if _is_limit(name):
         return repr(float(value))
     return value.strip() if name == "q" else value
 
 
-def _reject(name: str, value: str, why: str) -> tuple[str, str]:
+def _describe_rejected(name: str, value: str, why: str) -> tuple[str, str]:
+    """Returns the name of a rejected part and the reason, both cut to what can be shown."""
     return clean_line(name, _SHOWN), f"`{clean_line(f'{name}={value}', _SHOWN)}` {why}"
 
 
-def _fault(name: str, value: str) -> str:
-    """What is wrong with a part of a query; empty if nothing is."""
+def _find_fault(name: str, value: str) -> str:
+    """Says what is wrong with a part of a query; empty if nothing is."""
     kind, _, field_name = name.partition(".")
     if name == "q":
         return ""
@@ -137,7 +144,7 @@ def _fault(name: str, value: str) -> str:
         return f"is none of {', '.join((*ROLL_UPS, NULL))}"
     if name == "sort" or (kind in ("is", "in") and field_name):
         return "" if value else "is empty"
-    if _is_end(name) and field_name:
+    if _is_limit(name) and field_name:
         return "" if _is_number(value) else "is not a number"
     return f"is not known: {PARTS}"
 
@@ -160,11 +167,13 @@ class FilterSql:
     """Requested fields that the run does not have."""
 
     def where(self) -> Condition:
+        """Returns all conditions joined by AND, with their values; the condition is true for an empty filter."""
         found = [("TRUE", []), *self._conditions()]
         return " AND ".join(text for text, _ in found), [value for _, values in found for value in values]
 
     def order(self) -> str:
-        """The ORDER BY expression. It is never null: cases without a value come last in both directions."""
+        """Returns the ORDER BY expression; a name that the run does not have is noted in `unknown`. The expression is
+        never null: cases without a value come last in both directions."""
         name, down = self.question.sort, self.question.down
         if name == "id":
             return "entry.id"
@@ -182,7 +191,8 @@ class FilterSql:
         return "entry.place"
 
     def _conditions(self) -> Iterator[Condition]:
-        """Yields the conditions of the filter as SQL; values of the same field are alternatives."""
+        """Yields the conditions of the filter as SQL; values of the same field are alternatives. A field that the run
+        does not have is noted in `unknown` and filters nothing."""
         if words := self.question.words:
             wanted = " ".join(f'"{word.replace(chr(34), chr(34) * 2)}"*' for word in words.split())
             inside_id = "%" + re.sub(r"([\\%_])", r"\\\1", words) + "%"

@@ -31,8 +31,9 @@ _LONGEST_NAMES = 160
 
 
 def own_blocks(run: StoredRun, judgement: Mapping[str, Any], served: Path) -> list[Block]:
-    """The blocks of the view; empty if neither the view nor the case is available."""
-    stored = _stored(run.folder, stamp_file(run.folder / VIEWS)).blocks_of(judgement["input_hash"])
+    """Returns the blocks of the view that the run keeps, else of one made from the case; empty if neither is
+    available."""
+    stored = _open_views(run.folder, stamp_file(run.folder / VIEWS)).blocks_of(judgement["input_hash"])
     if stored is not None and can_be_drawn(stored):
         return stored
     case, judge = case_of(run, judgement, served), judge_of(run.manifest)
@@ -40,7 +41,7 @@ def own_blocks(run: StoredRun, judgement: Mapping[str, Any], served: Path) -> li
 
 
 def case_of(run: StoredRun, judgement: Mapping[str, Any], served: Path) -> Mapping[str, Any] | None:
-    """The case that was judged; None where it cannot be read, or may not be."""
+    """Reads the case that was judged from its input; None if it cannot be read, or may not be."""
     plan = run.manifest.plan
     paths = find_inputs(run, served)
     if paths is None:
@@ -55,8 +56,8 @@ def case_of(run: StoredRun, judgement: Mapping[str, Any], served: Path) -> Mappi
 
 
 def judge_of(manifest: Manifest) -> AnyJudge | None:
-    """Returns the judge of a run. With the options of the run, where they still are options; None for a judge that is
-    not Krino's own."""
+    """Loads the judge of a run, with the options of the run if they are still valid; None for a judge that is not
+    Krino's own."""
     name, options = manifest.plan.judge["name"], manifest.plan.judge.get("options")
     if not is_ours(name) or not isinstance(options, Mapping):
         return our_judge(name)
@@ -67,21 +68,21 @@ def judge_of(manifest: Manifest) -> AnyJudge | None:
 
 
 def find_inputs(run: StoredRun, served: Path) -> list[str] | None:
-    """Returns the input files of a run that may be read, or None."""
+    """Returns the paths of a run's inputs (the copies that the run kept come first), or None unless all may be read."""
     names = run.manifest.plan.inputs
     try:
         if (kept := kept_inputs(run.folder, names)) is not None:
             return kept.paths
-        found = [_inside(name, served) for name in names]
+        found = [_find_readable(name, served) for name in names]
     except (KrinoError, OSError, ValueError):
         return None
     paths = [str(path) for path in found if path is not None]
     return paths if paths and len(paths) == len(names) else None
 
 
-def _inside(name: str, served: Path) -> Path | None:
-    """The input where it was when it was judged, or a copy of its name in the folder that is served; also an example
-    that comes with Krino, for the runs of `krino demo`."""
+def _find_readable(name: str, served: Path) -> Path | None:
+    """Finds an input where it was when it was judged, or a copy of its name in the folder that is served; also an
+    example that comes with Krino, for the runs of `krino demo`. None outside of these folders."""
     home = served.resolve()
     for path in (Path(name), home / Path(name).name):
         real = path.resolve()
@@ -91,7 +92,7 @@ def _inside(name: str, served: Path) -> Path | None:
 
 
 def why_not_at_hand(run: StoredRun, served: Path) -> str:
-    """Why a case cannot be read, and what to do about it. It names files, but not where they were."""
+    """Says why a case cannot be read, and what to do about it. It names files, but not where they were."""
     names = run.manifest.plan.inputs
     if not names:
         return "the run does not say which file it came from; judge the cases again"
@@ -117,12 +118,13 @@ def why_not_at_hand(run: StoredRun, served: Path) -> str:
 def _is_readable(run: StoredRun, name: str, served: Path) -> bool:
     """May an input be read: is it kept in the run folder, or inside the served folder?"""
     try:
-        return kept_inputs(run.folder, [name]) is not None or _inside(name, served) is not None
+        return kept_inputs(run.folder, [name]) is not None or _find_readable(name, served) is not None
     except (KrinoError, OSError, ValueError):
         return False
 
 
 @lru_cache(maxsize=8)
-def _stored(folder: Path, stamp: tuple[int, int]) -> StoredViews:
-    """The views may take fifty megabytes: where each begins is looked for once, and again when the file has changed."""
+def _open_views(folder: Path, stamp: tuple[int, int]) -> StoredViews:
+    """Opens the stored views of a run. They may take fifty megabytes: where each begins is looked for once, and again
+    when the file has changed (`stamp`)."""
     return StoredViews(folder)

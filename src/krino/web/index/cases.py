@@ -55,7 +55,7 @@ class Cases:
         self._index, self._run, self._state = index, run, state
 
     def counts(self) -> Counts:
-        """Number of cases by status; counted again while the index grows."""
+        """Counts the cases by status; the counts are kept once the index is complete."""
         known = self._state.counts
         if known is None:
             with self._index.reading() as db:
@@ -70,10 +70,11 @@ class Cases:
             order, way = sql.order(), "DESC" if question.down else "ASC"
             limit = f"ORDER BY {order} {way}, entry.place LIMIT ? OFFSET ?"
             rows = list(_query_rows(db, f"WHERE {where} {limit}", [*values, most, first]))
-            return Page(rows, self._found(db, question, where, values), sql.unknown)
+            return Page(rows, self._count_found(db, question, where, values), sql.unknown)
 
     def find(self, name: str, again: int = 0) -> CaseRow | None:
-        """The first case with this id, or a later one if `again` is above 0."""
+        """Returns the first case with this id, or with `again` the one after as many others of the same id; None if
+        there is none. An id that nobody has is also tried as the cleaned name that a page would show."""
         with self._index.reading() as db:
             rest = "WHERE entry.id = ? ORDER BY entry.place LIMIT 1 OFFSET ?"
             return next(_query_rows(db, rest, [name, again]), None) or next(
@@ -81,21 +82,22 @@ class Cases:
             )
 
     def at(self, place: int) -> CaseRow | None:
+        """Returns the case at this position in the input; None if it is not judged."""
         with self._index.reading() as db:
             return next(_query_rows(db, "WHERE entry.place = ?", [place]), None)
 
     def find_by_hashes(self, hashes: Iterable[str]) -> dict[str, CaseRow]:
-        """The first case with each of these content hashes."""
+        """Returns the first case with each of these content hashes; those without a case are left out."""
         found: dict[str, CaseRow] = {}
-        for row in self._among("entry.digest", map(bytes.fromhex, hashes)):
+        for row in self._query_among("entry.digest", map(bytes.fromhex, hashes)):
             found.setdefault(row.entry.input_hash, row)
         return found
 
     def find_by_ids(self, ids: Iterable[str]) -> Iterator[tuple[str, str]]:
-        """Content hash and id of every judged case with one of these ids."""
-        return ((row.entry.input_hash, row.entry.id) for row in self._among("entry.id", ids))
+        """Yields content hash and id of every judged case with one of these ids."""
+        return ((row.entry.input_hash, row.entry.id) for row in self._query_among("entry.id", ids))
 
-    def _among(self, column: str, values: Iterable[Any]) -> Iterator[CaseRow]:
+    def _query_among(self, column: str, values: Iterable[Any]) -> Iterator[CaseRow]:
         """Yields the cases whose column has one of the values."""
         wanted = list(dict.fromkeys(values))
         with self._index.reading() as db:
@@ -120,16 +122,17 @@ class Cases:
             after = next(_query_rows(db, f"{behind} ORDER BY {order} {up}, entry.place LIMIT 1", here), None)
             before = next(_query_rows(db, f"{ahead} ORDER BY {order} {down}, entry.place DESC LIMIT 1", here), None)
             position = db.execute(f"SELECT count(*) {JUDGED} {ahead}", here).fetchone()[0] + 1
-            return Neighbours(position, self._found(db, question, where, values), before, after)
+            return Neighbours(position, self._count_found(db, question, where, values), before, after)
 
-    def _found(self, db: sqlite3.Connection, question: CaseFilter, where: str, values: list[Any]) -> int:
-        """Number of matching cases; the total is cached."""
+    def _count_found(self, db: sqlite3.Connection, question: CaseFilter, where: str, values: list[Any]) -> int:
+        """Counts the matching cases; without a filter, the counts that are kept are used."""
         if not question.narrows:
             return self.counts().total
         return int(db.execute(f"SELECT count(*) {JUDGED} WHERE {where}", values).fetchone()[0])
 
     def read_judgements(self, rows: Iterable[CaseRow]) -> Iterator[dict[str, Any]]:
-        """The judgements, read from the journal. They were checked when they were indexed."""
+        """Yields the judgements of these rows from the journal, each with the position, id and source of its own case.
+        They were checked when they were indexed."""
         with LineReader(self._run) as lines:
             for row in rows:
                 record = lines.read(row.offset, row.entry.input_hash)

@@ -20,14 +20,15 @@ _EDGE = "\x1f"  # delimits codes, so that one can be found in a list of several
 
 
 def field_names(schema: Schema) -> list[str]:
-    """The verdict fields that get a column. Explanations get none; they are found by search."""
+    """Lists the verdict fields that get a column, at most `MOST_FIELDS`. Explanations get none; they are found by
+    search."""
     parts = schema.get("properties")
     names = parts if isinstance(parts, Mapping) else ()
     return [name for name in names if name != ROLL_UP and not is_text_explanation(schema, name)][:MOST_FIELDS]
 
 
 def to_column(value: Any) -> float | str | None:
-    """The value as stored: numbers as they are, codes with delimiters, None for free text."""
+    """Converts a value to how it is stored: numbers as they are, codes with delimiters, None for free text."""
     number = as_number(value)
     if number is not None:
         return number
@@ -36,19 +37,20 @@ def to_column(value: Any) -> float | str | None:
 
 
 def delimit_code(value: str) -> str:
-    """A code with its delimiters, as it appears in a stored value."""
+    """Returns a code with its delimiters, as it appears in a stored value."""
     return f"{_EDGE}{value}{_EDGE}"
 
 
 def field_values(judgement: Mapping[str, Any], names: list[str]) -> list[float | str | None]:
-    """One value per SQL column, empty unless the case is ok."""
+    """Returns one value per SQL column for these verdict fields; all are None unless the status of the case is ok."""
     verdict = own_fields(judgement) if judgement["status"] == "ok" else {}
     values = [to_column(verdict.get(name)) for name in names]
     return [*values, *[None] * (MOST_FIELDS - len(values))]
 
 
 def metadata_values(judgement: Mapping[str, Any], names: list[str]) -> list[str | None]:
-    """One value per SQL column, as slices count them. A new name gets the next free column."""
+    """Returns one value per SQL column, as slices count them. A new name gets the next free column and is added to
+    `names`."""
     metadata = judgement.get("metadata") or {}
     for name in metadata:
         if name not in names and len(names) < MOST_METADATA:
@@ -58,7 +60,7 @@ def metadata_values(judgement: Mapping[str, Any], names: list[str]) -> list[str 
 
 
 def searchable_text(judgement: Mapping[str, Any]) -> str:
-    """The text that search looks through, limited in length."""
+    """Joins the texts of a judgement that search looks through, limited in length."""
     words, room = [], _LONGEST_WORDS
     for text in _list_texts(judgement):
         if room <= 0:

@@ -91,7 +91,7 @@ class RunIndex:
 
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
-        """A connection for reading. Half-written batches are not visible."""
+        """Opens a connection for reading. Half-written batches are not visible."""
         db = self._connect()
         try:
             db.execute("PRAGMA query_only = ON")
@@ -100,14 +100,15 @@ class RunIndex:
             db.close()
 
     def state(self) -> State:
+        """Reads the stored state; that of an empty index if there is none yet."""
         return State.of(self._read_value("SELECT data FROM state"))
 
     def source_of(self, name: str) -> Any:
-        """What a stored result was computed from; None if there is none. See `keep`."""
+        """Returns what a stored result was computed from; None if there is none. See `keep`."""
         return self._read_value("SELECT source_of FROM result WHERE name = ?", name)
 
     def result(self, name: str) -> Any:
-        """A result stored with `keep`; None if there is none."""
+        """Returns a result stored with `keep`; None if there is none."""
         found = self._read_value("SELECT data FROM result WHERE name = ?", name)
         return None if found is None else orjson.loads(found)
 
@@ -121,6 +122,7 @@ class RunIndex:
     # --- writing ---------------------------------------------------------------------------------
 
     def keep(self, name: str, source_of: str, data: Any) -> None:
+        """Stores a result under a name, with what it was computed from; it replaces an earlier one."""
         with self._writing() as db:
             value = orjson.dumps(data, option=orjson.OPT_NON_STR_KEYS)
             db.execute("INSERT OR REPLACE INTO result VALUES (?, ?, ?)", (name, source_of, value))
@@ -128,12 +130,13 @@ class RunIndex:
     def note_problem(self, problem: str) -> None:
         """Stores why the run cannot be indexed."""
         with self._writing() as db:
-            state = _state(db)
+            state = _read_state(db)
             state.problem = problem
-            _save(db, state)
+            _save_state(db, state)
 
     def extend(self, run: StoredRun, go_on: Callable[[], None]) -> State:
-        """Index what was added to the run. A problem with the run is stored in `State.problem` and ends the reading.
+        """Indexes what was added to the run and returns the new state. A problem with the run is stored in
+        `State.problem` and ends the reading.
 
         The roll is read first, because a case is on the roll before its verdict is in the journal. `go_on` may raise to
         stop.
@@ -149,19 +152,19 @@ class RunIndex:
                 with self._writing() as db:
                     _add_lines(db, batch, state)
                     state.journal, state.mark = batch[-1].place, _hash_end(run.journal, batch[-1].place.end)
-                    _save(db, state)
+                    _save_state(db, state)
                 go_on()
             state.problem = ""
         except UsageProblem as problem:
             state.problem = str(problem)
         with self._writing() as db:
             state.counts = count_by_status(db)
-            _save(db, state)
+            _save_state(db, state)
         return state
 
     def _start(self, db: sqlite3.Connection, run: StoredRun) -> State:
-        """The state to continue from, after forgetting what no longer matches the run."""
-        state, started = _state(db), run.manifest.started.isoformat()
+        """Deletes what no longer matches the run, and returns the state to continue from."""
+        state, started = _read_state(db), run.manifest.started.isoformat()
         fields = field_names(run.manifest.about.fields_schema)
         same = state.folder == str(run.folder) and state.fields == fields
         if not same or _hash_end(run.journal, state.journal.end) != state.mark:
@@ -183,11 +186,11 @@ class RunIndex:
             for entry, place in read_entries(run.folder, state.roll):
                 _add_entries(db, place.lines - 1, iter([entry]))
                 state.roll = place
-        _save(db, state)
+        _save_state(db, state)
 
     @contextmanager
     def _writing(self) -> Iterator[sqlite3.Connection]:
-        """A connection with a write transaction."""
+        """Opens a connection with a write transaction, which is committed unless the block raises."""
         db = self._connect()
         try:
             db.execute("BEGIN IMMEDIATE")
@@ -207,6 +210,7 @@ class RunIndex:
             return _open_database(self.path)
 
     def discard(self) -> None:
+        """Deletes the files of the index; it is built anew when it is needed."""
         for name in (self.path.name, f"{self.path.name}-wal", f"{self.path.name}-shm"):
             (self.path.parent / name).unlink(missing_ok=True)
 
@@ -238,20 +242,21 @@ def _make_tables(db: sqlite3.Connection) -> None:
 
 
 def count_by_status(db: sqlite3.Connection) -> dict[str, int]:
-    """Number of judged cases by status."""
+    """Counts the judged cases by status."""
     return dict(db.execute(f"SELECT line.status, count(*) {JUDGED} GROUP BY line.status"))
 
 
 def _fetch_value(db: sqlite3.Connection, sql: str, values: Sequence[Any] = ()) -> Any:
+    """Returns the first column of the first row that a query finds; None without a row."""
     row = db.execute(sql, values).fetchone()
     return None if row is None else row[0]
 
 
-def _state(db: sqlite3.Connection) -> State:
+def _read_state(db: sqlite3.Connection) -> State:
     return State.of(_fetch_value(db, "SELECT data FROM state"))
 
 
-def _save(db: sqlite3.Connection, state: State) -> None:
+def _save_state(db: sqlite3.Connection, state: State) -> None:
     db.execute("INSERT OR REPLACE INTO state VALUES (1, ?)", (state.to_json(),))
 
 
@@ -270,7 +275,7 @@ def _add_entries(db: sqlite3.Connection, first: int, entries: Iterator[Entry]) -
 
 
 def _add_lines(db: sqlite3.Connection, lines: list[Line], state: State) -> None:
-    """Adds lines that count: per content, the first settled judgement or the last error."""
+    """Adds those of the lines that count: per content, the first settled judgement or the last error."""
     for line in lines:
         data, digest = line.data, bytes.fromhex(line.data["input_hash"])
         if not is_open(_fetch_value(db, "SELECT status FROM line WHERE digest = ?", (digest,))):
@@ -281,7 +286,7 @@ def _add_lines(db: sqlite3.Connection, lines: list[Line], state: State) -> None:
 
 
 def _hash_end(journal: Path, end: int) -> str:
-    """Hash of the bytes just before a position in the journal."""
+    """Hashes the bytes just before a position in the journal; a missing journal counts as empty."""
     try:
         with inside(journal).open("rb") as file:
             file.seek(max(end - _MARK, 0))
@@ -291,7 +296,7 @@ def _hash_end(journal: Path, end: int) -> str:
 
 
 def stamp_file(path: Path) -> tuple[int, int]:
-    """Modification time and size of a file of a run; zeros if it is missing or outside the run."""
+    """Returns modification time and size of a file of a run; zeros if it is missing or outside the run."""
     try:
         found = inside(path).stat()
     except (OSError, UsageProblem):

@@ -49,6 +49,7 @@ class Job:
             self.done.set_result(outcome)
 
     def make_error(self) -> Written:
+        """Makes the judgement, with the status error, of a case whose process died twice."""
         digest = input_hash(self.item, self.judge)
         return written(self.judge, self.item, without_verdict(self.judge, self.item, digest, "error", PROCESS_DIED))
 
@@ -62,7 +63,7 @@ class JobQueue(RoundRobin[Job]):
 
 
 def choose_batch_size(waiting: int, workers: int) -> int:
-    """How many waiting cases one worker takes. Cases that are judged together are answered together.
+    """Returns how many waiting cases one worker takes. Cases that are judged together are answered together.
 
     Two together cost a tenth less than two alone, which pays off once more cases wait than there are workers. Larger
     batches gain little more, and a case that arrives just after one has begun waits for all of it.
@@ -85,7 +86,8 @@ class JudgingPool:
             threading.Thread(target=self._run, args=(worker, queue), name=f"krino-judge-{number}", daemon=True).start()
 
     def submit(self, client: Hashable, judge: AnyJudge, item: CaseItem) -> Future[Written]:
-        """The future judgement of a case. Cancelling it before its turn costs nothing."""
+        """Queues a case and returns the future of its judgement, which is cancelled if the pool is closed. Cancelling
+        it before its turn costs nothing."""
         job = Job(judge, item)
         queue = self._long if len(canonical(item.record)) >= LONG else self._usual
         with self._lock:
@@ -109,7 +111,7 @@ class JudgingPool:
             worker.stop()
 
     def _run(self, worker: CaseWorker, queue: JobQueue) -> None:
-        """Runs a worker until its queue is closed."""
+        """Gives a worker the jobs of a queue until the pool is closed."""
         with worker:
             if queue is self._usual:
                 with suppress(Exception):  # the first case reports it
@@ -119,7 +121,8 @@ class JudgingPool:
                     self._judge(worker, wanted)
 
     def _judge(self, worker: CaseWorker, jobs: list[Job]) -> None:
-        """Judges several jobs at once; if their process dies, each is judged alone."""
+        """Judges several jobs at once and gives each its outcome; if that fails, or their process dies, each is judged
+        alone."""
         try:
             outcomes = worker.judge([(job.judge, job.item) for job in jobs])
         except Exception as fault:
@@ -132,7 +135,7 @@ class JudgingPool:
                 job.finish(outcome)
 
     def _retry(self, worker: CaseWorker, job: Job) -> CaseOutcome:
-        """Judges one job again, after its batch failed."""
+        """Judges one job again, alone, after its batch failed; returns a fault as its outcome."""
         try:
             return worker.judge([(job.judge, job.item)])[0]
         except WorkerDied:
@@ -141,7 +144,7 @@ class JudgingPool:
             return fault
 
     def _take(self, queue: JobQueue) -> list[Job]:
-        """The next jobs for one worker; none once the pool is closed."""
+        """Waits for jobs and returns the next ones for a worker; none once the pool is closed and its queue empty."""
         with self._lock:
             while not queue and not self._closed:
                 queue.changed.wait()

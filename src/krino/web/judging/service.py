@@ -40,7 +40,7 @@ MOST_PROCESSES = 4
 
 
 def make_safe_options_model(judge: type[AnyJudge]) -> type[BaseModel]:
-    """The judge's options as a model without its validators, and without options that are paths.
+    """Makes a model of the judge's options without its validators, and without options that are paths.
 
     A judge's own validators may open a file that an option names (a table of aliases), and a client must not be able to
     make the server open files. Types are as the schema states them: `false` and "1" are no numbers.
@@ -57,7 +57,7 @@ def make_safe_options_model(judge: type[AnyJudge]) -> type[BaseModel]:
 
 
 def refuse_unsafe_options(judge: type[AnyJudge], options: Mapping[str, Any]) -> None:
-    """Raises unless a client's options have the types that the judge declares."""
+    """Raises `UsageProblem` unless a client's options have the types that the judge declares and name no path."""
     try:
         make_safe_options_model(judge).model_validate(options)
     except ValidationError as error:
@@ -75,7 +75,7 @@ class RequestTooLarge(UsageProblem):
 
 
 def admit_cases(judge: AnyJudge, records: Sequence[Any], settings: ServeSettings) -> list[CaseItem]:
-    """The cases of the records, numbered; raises `RequestTooLarge`.
+    """Makes the cases of the records, numbered; raises `RequestTooLarge` for too many or too long ones.
 
     Limits apply to cases, after records that hold several were split, and before any is judged: long cases take long,
     and all clients share the workers.
@@ -99,7 +99,7 @@ def admit_cases(judge: AnyJudge, records: Sequence[Any], settings: ServeSettings
 
 
 def _refuse_long(item: CaseItem, number: int, most: int) -> None:
-    """Refuses a case that is longer than this server judges."""
+    """Raises `RequestTooLarge` for a case that is longer than this server judges."""
     length = len(canonical(item.record))
     if length > most:
         raise RequestTooLarge(
@@ -145,7 +145,8 @@ class JudgingService:
         options: Mapping[str, Any] | None = None,
         labeller: str = LOCAL,
     ) -> list[Written]:
-        """One judgement per case, in order; a record that holds several traces gives one for each.
+        """Judges records and returns one judgement per case, in order; a record that holds several traces gives one for
+        each.
 
         Raises `RequestTooLarge` for too many or too long cases.
         """
@@ -162,7 +163,8 @@ class JudgingService:
         return await asyncio.wrap_future(work)
 
     def get_judge(self, name: str, options: Mapping[str, Any] | None = None) -> AnyJudge:
-        """The judge with these options. Cached: only cases of the same judge object are labelled together."""
+        """Loads the judge with these options; `Problem` for an unknown one, `UsageProblem` for options it does not
+        take. It is cached: only cases of the same judge object are labelled together."""
         if name not in OURS and name not in self._addresses:
             raise Problem(
                 404,
@@ -229,7 +231,7 @@ class JudgingService:
 
 
 def _make_pool(in_processes: bool) -> JudgingPool:
-    """A pool of KRINO_THREADS workers, by default one per core; memory limits the number of processes."""
+    """Makes a pool of KRINO_THREADS workers, by default one per core, but at most `MOST_PROCESSES` processes."""
     from krino.models.token_model import thread_count
 
     if not in_processes:

@@ -60,7 +60,7 @@ class CaseWorker:
         """Loads whatever the first case would have to wait for. Raises `WorkerDied`."""
 
     def judge(self, cases: Sequence[Case]) -> list[CaseOutcome]:
-        """One outcome per case, in order. Raises `WorkerDied`."""
+        """Judges cases and returns one outcome per case, in order. Raises `WorkerDied`."""
         raise NotImplementedError
 
     def stop(self) -> None:
@@ -113,7 +113,8 @@ class ProcessWorker(CaseWorker):
         self.judge([(load_judge(name), CaseItem(0, name, first_example(name))) for name in OURS])
 
     def judge(self, cases: Sequence[Case]) -> list[CaseOutcome]:
-        """Sends cases to the process and returns what came back."""
+        """Sends cases to the process, which is started if need be, and returns the outcomes that came back. Raises
+        `WorkerDied`."""
         sent = [(_pickle_judge(judge), item) for judge, item in cases]
         child = self._child or self._start_child()
         try:
@@ -132,7 +133,7 @@ class ProcessWorker(CaseWorker):
                 self._child.kill()  # safe: it writes no files
 
     def _start_child(self) -> ChildProcess:
-        """Starts the process, unless the worker was stopped or the machine has no room."""
+        """Starts the process; raises `WorkerDied` if the worker was stopped or the machine has no room."""
         with self._lock:
             if self._stopped:
                 raise WorkerDied
@@ -159,7 +160,7 @@ def _pickle_judge(judge: AnyJudge) -> bytes:
 
 
 def serve_cases(pipe: Connection[list[CaseOutcome], Sent]) -> None:
-    """Judges what comes over the pipe until it ends."""
+    """Runs in the child process: judges what comes over the pipe, and sends the outcomes back, until the pipe ends."""
     os.environ["KRINO_THREADS"] = "1"
     with ThreadWorker() as worker:
         try:

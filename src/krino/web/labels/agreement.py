@@ -62,7 +62,8 @@ class AgreementCache:
         self._lock = threading.Lock()
 
     def get(self, opened: OpenRun, depth: DepthChoice) -> LiveAgreement:
-        """The agreement. While a new one is being computed, others get the previous one."""
+        """Returns the agreement of a run with its current labels. While a new one is being computed, others get the
+        previous one."""
         subject, place = Subject.of(opened.manifest), (opened.name, depth)
         state = (self._store.revision(subject), opened.state.started, opened.state.journal.end)
         before = self._kept.get(place)
@@ -82,7 +83,8 @@ class AgreementCache:
             self._lock.release()
 
     def _compute(self, opened: OpenRun, subject: Subject, edition: int, depth: DepthChoice) -> LiveAgreement:
-        """Compares the labels of a run with its verdicts."""
+        """Compares the labels of a run with its verdicts; without usable labels, the result holds the problem
+        instead."""
         events = self._store.current(subject)
         labelled = opened.cases.find_by_hashes(event.place.input_hash for event in events)
         ids = {digest: row.entry.id for digest, row in labelled.items()}
@@ -99,7 +101,7 @@ class AgreementCache:
 
 
 def find_cell_cases(compared: LiveAgreement, field: str, people: str, judge: str) -> list[CellCase]:
-    """Cases for which most raters say `people` and the judge says `judge` in this field."""
+    """Lists the cases for which most raters say `people` and the judge says `judge` in this field."""
     if compared.found is None or field not in {one.field for one in compared.found.fields}:
         return []
     given = labels_from_rows(compared.rows)
@@ -120,7 +122,8 @@ def _make_cell_case(compared: LiveAgreement, digest: str, field: str) -> CellCas
 
 
 def hide_unjudged(found: Agreement, judged: Collection[str] | None) -> Agreement:
-    """The agreement without cases that this person has not labelled. None: shows all, to people who do not label."""
+    """Returns the agreement without the examples (worst cases) that this person has not labelled; its figures stay.
+    None: shows all, to people who do not label."""
     if judged is None:
         return found
     fields = tuple(
@@ -131,7 +134,7 @@ def hide_unjudged(found: Agreement, judged: Collection[str] | None) -> Agreement
 
 
 def list_named_cases(found: Agreement | None, ids: Mapping[str, str]) -> set[tuple[str, str]]:
-    """Content hash and id of the cases whose verdicts the agreement shows."""
+    """Returns content hash and id of the cases whose verdicts the agreement shows."""
     return {(case.id, ids[case.id]) for field in found.fields for case in field.worst} if found else set()
 
 
@@ -162,7 +165,7 @@ class MeasureRow:
 
 
 def summarise_agreement(found: Agreement) -> list[MeasureRow]:
-    """The main measures per field: kappa (or rank correlation for numbers) and alpha.
+    """Lists the main measures per field: kappa (or rank correlation for numbers) and alpha.
 
     With several raters, means over pairs: judge with each rater, and raters among themselves.
     """

@@ -241,7 +241,7 @@ def export(
 
 
 def _open_complete(labelling: LabellingService, run: str) -> OpenRun:
-    """Open a run; 503 while it is still being read, because labels of cases not yet read would be missing."""
+    """Opens a run; 503 while it is still being read, because labels of cases not yet read would be missing."""
     opened = labelling.open(run)
     if opened.is_incomplete:
         raise Problem(
@@ -255,7 +255,7 @@ def _open_complete(labelling: LabellingService, run: str) -> OpenRun:
 
 
 def _record_shown_labels(request: Request, opened: OpenRun, said: Iterable[tuple[str, str, str]]) -> None:
-    """Record what a rater's browser was shown: other people's labels end blindness as the verdict does."""
+    """Records which other people's labels a rater's browser was shown: they end blindness as the verdict does."""
     own = get_rater(request)
     record_seen(request, opened, ((digest, name) for rater, digest, name in said if rater != own))
 
@@ -266,7 +266,7 @@ def _to_jsonl(rows: list[dict[str, Any]]) -> bytes:
 
 
 def _to_csv(rows: list[dict[str, Any]]) -> str:
-    """CSV in which an empty csv_cell means no label and `null` the label null; lists are JSON."""
+    """Writes CSV in which an empty cell means no label and `null` the label null; lists are JSON."""
     names, text = order_columns(rows), io.StringIO()
     table = csv.writer(text, lineterminator="\n")
     table.writerow(map(defuse_formula, names))
@@ -282,7 +282,7 @@ def _format_cell(value: Any) -> str | int | float:
 
 @contextmanager
 def _report_at(where: str) -> Iterator[None]:
-    """Report problems as errors of this field of the request."""
+    """Turns a `UsageProblem` in the block into an error response (422) about this field of the request."""
     try:
         yield
     except DatabaseUnavailable:  # not the client's fault
@@ -293,7 +293,7 @@ def _report_at(where: str) -> Iterator[None]:
 
 
 def _find_case(labelling: LabellingService, label: LabelIn) -> LabelCase:
-    """Finds the case that a label names, by id or by content hash."""
+    """Finds the case that a label names, by content hash or else by id; `Problem` if there is none."""
     opened = labelling.open(label.run, "body.run")
     if label.input_hash is not None:
         return labelling.case(opened, label.input_hash, "body.input_hash")

@@ -39,7 +39,7 @@ class SubmittedForm:
                 self._values.setdefault(name, []).append(value)
 
     def get(self, name: str) -> str:
-        """The last value of a field; empty if missing."""
+        """Returns the last value of a field; empty if missing."""
         return self._values.get(name, [""])[-1]
 
     def all(self, name: str) -> list[str]:
@@ -92,7 +92,7 @@ class FormNode:
 
 
 def format_choice(value: Any) -> str:
-    """A value as text for people."""
+    """Formats a value for people."""
     if isinstance(value, bool):
         return "yes" if value else "no"
     if value is None:
@@ -108,7 +108,7 @@ def format_choice(value: Any) -> str:
 def build_verdict_form(
     schema: Schema, given: Mapping[str, Any] | None = None, roll_ups: Sequence[str] = ()
 ) -> FormNode:
-    """The form for a verdict: scores, codes and booleans, all optional. Texts are left to judges.
+    """Builds the form for a verdict: scores, codes and booleans, all optional. Texts are left to judges.
 
     The schema comes from a run folder, which may come from anyone, so fields with an invalid schema are skipped.
     """
@@ -131,8 +131,8 @@ def build_verdict_form(
 def build_labels_form(
     schema: Schema, bound: Bound | None, exact: Bound | None, given: Any = None, *, start: Mapping[str, Any] = _NOTHING
 ) -> FormNode:
-    """The form for the labels of one case. `bound`: the possible choices; `exact`: values that are certain, which the
-    form starts with, and texts to quote. `start`: initial labels instead of the certain ones."""
+    """Builds the form for the labels of one case. `bound`: the possible choices; `exact`: values that are certain,
+    which the form starts with, and texts to quote. `start`: initial labels instead of the certain ones."""
     bound, exact = bound or _ANY, exact or _ANY
     if given is None:
         certain = _certain_value(exact)
@@ -141,7 +141,8 @@ def build_labels_form(
 
 
 def rebuild_form(schema: Schema, bound: Bound | None, exact: Bound | None, filled: SubmittedForm) -> FormNode:
-    """The form as it was when submitted, with the same number of rows in each list."""
+    """Builds the form again as it was when submitted, with the same number of rows in each list; what was filled in is
+    not in it."""
     certain = _certain_value(exact or _ANY)
     certain = dict(certain) if isinstance(certain, dict) else {}
     for name in schema["properties"]:
@@ -152,7 +153,7 @@ def rebuild_form(schema: Schema, bound: Bound | None, exact: Bound | None, fille
 
 
 def _certain_value(bound: Bound) -> Any:
-    """The parts of a value that have only one possibility."""
+    """Returns the parts of a value that have only one possibility; `MISSING` if there are none."""
     if bound.any_of:
         return _common_value([_certain_value(one) for one in bound.any_of])
     if bound.choices is not None:
@@ -164,7 +165,7 @@ def _certain_value(bound: Bound) -> Any:
 
 
 def _common_value(several: Sequence[Any]) -> Any:
-    """Returns what all values have in common, or `MISSING`."""
+    """Returns what all values have in common: of objects the equal fields, else the value itself or `MISSING`."""
     first = several[0]
     if all(isinstance(one, dict) for one in several):
         return {name: value for name, value in first.items() if all(one.get(name, MISSING) == value for one in several)}
@@ -186,13 +187,15 @@ class _Position:
     depth: int = 0
 
     def inner(self, name: str | int, value: Any, bound: Bound | None, exact: Bound | None) -> _Position:
+        """Returns the position of a part of the value here; `RecursionError` if that is too deep."""
         if self.depth > _DEEPEST:
             raise RecursionError("the schema is too deep")
         return _Position(f"{self.path}.{name}", self.schema, value, bound or _ANY, exact or _ANY, self.depth + 1)
 
 
 def _build_node(part: Schema, position: _Position) -> FormNode:
-    """Builds the form field for one part of the schema, narrowed by what the case allows."""
+    """Builds the form field for one part of the schema, narrowed by what the case allows; raises `ValueError` or
+    `RecursionError` for a schema that no form can show."""
     plain, nullable = _resolve(part, position.schema)
     bound = position.bound
     description = str(part.get("description") or plain.get("description") or "")
@@ -219,7 +222,8 @@ def _build_node(part: Schema, position: _Position) -> FormNode:
 
 
 def _resolve(part: Schema, schema: Schema) -> tuple[Schema, bool]:
-    """The schema with references and null resolved, and whether null is allowed."""
+    """Returns the schema with references and null resolved, and whether null is allowed. Raises `ValueError` for
+    several types at once."""
     for _ in range(_DEEPEST):
         if "$ref" in part:
             part = schema["$defs"][str(part["$ref"]).rpartition("/")[2]]
@@ -256,7 +260,7 @@ def _build_options(values: Sequence[Any], chosen: Sequence[Any]) -> tuple[Option
 
 
 def _shortcut_keys(texts: Sequence[str]) -> list[str]:
-    """Shortcut keys: the digit itself on scales like 0 to 5, otherwise 1 to 9 in order."""
+    """Chooses shortcut keys: the digit itself on scales like 0 to 5, otherwise 1 to 9 in order, then none."""
     digits = [text for text in texts if len(text) == 1 and text.isascii() and text.isdecimal()]
     if digits and len(digits) >= len(texts) - 1:  # the other choice is "does not apply"
         return [text if text in digits else "" for text in texts]
@@ -264,7 +268,7 @@ def _shortcut_keys(texts: Sequence[str]) -> list[str]:
 
 
 def _build_number(node: FormNode, part: Schema, *, whole: bool) -> FormNode:
-    """A choice for a few whole numbers, otherwise an input with suggestions."""
+    """Builds a choice for a few whole numbers, otherwise an input with suggestions."""
     least, most = (part.get(end) for end in ("minimum", "maximum"))
     node = replace(node, kind="number", least=least, most=most, whole=whole)
     steps: Sequence[Choice | float] = ()
@@ -287,7 +291,7 @@ def _build_group(node: FormNode, part: Schema, position: _Position) -> FormNode:
 
 
 def _build_list(node: FormNode, part: Schema, position: _Position) -> FormNode:
-    """Builds a list: options to tick, or rows of fields."""
+    """Builds a list: options to tick if its items are chosen from a list, else rows of fields."""
     bound, exact = position.bound, position.exact
     given = list(position.value) if isinstance(position.value, list | tuple) else []
     items: Schema = part.get("items", {})
@@ -311,15 +315,16 @@ def _build_list(node: FormNode, part: Schema, position: _Position) -> FormNode:
 
 
 def _find_common_bound(items: Sequence[Bound]) -> Bound:
-    """The choices that every item of a list has; a single certain value only names its item, so it is left out."""
+    """Returns the choices that every item of a list has; a single certain value only names its item, so it is left
+    out."""
     first, *others = map(_bounds_by_field, items)
     same = {name: part for name, part in first.items() if all(one.get(name) == part for one in others)}
     return Bound.holding(**{name: part for name, part in same.items() if _certain_value(part) is MISSING})
 
 
 def _fix_row(node: FormNode, exact: Bound) -> FormNode:
-    """A row about one thing of the case: what identifies the thing is fixed, and choices are limited to those valid
-    here (such as earlier steps)."""
+    """Returns a row about one thing of the case: what identifies the thing is fixed, and choices are limited to those
+    valid here (such as earlier steps)."""
     certain, bounds = _certain_value(exact), _bounds_by_field(exact)
     known = certain if isinstance(certain, dict) else {}
     narrowed = (_narrow_choice(one, known, bounds.get(one.name, _ANY)) for one in node.children)
@@ -327,7 +332,7 @@ def _fix_row(node: FormNode, exact: Bound) -> FormNode:
 
 
 def _narrow_choice(node: FormNode, certain: Mapping[str, Any], exact: Bound) -> FormNode:
-    """Narrows a choice to what code found possible for this row."""
+    """Narrows a choice to what code found possible for this row; a certain value becomes fixed."""
     if node.kind != "choice":
         return node
     if node.name in certain and node.value == certain[node.name]:
@@ -338,7 +343,7 @@ def _narrow_choice(node: FormNode, certain: Mapping[str, Any], exact: Bound) -> 
 
 
 def _bounds_by_field(bound: Bound) -> dict[str, Bound]:
-    """Bounds by field; for several kinds of object, the union of their choices."""
+    """Returns the bounds by field; for several kinds of object, the union of their choices."""
     if not bound.any_of:
         return dict(bound.fields)
     found: dict[str, list[Bound]] = {}
@@ -358,7 +363,8 @@ def _all_choices(bound: Bound) -> Iterator[Choice]:
 
 
 def read_form_answer(node: FormNode, filled: SubmittedForm) -> Any:
-    """The answer as JSON without empty fields. Raises `UsageProblem` for values that the form does not offer."""
+    """Reads the answer to a node from a submitted form: a JSON value, without empty fields and rows that were removed,
+    or `MISSING`. Raises `UsageProblem` for values that the form does not offer."""
     match node.kind:
         case "fixed":
             return node.value
@@ -385,7 +391,7 @@ def read_form_answer(node: FormNode, filled: SubmittedForm) -> Any:
 
 
 def _parse_choice(node: FormNode, code: str) -> Any:
-    """The value of the chosen option; refuses one that was not offered.
+    """Returns the value of the chosen option; refuses one that was not offered.
 
     Nothing chosen is None for a field that must be there and may be null, else `MISSING`.
     """
@@ -412,14 +418,15 @@ def _parse_number(node: FormNode, filled: SubmittedForm) -> Any:
 
 
 def add_row(answer: dict[str, Any], filled: SubmittedForm) -> dict[str, Any]:
-    """The answer with one more row in the list whose button was pressed."""
+    """Returns the answer with one more row in the list whose button was pressed; unchanged if none was."""
     name = filled.get("more").removeprefix("l.")
     rows = answer.get(name)
     return {**answer, name: [*rows, {}]} if isinstance(rows, list) else answer
 
 
 def check_fields(node: FormNode, answer: Mapping[str, Any]) -> dict[str, Any]:
-    """Checks an answer that came as JSON against what the form would have offered."""
+    """Checks an answer that came as JSON against what the form would have offered, and returns it; `UsageProblem` for
+    unknown fields, other values and an empty answer."""
     known = {child.name: child for child in node.children}
     if unknown := sorted(set(answer) - known.keys()):
         raise UsageProblem(
@@ -431,7 +438,7 @@ def check_fields(node: FormNode, answer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _check_value(node: FormNode, value: Any) -> Any:
-    """Checks a value that was sent as JSON against the form field."""
+    """Checks a value that was sent as JSON against the form field, and returns it."""
     codes = {option.code for option in node.options}
     wanted = value if node.kind == "many" and isinstance(value, list) else [value]
     if node.kind == "number" and isinstance(value, int | float) and not isinstance(value, bool):

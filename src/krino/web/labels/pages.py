@@ -134,10 +134,10 @@ def case_page(
     if rater is None:
         return RedirectResponse(label_address(run, depth=depth or "fields", of=of), 303)
     found = labelling.case(labelling.open(run), case)
-    return _case_page(request, labelling, found, rater, depth or "fields", of, saved=saved)
+    return _render_case_page(request, labelling, found, rater, depth or "fields", of, saved=saved)
 
 
-def _case_page(
+def _render_case_page(
     request: Request,
     labelling: LabellingService,
     case: LabelCase,
@@ -150,7 +150,10 @@ def _case_page(
     note: str | None = None,
     saved: str = "",
 ) -> Response:
-    """`filled`: contents of the form so far; by default the person's earlier answer."""
+    """Renders a case to label; its verdict and the labels are on the page only if this person has asked to see them.
+
+    `filled`: contents of the form so far; by default the person's earlier answer.
+    """
     opened, place, asked = case.opened, case.place, labelling.make_task(case)
     mine = labelling.store.current(place.subject, rater=rater, input_hash=place.input_hash)
     before = next((event for event in mine if event.depth == depth and event.action == "label"), None)
@@ -225,11 +228,12 @@ def save(
             return RedirectResponse(_next_address(labelling, found.opened, rater, depth, of, case), 303)
     except UsageProblem as problem:
         problems = [line.removeprefix("- ") for line in str(problem).split("\n")]
-    return _case_page(request, labelling, found, rater, depth, of, filled=answer, problems=problems, note=note)
+    return _render_case_page(request, labelling, found, rater, depth, of, filled=answer, problems=problems, note=note)
 
 
 @router.post("/runs/{run}/label/{case}/skip")
 def skip(labelling: LabellingDep, rater: Rater, run: str, case: str, depth: Depth, of: Target = "") -> Response:
+    """Skips a case and moves on to the next one."""
     found = labelling.case(labelling.open(run), case)
     labelling.skip(found, rater, depth, of)
     return RedirectResponse(_next_address(labelling, found.opened, rater, depth, of), 303)
@@ -237,7 +241,7 @@ def skip(labelling: LabellingDep, rater: Rater, run: str, case: str, depth: Dept
 
 @router.post("/runs/{run}/label/{case}/show")
 def show_verdict(labelling: LabellingDep, rater: Rater, run: str, case: str, depth: Depth, of: Target = "") -> Response:
-    """Show the verdict. From here on this person's labels of this case are not blind."""
+    """Shows the verdict of a case. From here on this person's labels of this case are not blind."""
     labelling.store.mark_seen([labelling.case(labelling.open(run), case).place], rater)
     return RedirectResponse(label_address(run, case, depth=depth, of=of) + "#verdict", 303)
 
@@ -250,7 +254,7 @@ def undo(
     depth: Annotated[str, Form()] = "",
     of: Annotated[str, Form()] = "",
 ) -> Response:
-    """Undo, and go back to that case."""
+    """Undoes the rater's last label or skip, and goes back to that case; to the queue if there is none."""
     undone = labelling.undo(labelling.open(run), rater)
     if undone is None:
         return RedirectResponse(label_address(run, depth=depth, of=of), 303)
@@ -260,6 +264,7 @@ def undo(
 def _next_address(
     labelling: LabellingService, opened: OpenRun, rater: str, depth: Depth, of: str, saved: str = ""
 ) -> str:
+    """Returns the URL of the rater's next case; that of the queue if none is left."""
     turn = labelling.queue(opened, depth, of).next(rater)
     case = turn.input_hash if turn else ""
     return label_address(opened.name, case, depth=depth, of=of, **({"saved": saved} if saved and case else {}))
@@ -270,7 +275,7 @@ def _next_address(
 
 @router.get("/runs/{run}/agreement")
 def agreement_page(request: Request, labelling: LabellingDep, run: str, depth: DepthChoice = "both") -> Response:
-    """Polled every few seconds; answers 304 if nothing has changed."""
+    """Shows the live agreement. Polled every few seconds; answers 304 if nothing has changed."""
     opened = labelling.open(run)
     rater = get_rater(request)
     compared = labelling.agreements.get(opened, depth)
@@ -294,7 +299,7 @@ def agreement_page(request: Request, labelling: LabellingDep, run: str, depth: D
 
 
 def _render_figures(found: Agreement, run: str) -> Markup:
-    """All figures except those that the page shows with links: confusion tables and cases."""
+    """Renders all figures except those that the page shows with links: confusion tables and cases."""
     fields = tuple(field.model_copy(update={"confusion": None, "worst": ()}) for field in found.fields)
     return render_blocks(list(agreement_blocks(found.model_copy(update={"fields": fields}), ""))[1:], run)
 

@@ -62,7 +62,7 @@ class CaseInterest:
 
 
 def measure_interest(judgement: Mapping[str, Any]) -> CaseInterest:
-    """From the judgement of a case that is ok."""
+    """Measures what makes a case worth labelling, from its judgement, which must be ok."""
     ballots = [fields_of(ballot) for ballot in judgement.get("ballots") or () if ballot["verdict"]]
     values = comparable_fields(fields_of(judgement))
     return CaseInterest(
@@ -75,7 +75,7 @@ def measure_interest(judgement: Mapping[str, Any]) -> CaseInterest:
 
 
 def comparable_fields(fields: FieldValues) -> dict[str, Any]:
-    """Numbers and codes only: different wording is not disagreement."""
+    """Returns the numbers and codes of a verdict: different wording is not disagreement."""
     return {
         name: value
         for name, value in fields.items()
@@ -84,7 +84,8 @@ def comparable_fields(fields: FieldValues) -> dict[str, Any]:
 
 
 def verdict_distance(one: FieldValues, other: FieldValues) -> float:
-    """Largest difference over the fields that both verdicts have: numbers by distance, codes 0 or 1."""
+    """Returns the largest difference, from 0 to 1, over the fields that both verdicts have: numbers by distance (at
+    most 1), codes 0 or 1."""
     return max((_distance(one[name], other[name]) for name in one.keys() & other.keys()), default=0.0)
 
 
@@ -97,7 +98,7 @@ def _distance(one: Any, other: Any) -> float:
 
 
 def _confidences(judgement: Mapping[str, Any]) -> Iterator[float]:
-    """Signs of confidence from 0 to 1: probabilities in the labels, stated confidence, stated doubt."""
+    """Yields signs of confidence from 0 to 1: probabilities in the labels, stated confidence, stated doubt."""
     labels = judgement.get("labels")
     for value in _probabilities(labels):
         yield abs(2.0 * value - 1.0)
@@ -156,7 +157,8 @@ class QueueRanking:
         self._answers: dict[str, dict[str, bool]] = {}
 
     def answers(self, target: str) -> Mapping[str, bool]:
-        """The judge's answer on a target (`pass`, `match:exact`) by content hash, in random order."""
+        """Returns the judge's answer on a target (`pass`, `match:exact`) by content hash, in random order; cases
+        without an answer are left out."""
         if target not in self._answers:
             wanted = parse_target(target)
             said = ((digest, wanted.answer_in(self.cases[digest].values)) for digest in self.random_order)
@@ -164,7 +166,7 @@ class QueueRanking:
         return self._answers[target]
 
     def targets(self) -> list[str]:
-        """The labels whose true rate can be estimated: each occurs, and not in every case."""
+        """Lists the labels whose true rate can be estimated: each occurs, and not in every case."""
         counts: Counter[str] = Counter()
         for case in self.cases.values():
             for name, value in case.values.items():
@@ -197,19 +199,20 @@ class Queue:
     """The rate that labels are wanted for; empty: disputed cases first."""
 
     def list_done(self, rater: str) -> set[str]:
-        """Cases that a rater has labelled; skipped ones are not included."""
-        return {event.place.input_hash for event in self._of(rater) if event.action == "label"}
+        """Returns the cases that a rater has labelled; skipped ones are not included."""
+        return {event.place.input_hash for event in self._events_of(rater) if event.action == "label"}
 
     def list_skipped(self, rater: str) -> list[str]:
-        """Cases that a rater skipped and has not labelled since, oldest first."""
-        return [event.place.input_hash for event in self._of(rater) if event.action == "skip"]
+        """Returns the cases that a rater skipped and has not labelled since, oldest first."""
+        return [event.place.input_hash for event in self._events_of(rater) if event.action == "skip"]
 
-    def _of(self, rater: str) -> list[Event]:
+    def _events_of(self, rater: str) -> list[Event]:
+        """Returns the labels and skips of a rater at this depth."""
         return [event for event in self.own_events if event.rater == rater]
 
     def next(self, rater: str) -> NextCase | None:
-        """The next case of a rater; None if every case was offered. Skipped cases are not offered again."""
-        done = {event.place.input_hash for event in self._of(rater)}
+        """Chooses the next case of a rater; None if every case was offered. Skipped cases are not offered again."""
+        done = {event.place.input_hash for event in self._events_of(rater)}
         drawn = next((digest for digest in self.ranking.random_order if digest not in done), None)
         if drawn is None:
             return None
@@ -223,7 +226,8 @@ class Queue:
         return NextCase(best[3], self.why(best[3]), random=False)
 
     def _next_for_rate(self, rater: str, drawn: str, done: Set[str]) -> NextCase:
-        """Among the cases with the answer that has the fewest labels for its share, the first in random order.
+        """Chooses the first case, in random order, among those with the answer that has the fewest labels for its
+        share.
 
         One case in five comes from the whole random order, which keeps other estimates possible.
         """
@@ -240,10 +244,11 @@ class Queue:
         return NextCase(digest, "rate", random=False, target=self.target)
 
     def _find_lacking(self, rater: str, answers: Mapping[str, bool]) -> dict[bool, float]:
-        """For each answer of the judge, how many labels it lacks to its share; one without a label goes first."""
+        """Returns for each answer of the judge how many labels it lacks to its share; infinite for one without a
+        label."""
         wanted, sizes = parse_target(self.target), Counter(answers.values())
         labels, hits = Counter[bool](), Counter[bool]()
-        for event in self._of(rater):
+        for event in self._events_of(rater):
             if event.action == "label" and (answer := answers.get(event.place.input_hash)) is not None:
                 labels[answer] += 1
                 hits[answer] += bool(wanted.answer_in(event.fields))
@@ -254,7 +259,8 @@ class Queue:
         return dict(zip(sides, lacking.tolist(), strict=True))
 
     def explain_offer(self, rater: str, input_hash: str) -> NextCase:
-        """Why a rater is at this case. The server decides this, not the client, because estimates depend on it."""
+        """Returns why a rater is at this case: as recorded with an earlier answer, as the queue offers it now, or
+        because it was chosen. The server decides this, not the client, because estimates depend on it."""
         before = [event for event in self.own_events if event.place.input_hash == input_hash and event.rater == rater]
         if before:
             return NextCase(input_hash, before[-1].why, before[-1].random, before[-1].target)
@@ -264,18 +270,20 @@ class Queue:
         return NextCase(input_hash, self.why(input_hash), random=False)
 
     def why(self, input_hash: str) -> QueueReason:
+        """Returns what ranks this case highest for any rater; `chosen` if nothing does."""
         keys = (self.ranking.keys.get(input_hash), self._disputed.get(input_hash))
         best = min((key for key in keys if key is not None), default=None)
         return "chosen" if best is None else best[4]
 
     @cached_property
     def own_events(self) -> list[Event]:
+        """The labels and skips at this depth, of cases that the ranking has."""
         cases = self.ranking.cases
         return [event for event in self.events if event.depth == self.depth and event.place.input_hash in cases]
 
     @cached_property
     def _disputed(self) -> dict[str, RankKey]:
-        """Cases on which raters disagree."""
+        """The cases on which raters disagree, each with its place in the queue."""
         found: dict[str, RankKey] = {}
         for digest, said in group_by_case(event for event in self.own_events if event.action == "label").items():
             values = [comparable_fields(event.fields) for event in said]
@@ -294,7 +302,7 @@ class RaterProgress:
 
 
 def list_progress(queue: Queue) -> list[RaterProgress]:
-    """Progress of each rater at this depth, most labels first."""
+    """Lists the progress of each rater at this depth, most labels first."""
     found: dict[str, list[int]] = {}
     for event in queue.own_events:
         counts = found.setdefault(event.rater, [0, 0, 0])

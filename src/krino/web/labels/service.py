@@ -54,7 +54,7 @@ class LabellingService:
     # --- one case --------------------------------------------------------------------------------------
 
     def open(self, name: str, where: str = "run") -> OpenRun:
-        """Opens a run. `where`: the part of the request that names it, for errors."""
+        """Opens a run; `Problem` if there is none or it is damaged. `where`: the part of the request that names it."""
         try:
             opened = self._runs.open(name)
         except NoSuchRun as problem:
@@ -63,7 +63,7 @@ class LabellingService:
         return opened
 
     def case(self, opened: OpenRun, input_hash: str, where: str = "case") -> LabelCase:
-        """Finds a case by its content hash."""
+        """Finds a case by its content hash and reads its judgement; `Problem` if there is none."""
         row = opened.cases.find_by_hashes([input_hash]).get(input_hash) if _HASH.fullmatch(input_hash) else None
         if row is None:
             raise case_not_found(input_hash, where, "open it from the queue")
@@ -71,18 +71,19 @@ class LabellingService:
         return LabelCase(opened, CaseRef(Subject.of(opened.manifest), input_hash, row.entry.id, opened.name), judgement)
 
     def make_task(self, case: LabelCase) -> LabelTask:
-        """Makes the labelling task of a case."""
+        """Makes the labelling task of a case; without its input, it says why nobody can label it."""
         opened, judgement = case.opened, case.judgement
         rolls_up = judgement.get("roll_up") is not None or self._ranking(opened).rolls_up
-        record = self._record(case)
+        record = self._find_record(case)
         missing = why_not_at_hand(opened.run, self._served) if record is None else ""
         return make_label_task(
             opened.manifest, record, rolls_up=rolls_up, digest=case.place.input_hash, missing=missing
         )
 
-    def _record(self, case: LabelCase) -> Mapping[str, Any] | None:
-        """The input record. Finding it means reading the input from the start, so recent ones are cached for the answer
-        that follows. Records are keyed by content, so a cached one is never outdated."""
+    def _find_record(self, case: LabelCase) -> Mapping[str, Any] | None:
+        """Returns the input record, None if it cannot be read. Finding it means reading the input from the start, so
+        recent ones are cached for the answer that follows. Records are keyed by content, so a cached one is never
+        outdated."""
         digest = case.place.input_hash
         found = self._records.get(digest) or case_of(case.opened.run, case.judgement, self._served)
         if found is not None:
@@ -95,7 +96,7 @@ class LabellingService:
     # --- labels ---------------------------------------------------------------------------------------
 
     def list_labelled(self, opened: OpenRun, rater: str) -> set[str]:
-        """Content hashes of the cases that a rater has labelled, at any depth."""
+        """Returns the content hashes of the cases that a rater has labelled, at any depth."""
         events = self.store.current(Subject.of(opened.manifest), rater=rater)
         return {event.place.input_hash for event in events if event.action == "label"}
 
@@ -110,28 +111,32 @@ class LabellingService:
         key: str | None = None,
         target: str = "",
     ) -> Event:
-        """Save a label; it is on disk when this returns. Raises `UsageProblem` if the answer is invalid.
+        """Checks and saves a label; it is on disk when this returns. Raises `UsageProblem` if the answer is invalid.
 
         `target`: the rate that the rater labels for, which decides the order of the queue.
         """
         said = self.make_task(case).at(depth).accept(answer)
         event = Event(case.place, rater, depth, "label", said.answer, said.verdict, note=note)
-        return self._add(case.opened, event, key, target)
+        return self._add_event(case.opened, event, key, target)
 
     def skip(self, case: LabelCase, rater: str, depth: Depth, target: str = "") -> Event:
-        return self._add(case.opened, Event(case.place, rater, depth, "skip"), None, target)
+        """Records that a rater skips a case."""
+        return self._add_event(case.opened, Event(case.place, rater, depth, "skip"), None, target)
 
-    def _add(self, opened: OpenRun, event: Event, key: str | None, target: str) -> Event:
+    def _add_event(self, opened: OpenRun, event: Event, key: str | None, target: str) -> Event:
+        """Stores a label or skip, with the reason for which the queue offered the case."""
         turn = self.queue(opened, event.depth, target).explain_offer(event.rater, event.place.input_hash)
         return self.store.add(replace(event, why=turn.why, random=turn.random, target=turn.target), key)
 
     def undo(self, opened: OpenRun, rater: str) -> Event | None:
+        """Undoes a rater's last label or skip and returns it; None if there is none."""
         return self.store.undo(Subject.of(opened.manifest), rater, opened.name)
 
     # --- queue ---------------------------------------------------------------------------------------
 
     def queue(self, opened: OpenRun, depth: Depth, target: str = "") -> Queue:
-        """`target`: the rate that labels are wanted for; empty: disputed cases first."""
+        """Makes the queue of a run, given the labels so far. `target`: the rate that labels are wanted for (`Problem`
+        if no verdict has that label); empty: disputed cases first."""
         ranking = self._ranking(opened)
         if target and not any(ranking.answers(target).values()):
             remedy = f"choose one of {', '.join(ranking.targets()[:10]) or 'none: every verdict is the same'}"
@@ -139,24 +144,25 @@ class LabellingService:
         return Queue(ranking, self.store.current(Subject.of(opened.manifest)), depth, target)
 
     def answers(self, opened: OpenRun) -> tuple[str, Answers]:
-        """The run's name and what its judge says, for sampling weights."""
+        """Returns the run's name, and a function for its judge's answers on a target, for sampling weights."""
         return opened.name, self._ranking(opened).answers
 
     def _ranking(self, opened: OpenRun) -> QueueRanking:
         """Returns the order of the queue; it is computed again only when a run has changed."""
-        others = self._others(opened)
+        others = self._find_other_runs(opened)
         key = (opened.name, _source_key(opened), *((other.name, _source_key(other)) for other in others))
         with self._lock:
             if key not in self._rankings:
-                said = [{case.input_hash: case.values for case in _interests(other)} for other in others]
-                self._rankings[key] = QueueRanking(_interests(opened), said)
+                said = [{case.input_hash: case.values for case in _measure_interests(other)} for other in others]
+                self._rankings[key] = QueueRanking(_measure_interests(opened), said)
                 while len(self._rankings) > _MOST_RANKINGS:
                     self._rankings.popitem(last=False)
             self._rankings.move_to_end(key)
             return self._rankings[key]
 
-    def _others(self, opened: OpenRun) -> list[OpenRun]:
-        """The newest finished runs of the same judge with the same options."""
+    def _find_other_runs(self, opened: OpenRun) -> list[OpenRun]:
+        """Opens the newest other runs of the same judge with the same options that are not running, at most
+        `_MOST_OTHERS`."""
         own, found = Subject.of(opened.manifest), list[OpenRun]()
         for listed in self._runs.runs():
             manifest = listed.manifest
@@ -176,8 +182,8 @@ def _source_key(opened: OpenRun) -> str:
     return f"{opened.state.folder} {opened.state.started} {opened.state.journal.end} {opened.state.roll.end}"
 
 
-def _interests(opened: OpenRun) -> list[CaseInterest]:
-    """How interesting each case is; stored in the index, so that a large run is read only once."""
+def _measure_interests(opened: OpenRun) -> list[CaseInterest]:
+    """Measures how interesting each case of a run is; stored in the index, so that a large run is read only once."""
     if opened.index.source_of(_STORED) == _source_key(opened):
         return [CaseInterest(*values) for values in opened.index.result(_STORED) or ()]
     rows = opened.cases.page(CaseFilter((("status", "ok"),)), 0, -1).rows
@@ -192,7 +198,7 @@ def _interests(opened: OpenRun) -> list[CaseInterest]:
 
 
 def get_rater(request: Request) -> str | None:
-    """The rater's name from the cookie; None if it is missing or invalid."""
+    """Returns the rater's name from the cookie; None if it is missing or invalid."""
     given = request.cookies.get(rater_cookie(request))
     try:
         return normalise_rater(unquote(given)) if given else None
@@ -201,7 +207,7 @@ def get_rater(request: Request) -> str | None:
 
 
 def rater_cookie(request: Request) -> str:
-    """Name of the rater cookie. Browsers share cookies between ports, so the port is part of it."""
+    """Returns the name of the rater cookie. Browsers share cookies between ports, so the port is part of it."""
     return f"krino_rater_{get_workbench(request).settings.port}"
 
 
@@ -221,14 +227,14 @@ def record_seen(
 
 
 def label_address(run: str, case: str = "", **query: str) -> str:
-    """URL of a run's queue, or of one of its cases."""
+    """Returns the URL of a run's labelling queue, or of labelling one of its cases; empty query values are left out."""
     path = f"/runs/{quote(run, safe='')}/label{f'/{case}' if case else ''}"
     words = {name: value for name, value in query.items() if value}
     return f"{path}?{urlencode(words)}" if words else path
 
 
 def get_labelling(request: Request) -> LabellingService:
-    """The labelling service of the server."""
+    """Returns the labelling service of the server."""
     found = request.app.state.labelling
     assert isinstance(found, LabellingService)
     return found

@@ -55,13 +55,16 @@ class FieldsForm:
         self._roll_ups: Sequence[str] = ROLL_UPS if rolls_up else ()
 
     def form(self, given: Mapping[str, Any] | None = None) -> FormNode:
+        """Builds the form, filled in with the answer that was given."""
         return build_verdict_form(self._schema, given, self._roll_ups)
 
     def read(self, filled: SubmittedForm) -> dict[str, Any]:
+        """Reads the answer from a submitted form, without the fields that were left empty."""
         answer: dict[str, Any] = read_form_answer(self.form(), filled)
         return answer
 
     def accept(self, answer: Mapping[str, Any]) -> AcceptedAnswer:
+        """Checks an answer against what the form offers; raises `UsageProblem`."""
         return AcceptedAnswer(check_fields(self.form(), answer))
 
 
@@ -74,19 +77,23 @@ class LabelsForm:
 
     @cached_property
     def _bounds(self) -> tuple[Bound | None, Bound | None]:
+        """The possible choices for the case, and the values that are certain."""
         task = self._task
         loose, exact = (task.judge.bounds(task.case, task.facts, task.questions, exact) for exact in (False, True))
         return loose, exact
 
     def form(self, given: Mapping[str, Any] | None = None) -> FormNode:
+        """Builds the form, filled in with the answer that was given, else with what is certain."""
         return build_labels_form(self._schema, *self._bounds, given, start=self._start)
 
     def read(self, filled: SubmittedForm) -> dict[str, Any]:
+        """Reads the answer from a submitted form; one more row if the button for it was pressed."""
         answer = read_form_answer(rebuild_form(self._schema, *self._bounds, filled), filled)
         return add_row(answer, filled)
 
     def accept(self, answer: Mapping[str, Any]) -> AcceptedAnswer:
-        """Checks an answer as the judge checks a labeller's, and settles the verdict from it."""
+        """Checks an answer as the judge checks a labeller's (`UsageProblem`), and settles the verdict from it; without
+        a verdict if the judge cannot judge by these labels."""
         judge, case, facts = self._task.judge, self._task.case, self._task.facts
         try:
             labels = self._task.accept(answer)
@@ -113,6 +120,7 @@ class LabelTask:
     """What a model is shown, including hints; shown only to people who asked to see the verdict."""
 
     def at(self, depth: Depth) -> FieldsForm | LabelsForm:
+        """Returns the form for a depth; `UsageProblem` with the reason if this case has none."""
         if depth not in self.forms:
             raise UsageProblem(f"this case cannot be labelled at depth `{depth}`: {self.without[depth]}")
         return self.forms[depth]
@@ -121,8 +129,9 @@ class LabelTask:
 def make_label_task(
     manifest: Manifest, record: Record | None, *, rolls_up: bool, digest: str, missing: str = ""
 ) -> LabelTask:
-    """Returns a case as a task for a person. `record`: the input, or None if it cannot be read, for the reason
-    `missing`; then nobody can label it."""
+    """Makes a task for a person from a case. `record`: the input, or None if it cannot be read, for the reason
+    `missing`; then nobody can label it. Labels can be given only for Krino's own judges, and where there are
+    questions."""
     prompt = manifest.about.prompt
     if record is None:
         return LabelTask(Exhibits((), ()), prompt, {}, dict.fromkeys(DEPTHS, missing))
@@ -154,7 +163,7 @@ def _make_task(judge: AnyJudge, case: Any, facts: Any, digest: str) -> Task[Any,
 
 
 def _passages_for_models(questions: Questions) -> tuple[Passage, ...]:
-    """All passages that a model is shown, for all parts of a long case."""
+    """Returns all passages that a model is shown, for all parts of a long case, each once."""
     passages = [passage for part in questions.parts or (questions,) for passage in part.passages]
     return tuple(dict.fromkeys(passages))
 
@@ -210,7 +219,7 @@ def fit_exhibits(exhibits: Exhibits, *, numbered: bool) -> FittedExhibits:
 
 
 def _fit_pieces(exhibits: Iterable[Exhibit], at_once: int, room: int, numbered: bool) -> list[Piece]:
-    """Shortens the exhibits of a case to the room on the page."""
+    """Shortens the exhibits of a case to the room on the page; empty ones are left out unless they are numbered."""
     found = []
     for exhibit in exhibits:
         if not exhibit.text and not numbered:

@@ -52,7 +52,7 @@ def case_page(
 
 
 def show_case(request: Request, workbench: Workbench, opened: OpenRun, row: CaseRow) -> dict[str, Any]:
-    """Template variables for a case. Records that the current rater has seen its verdict."""
+    """Makes the template variables for a case. Records that the current rater has seen its verdict."""
     (judgement,) = opened.cases.read_judgements([row])
     own = own_blocks(opened.run, judgement, workbench.settings.runs)
     shown = describe_case(judgement, opened.manifest.about, own, opened.name)
@@ -61,7 +61,8 @@ def show_case(request: Request, workbench: Workbench, opened: OpenRun, row: Case
 
 
 def find_row(opened: OpenRun, case: str, place: int | None = None, again: int = 0) -> CaseRow:
-    """The row of a case by position if given, else by id. Raises `Problem` if the run is damaged."""
+    """Finds the row of a case by position if given, else by id. Raises `Problem` if the run is damaged, has no such
+    case, or has one with another id at that position."""
     if opened.state.problem:
         raise _not_found(opened.state.problem, "repair the run as the message says")
     row = opened.cases.at(place) if place is not None else opened.cases.find(case, again)

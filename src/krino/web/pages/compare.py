@@ -63,7 +63,7 @@ def compare_page(request: Request, workbench: WorkbenchDep, a: str = "", b: str 
 
 
 def _describe_comparison(request: Request, workbench: Workbench, found: Comparison, a: str, b: str) -> dict[str, Any]:
-    """Template variables of a comparison. The verdicts of the listed cases count as seen."""
+    """Makes the template variables of a comparison. The verdicts of the listed cases count as seen."""
     changes = sorted(_list_changes(found, a, b), key=lambda change: change.description == _TEXTS)
     if (rater := get_rater(request)) is not None:
         ids = [case for change in changes for case, _, _ in change.cases]
@@ -104,9 +104,10 @@ def pair_page(
 
 
 def _list_changes(found: Comparison, a: str, b: str) -> Iterator[Change]:
-    """Status changes first, then flipped codes, moved scores and changed texts."""
+    """Yields the kinds of change, each with its cases: status changes first, then fields in their order."""
 
     def make_links(ids: tuple[str, ...], details: Mapping[str, str] | None = None) -> list[tuple[str, str, str]]:
+        """Makes id, URL and details of each case."""
         query = [(name, urlencode({"a": a, "b": b, "id": name})) for name in ids]
         return [(name, f"/compare/case?{asked}", (details or {}).get(name, "")) for name, asked in query]
 
@@ -125,7 +126,7 @@ def _list_changes(found: Comparison, a: str, b: str) -> Iterator[Change]:
 
 
 def _hide_paths(found: Comparison, workbench: Workbench, a: str, b: str) -> Comparison:
-    """Shows runs and inputs by name: where they are on this machine is private."""
+    """Returns the comparison with runs and inputs by name: where they are on this machine is private."""
     settings = [line for line in found.settings if not line.startswith("inputs:")]
     if len(settings) < len(found.settings):
         ours, theirs = (describe_inputs(workbench.runs.load(run).manifest) for run in (a, b))
@@ -138,7 +139,7 @@ def _hide_paths(found: Comparison, workbench: Workbench, a: str, b: str) -> Comp
 
 
 def _show_differences(a: Mapping[str, Any], b: Mapping[str, Any], rules: Mapping[str, str]) -> Iterator[Block]:
-    """Differing values in a table with their rules; long texts as a word diff."""
+    """Yields the differing values in a table with their rules, and long texts as a word diff each."""
     here, there = {"status": a["status"], **fields_of(a)}, {"status": b["status"], **fields_of(b)}
     both = (here, a), (there, b)
     differing = [name for name in dict.fromkeys((*here, *there)) if here.get(name) != there.get(name)]

@@ -93,7 +93,7 @@ def run_progress(run: str, workbench: WorkbenchDep) -> RunProgress:
 
 
 def list_facts(manifest: Manifest) -> list[tuple[str, str]]:
-    """The facts at the top of the page, as in the report."""
+    """Lists the facts at the top of the page, as in the report; empty ones are left out."""
     state = manifest.state if manifest.stop_reason is None else f"{manifest.state}: {manifest.stop_reason}"
     facts = [
         ("Judge", judge_name(manifest)),
@@ -106,20 +106,20 @@ def list_facts(manifest: Manifest) -> list[tuple[str, str]]:
 
 
 def _list_verified(opened: OpenRun) -> Iterator[tuple[str, str]]:
-    """What the last verification of this run found, if it was verified here."""
+    """Yields what the last verification of this run found, if it was verified here."""
     if (found := known_verification(opened)) is not None:
         yield "Verified", found.sentence
 
 
 def _format_settings(manifest: Manifest) -> str:
-    """The settings of the run as JSON, with file names instead of paths."""
+    """Formats the settings of the run as JSON, with file names instead of paths."""
     inputs = [PurePath(name).name or name for name in manifest.plan.inputs]
     settings = {**manifest.plan.model_dump(mode="json"), "inputs": inputs, "krino": manifest.krino_version}
     return orjson.dumps(settings, option=orjson.OPT_INDENT_2).decode()
 
 
 def _summary_blocks(opened: OpenRun, overall: RunOverall | None) -> Iterator[Block]:
-    """The blocks above the cases, as in the report; before the first summary only the counts."""
+    """Yields the blocks above the cases, as in the report; before the first summary only the counts."""
     if overall is not None:
         yield from page_blocks(overall.found.summary, opened.manifest, overall.found.slices, overall.own)
     elif not opened.state.problem:
@@ -140,11 +140,12 @@ class Listing:
 
     @classmethod
     def from_request(cls, request: Request, run: str) -> Listing:
+        """Reads filter, page number and page size from the query; invalid ones get their defaults."""
         number, size = _parse_positive(request, "page", 1), _parse_positive(request, "size", _USUAL_SIZE)
         return cls(run, read_filter(request, "page", "size"), number, size if size in SIZES else _USUAL_SIZE)
 
     def ignored_parameters(self, request: Request) -> list[str]:
-        """Parameters that were given but not understood."""
+        """Lists the parameters (page, size) that were given but not understood."""
         taken = {"page": str(self.number), "size": str(self.size)}
         return [name for name, value in taken.items() if request.query_params.get(name, value) != value]
 
@@ -153,12 +154,13 @@ class Listing:
         return None if self.size == _USUAL_SIZE else self.size
 
     def at(self, question: CaseFilter, number: int | None = None) -> str:
-        """URL of the table with another filter or page number."""
+        """Returns the URL of the table with another filter or page number."""
         return f"{run_address(self.run, question, page=number, size=self.size_parameter)}#cases"
 
 
 def _choose_columns(summary: Summary) -> dict[str, bool]:
-    """Fields with a column, each with whether the column is numeric (some of its values may be words)."""
+    """Chooses the fields that get a column, each with whether the column is numeric (some of its values may be
+    words)."""
     found: dict[str, bool] = {}
     for item in columns_of(summary, {}):
         if item["name"] != ROLL_UP:
@@ -187,7 +189,7 @@ def _list_rows(
 
 
 def _make_heading(listing: Listing, name: str, number: bool = False) -> dict[str, Any]:
-    """A column heading: its sort link, and the current order."""
+    """Makes a column heading: its sort link, and the current order."""
     question = listing.question
     sorted_now = "none" if question.sort != name else "descending" if question.down else "ascending"
     address = listing.at(question.sorted_by(name))
@@ -195,7 +197,8 @@ def _make_heading(listing: Listing, name: str, number: bool = False) -> dict[str
 
 
 def _make_pager(listing: Listing, found: int) -> dict[str, Any]:
-    """Returns the addresses of the first, previous, next and last page."""
+    """Returns the page number, the last one, and the URLs of the first, previous, next and last page; None where there
+    is nowhere to go."""
     number, last = listing.number, max((found + listing.size - 1) // listing.size, 1)
     leads = {"first_at": 1, "back_at": number - 1, "next_at": number + 1, "last_at": last}
     there = {
@@ -215,7 +218,7 @@ class FilterChoice(NamedTuple):
 
 
 def _list_active_filters(listing: Listing) -> Iterator[tuple[str, str]]:
-    """Active filters in words, each with the URL that removes it."""
+    """Yields the active filters in words, each with the URL that removes it."""
     signs = {"q": "words: {value}", "status": "{value}", "is": "{name} is {value}", "in": "{name}: {value}"}
     signs |= {"min": "{name} ≥ {value}", "max": "{name} ≤ {value}"}
     for name, value in listing.question.pairs():
@@ -226,7 +229,8 @@ def _list_active_filters(listing: Listing) -> Iterator[tuple[str, str]]:
 
 
 def _list_choices(opened: OpenRun, overall: RunOverall | None, question: CaseFilter) -> dict[str, Any]:
-    """Returns the choices of the filter form."""
+    """Returns the choices of the filter form, with counts and what is chosen now; before the first summary only those
+    of the status."""
     chosen: dict[str, Any] = {
         "statuses": _make_choices(opened.counts().model_dump(), _requested_values(question, "status")),
         "roll_ups": [],
@@ -265,6 +269,7 @@ def _list_choices(opened: OpenRun, overall: RunOverall | None, question: CaseFil
 
 
 def _make_choices(counts: Mapping[str, int], wanted: set[str], nulls: int = 0) -> list[FilterChoice]:
+    """Makes choices with their counts, at most `_MOST_CHOICES`, and one for null if any value is null."""
     found = [FilterChoice(value, count, value in wanted) for value, count in islice(counts.items(), _MOST_CHOICES)]
     return [*found, FilterChoice(NULL, nulls, NULL in wanted)] if nulls else found
 
@@ -274,9 +279,11 @@ def _requested_values(question: CaseFilter, kind: str, field: str = "") -> set[s
 
 
 def _format_limit(ends: Mapping[str, str], name: str) -> str:
+    """Formats the number that the filter sets as one end for a field; empty if it sets none."""
     return f"{float(ends[name]):g}" if name in ends else ""
 
 
 def _parse_positive(request: Request, name: str, usual: int) -> int:
+    """Reads a positive whole number from the query; `usual` if there is none or it is invalid."""
     text = request.query_params.get(name, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 9 and int(text) > 0 else usual

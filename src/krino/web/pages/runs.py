@@ -49,12 +49,13 @@ def report_style() -> Response:
 
 
 def _matches(run: ListedRun, words: str) -> bool:
+    """Whether each of the words is in the name, the judge or the labeller of a run."""
     known = [run.name, *(() if run.manifest is None else (judge_name(run.manifest), run_labeller_name(run.manifest)))]
     return all(word in " ".join(known).lower() for word in words.lower().split())
 
 
 def _describe_run(folder: RunsFolder, run: ListedRun) -> dict[str, Any]:
-    """Template variables for one row of the list."""
+    """Makes the template variables for one row of the list."""
     manifest, named = run.manifest, {"name": run.name, "address": run_address(run.name), "problem": run.problem}
     if manifest is None:
         return {**named, "inputs": ""}
@@ -86,7 +87,7 @@ class RunProgress(BaseModel):
 
 
 def describe_progress(opened: OpenRun, listed: ListedRun) -> RunProgress:
-    """Progress of a run: of indexing it here, or of judging it."""
+    """Describes the progress of a run: of indexing it here, or of judging it."""
     judged = opened.counts().total
     if opened.is_incomplete:
         share = opened.state.journal.end / opened.journal_size

@@ -33,6 +33,7 @@ def trend_page(
     judge: str = "",
     of: Annotated[str, Query(max_length=400)] = "",
 ) -> Response:
+    """Shows the trend of a score or label over the newest finished runs of a judge, and the form to choose them."""
     runs = [run for run in workbench.runs.runs() if run.manifest is not None and run.manifest.state == "finished"]
     judges = sorted({_judge_of(run) for run in runs})
     chosen = [run for run in runs if _judge_of(run) == judge][:_MOST_RUNS]
@@ -40,7 +41,7 @@ def trend_page(
     context["targets"] = _list_targets(chosen)
     if judge and of:
         try:
-            found = _read(workbench, chosen[::-1], of)
+            found = _compute_trend(workbench, chosen[::-1], of)
         except UsageProblem as problem:
             context["problem"] = _hide_folder(workbench, str(problem))
         else:
@@ -54,7 +55,7 @@ def _judge_of(run: ListedRun) -> str:
 
 
 def _list_targets(runs: list[ListedRun]) -> list[str]:
-    """What the newest run of the judge can be followed by: scores, labels and the roll-up."""
+    """Lists what the newest run of the judge can be followed by: scores, labels and the roll-up."""
     if not runs or runs[0].manifest is None:
         return []
     schema = runs[0].manifest.about.fields_schema
@@ -67,7 +68,8 @@ def _list_targets(runs: list[ListedRun]) -> list[str]:
     return [*found, *ROLL_UPS]
 
 
-def _read(workbench: Workbench, runs: list[ListedRun], of: str) -> Trend:
+def _compute_trend(workbench: Workbench, runs: list[ListedRun], of: str) -> Trend:
+    """Computes the trend over these runs, named without paths; `UsageProblem` for too many cases."""
     cases = sum(run.manifest.counts.total for run in runs if run.manifest is not None)
     if cases > _MOST_CASES:
         raise UsageProblem(f"these runs have {cases:,} cases, more than a page reads: use `krino trend`")
@@ -78,7 +80,7 @@ def _read(workbench: Workbench, runs: list[ListedRun], of: str) -> Trend:
 
 
 def _hide_folder(workbench: Workbench, text: str) -> str:
-    """Runs are named as on the other pages, without the path of their folder."""
+    """Removes the path of the folder of runs from a text: runs are named as on the other pages."""
     for folder in (workbench.runs.folder.resolve(), workbench.runs.folder):
         text = text.replace(f"{folder}/", "")
     return text

@@ -57,12 +57,12 @@ class TryForm:
 def try_page(
     request: Request, workbench: WorkbenchDep, judge: str = "rag", example: str = "", labeller: str = "local"
 ) -> Response:
-    """The form, filled with an example."""
+    """Shows the form, filled with an example."""
     workbench.judging.get_judge(judge)  # raises if there is no such judge
     examples = _load_examples(judge)
     case = examples.get(example) or next(iter(examples.values()), {})
     asked = TryForm(judge, labeller, case=_format_json(case), example=example)
-    return _form_page(request, workbench, asked)
+    return _render_form_page(request, workbench, asked)
 
 
 @router.post("/try")
@@ -78,8 +78,8 @@ async def try_case(request: Request, workbench: WorkbenchDep) -> Response:
         )
         judge = await run_in_threadpool(workbench.judging.get_judge, asked.judge, options)
     except UsageProblem as problem:
-        return await run_in_threadpool(_form_page, request, workbench, asked, str(problem), status=422)
-    return await run_in_threadpool(_verdict_page, request, workbench, asked, record, judgement.read(), judge)
+        return await run_in_threadpool(_render_form_page, request, workbench, asked, str(problem), status=422)
+    return await run_in_threadpool(_render_verdict_page, request, workbench, asked, record, judgement.read(), judge)
 
 
 @router.post("/try/save")
@@ -96,12 +96,13 @@ def save_case(
     try:
         saved = append_case(workbench.settings.runs, file, _parse_object(case, "the case"))
     except UsageProblem as problem:
-        return _form_page(request, workbench, asked, str(problem), status=422)
-    return _form_page(request, workbench, asked, saved=saved)
+        return _render_form_page(request, workbench, asked, str(problem), status=422)
+    return _render_form_page(request, workbench, asked, saved=saved)
 
 
 def append_case(runs: Path, name: str, record: Mapping[str, Any]) -> str:
-    """Append the case to a file of cases. Returns its path relative to the runs folder.
+    """Appends the case to a file of cases and returns its path relative to the runs folder; `UsageProblem` if that
+    cannot be. A case without an id gets one.
 
     The line is written in one call, so that two people who save at once do not mix their lines.
     """
@@ -127,7 +128,8 @@ def append_case(runs: Path, name: str, record: Mapping[str, Any]) -> str:
 
 
 def _append(path: Path, line: bytes) -> None:
-    """Append the whole line or nothing; if the last line has no newline (after an edit), add one first."""
+    """Appends the whole line or nothing; if the last line has no newline (after an edit), adds one first. Raises
+    `OSError` also for what is no regular file."""
     target = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, OWNER_ONLY)
     try:
         found = os.fstat(target)
@@ -145,10 +147,10 @@ def _append(path: Path, line: bytes) -> None:
 # --- the page --------------------------------------------------------------------------------------
 
 
-def _form_page(
+def _render_form_page(
     request: Request, workbench: Workbench, asked: TryForm, problem: str = "", status: int = 200, **more: Any
 ) -> Response:
-    """Shows the form, with the case and problems it was sent with."""
+    """Renders the form, with what was filled in and the problem with it. `more`: template variables to replace."""
     judge = workbench.judging.get_judge(asked.judge)
     context: dict[str, Any] = {
         "asked": asked,
@@ -168,7 +170,7 @@ def _form_page(
     return render_page(request, "try.html", status=status, **context)
 
 
-def _verdict_page(
+def _render_verdict_page(
     request: Request,
     workbench: Workbench,
     asked: TryForm,
@@ -176,18 +178,18 @@ def _verdict_page(
     judgement: Judgement,
     judge: AnyJudge,
 ) -> Response:
-    """Shows the verdict of a case that was tried."""
+    """Renders the form with the verdict of its case, which counts as seen by the current rater."""
     if (rater := get_rater(request)) is not None:  # the same case may wait in the queue of a run
         subject = Subject.of_judge(judge.name, judge.version, judge.options.model_dump(mode="json"))
         workbench.labels.mark_seen([CaseRef(subject, judgement.input_hash, judgement.id)], rater)
     plain = judgement.model_dump(mode="json")
-    return _form_page(
+    return _render_form_page(
         request, workbench, asked, **describe_case(plain, JudgeCard.of(judge), LiveJudge(judge).view(plain, record), "")
     )
 
 
 def _list_fields(judge: AnyJudge, case: str) -> list[dict[str, Any]]:
-    """The form fields for the judge's case, with the current values: text, paragraphs, or JSON."""
+    """Lists the form fields for the judge's case, with the current values: text, paragraphs, or JSON."""
     try:
         record = _parse_object(case, "the case")
     except UsageProblem:
@@ -210,7 +212,7 @@ def _are_paragraphs(value: Any) -> bool:
 
 
 def _read_record(asked: TryForm, form: FormData, workbench: Workbench) -> tuple[TryForm, dict[str, Any]]:
-    """The case in the form, and the form as it was understood."""
+    """Reads the case in the form, from its fields or its JSON; returns the form as it was understood, and the case."""
     if form.get("by") != "fields":
         return asked, _parse_object(asked.case, "the case")
     record: dict[str, Any] = {}
@@ -227,7 +229,7 @@ def _read_record(asked: TryForm, form: FormData, workbench: Workbench) -> tuple[
 
 
 def _parse_object(text: str, what: str) -> dict[str, Any]:
-    """Parses a JSON object from a field of the form."""
+    """Parses a JSON object from a field of the form; `UsageProblem` for anything else."""
     value = _parse_json(text, what)
     if not isinstance(value, dict):
         raise UsageProblem(f'{what} must be a JSON object such as {{"question": …}}, not a {type(value).__name__}')
@@ -235,7 +237,7 @@ def _parse_object(text: str, what: str) -> dict[str, Any]:
 
 
 def _parse_json(text: str, what: str) -> Any:
-    """Parses JSON from a field of the form."""
+    """Parses JSON from a field of the form; `UsageProblem` for what is invalid or too long."""
     if len(text) > _LONGEST_LINE:
         raise UsageProblem(f"{what}: longer than {_LONGEST_LINE:,} characters; use `krino judge` for long cases")
     try:
@@ -246,7 +248,7 @@ def _parse_json(text: str, what: str) -> Any:
 
 @cache
 def _load_examples(judge: str) -> dict[str, dict[str, Any]]:
-    """The bundled example cases, by id."""
+    """Loads the bundled example cases of a judge, by id; none for a judge that is not Krino's own."""
     if judge not in OURS:
         return {}
     lines = (resources.files("krino.examples") / f"{judge}.jsonl").read_bytes().splitlines()

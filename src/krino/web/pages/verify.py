@@ -41,7 +41,7 @@ def verify_page(request: Request, run: str, workbench: WorkbenchDep) -> Response
     served = workbench.settings.runs
     try:
         _refuse_what_is_not_verified_here(opened, served)
-        found = _verify(opened, served)
+        found = _verify_once(opened, served)
     except UsageProblem as problem:
         context["problem"] = str(problem).replace(f"{served.resolve()}/", "").replace(f"{served}/", "")
         return render_page(request, "verify.html", **context)
@@ -53,12 +53,12 @@ def verify_page(request: Request, run: str, workbench: WorkbenchDep) -> Response
 
 
 def known_verification(opened: OpenRun) -> Verification | None:
-    """The result of a verification of this very run since the server started; None if there was none."""
+    """Returns the result if the run, as it is now, was verified since the server started; else None."""
     return _kept.get(_key(opened))
 
 
 def _refuse_what_is_not_verified_here(opened: OpenRun, served: Path) -> None:
-    """Raises if the run is damaged, of another's judge, too long for a page, or without its input."""
+    """Raises `UsageProblem` if the run is damaged, of another's judge, too long for a page, or without its input."""
     if opened.state.problem:
         raise UsageProblem(opened.state.problem)
     manifest = opened.manifest
@@ -73,7 +73,8 @@ def _refuse_what_is_not_verified_here(opened: OpenRun, served: Path) -> None:
         raise UsageProblem(why_not_at_hand(opened.run, served))
 
 
-def _verify(opened: OpenRun, served: Path) -> Verification:
+def _verify_once(opened: OpenRun, served: Path) -> Verification:
+    """Verifies a run, one at a time; the result is kept until the run changes."""
     key = _key(opened)
     with _lock:
         if key not in _kept:
@@ -84,5 +85,6 @@ def _verify(opened: OpenRun, served: Path) -> Verification:
 
 
 def _key(opened: OpenRun) -> tuple[Any, ...]:
+    """Returns what identifies a run in its present state: folder, and time and size of its files."""
     folder = opened.run.folder
     return folder, stamp_file(folder / MANIFEST), stamp_file(opened.run.journal)

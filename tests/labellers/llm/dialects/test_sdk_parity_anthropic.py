@@ -267,4 +267,4 @@ def test_the_same_statuses_are_tried_again(idle: Any, said: str | None) -> None:
     transport = Transport("http://127.0.0.1:9", {}, Pace(1))
     for status in (400, 401, 403, 404, 408, 409, 413, 422, 429, 500, 502, 503, 504, 529):
         theirs = idle._should_retry(SimpleNamespace(status_code=status, headers=headers))
-        assert transport._worth_retrying(HttpReply(status, headers)) == theirs, status
+        assert transport._is_worth_retrying(HttpReply(status, headers)) == theirs, status

@@ -340,12 +340,12 @@ def test_the_same_statuses_are_tried_again(idle: Any, said: str | None) -> None:
     transport = Transport("http://127.0.0.1:9", {}, Pace(1))
     for status in (400, 401, 403, 404, 408, 409, 422, 429, 500, 501, 502, 503, 504, 529):
         theirs = idle._should_retry(SimpleNamespace(status_code=status, headers=headers))
-        assert transport._worth_retrying(HttpReply(status, headers)) == theirs, status
+        assert transport._is_worth_retrying(HttpReply(status, headers)) == theirs, status
 
 
 def test_too_early_is_tried_again_although_the_sdk_gives_up() -> None:
     """425 asks the client in so many words to come again; proxies in front of model servers send it."""
-    assert Transport("http://127.0.0.1:9", {}, Pace(1))._worth_retrying(HttpReply(425))
+    assert Transport("http://127.0.0.1:9", {}, Pace(1))._is_worth_retrying(HttpReply(425))
 
 
 def test_a_wait_of_nothing_backs_off_as_if_none_was_asked() -> None:

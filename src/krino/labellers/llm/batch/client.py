@@ -63,47 +63,51 @@ class BatchClient:
         self._proxy: Proxy | None = None
 
     async def get(self, url: str, query: Mapping[str, str] | None = None) -> dict[str, Any]:
-        return await self._until_answered("GET", url, lambda: {"params": query or {}})
+        """Fetches a JSON object; it costs nothing, so it is retried."""
+        return await self._send_until_answered("GET", url, lambda: {"params": query or {}})
 
     async def upload(self, url: str, body: Body) -> dict[str, Any]:
-        """Upload a file. It costs nothing until a batch uses it, so it may be sent twice."""
-        return await self._until_answered("POST", url, body)
+        """Uploads a file and returns the answer. It costs nothing until a batch uses it, so it may be sent twice."""
+        return await self._send_until_answered("POST", url, body)
 
     async def create(self, url: str, body: Body) -> dict[str, Any]:
         """Creates a batch, which costs money: never retried once it may exist; raises `Unsure` then."""
-        return await self._until_answered("POST", url, body, once=True)
+        return await self._send_until_answered("POST", url, body, once=True)
 
     async def lines(self, url: str) -> AsyncIterator[bytes]:
-        """The lines of a file, as they arrive; `Lost` if it breaks off."""
+        """Yields the lines of a file as they arrive, with our secrets redacted. Raises `Lost` if it breaks off, and
+        `RunStopped` if it is gone or refused for good."""
         try:
-            async with self._request("GET", url, {}) as response:
+            async with self._make_request("GET", url, {}) as response:
                 if response.status == 404:
                     raise RunStopped(GONE.format(clean_address(url)), kind="endpoint")
                 if response.status != 200:
-                    self._refuse_final(await self._error(response), url)
+                    self._refuse_final(await self._read_error(response), url)
                     raise Lost(f"HTTP {response.status}")
                 async for line in _split(response.content.iter_chunked(PIECE)):
                     yield self._transport.secrets.redact(line)
         except LOST as error:
-            raise Lost(self._describe(error)) from None
+            raise Lost(self._describe_fault(error)) from None
 
     async def aclose(self) -> None:
         session, self._session = self._session, None
         if session is not None:
             await session.close()
 
-    async def _until_answered(self, method: str, url: str, body: Body, *, once: bool = False) -> dict[str, Any]:
-        """Sends a request until it is answered with status 200; with `once`, what may have been received is not
-        sent again."""
+    async def _send_until_answered(self, method: str, url: str, body: Body, *, once: bool = False) -> dict[str, Any]:
+        """Sends a request until it is answered with status 200, and returns the object in the answer.
+
+        Raises `RunStopped` if no retry helps; with `once`, `Unsure` as soon as a try may have been received.
+        """
         trouble = ""
         for tried in range(self._transport.retries + 1):
             asked: float | None = None
             key = self._transport.headers
             try:
-                async with self._request(method, url, body()) as response:
+                async with self._make_request(method, url, body()) as response:
                     if response.status == 200:
                         return _parse_object(self._transport.secrets.redact(await _read_all(response)))
-                    error, asked = await self._error(response), retry_after(_lower(response.headers))
+                    error, asked = await self._read_error(response), retry_after(_lower_names(response.headers))
                 trouble = str(error)
                 if error.status == 401 and await self._has_new_key(key):
                     continue
@@ -111,7 +115,7 @@ class BatchClient:
                 if once and error.status != 429:
                     raise Unsure(trouble)
             except LOST as error:
-                trouble = self._describe(error)
+                trouble = self._describe_fault(error)
                 if once and not isinstance(error, aiohttp.ClientConnectorError):  # otherwise nothing was sent
                     raise Unsure(trouble) from None
             except ValueError as error:  # a page of HTML instead of an object
@@ -121,8 +125,9 @@ class BatchClient:
             await asyncio.sleep(min(LONGEST_WAIT, backoff_seconds(tried, self._transport.backoff, asked)))
         raise RunStopped(f"no answer from {clean_address(url)}: {trouble}", kind="endpoint")
 
-    def _request(self, method: str, url: str, given: dict[str, Any]) -> Any:
-        """An aiohttp request through the environment's proxy. `trust_env` would also send what is in .netrc."""
+    def _make_request(self, method: str, url: str, given: dict[str, Any]) -> Any:
+        """Makes an aiohttp request (a context manager) through the environment's proxy. `trust_env` would also send
+        what is in .netrc."""
         if self._session is None:
             self._session = open_session({})
         self._proxy = proxy_for(url)
@@ -137,7 +142,7 @@ class BatchClient:
         )
 
     def _refuse_final(self, error: ApiError, url: str) -> None:
-        """Stops the run on a refusal that no retry would change."""
+        """Raises `RunStopped` for a refusal that no retry would change; returns for any other."""
         if "insufficient_quota" in (error.code, error.kind):
             raise RunStopped(f"the endpoint says that the quota is used up: {error}", kind="quota")
         if error.status in RETRIED or error.status >= 500:
@@ -147,17 +152,19 @@ class BatchClient:
             f"the endpoint {refusal}: {error} ({clean_address(url)})", kind=STOPS.get(error.status, "endpoint")
         )
 
-    async def _error(self, response: aiohttp.ClientResponse) -> ApiError:
+    async def _read_error(self, response: aiohttp.ClientResponse) -> ApiError:
+        """Reads the error of a refusal, with our secrets redacted; one that cannot be read has no message."""
         with contextlib.suppress(*LOST):
             return read_error(response.status, self._transport.secrets.redact(await response.content.read(4_000)))
         return ApiError(response.status, "no message")
 
-    def _describe(self, error: Exception) -> str:
+    def _describe_fault(self, error: Exception) -> str:
+        """Returns a connection fault in words, cut to a readable length and with our secrets redacted."""
         fault = describe_proxy_fault(self._proxy, error) if self._proxy else describe_connection_fault(error)
         return self._transport.secrets.redact_text(fault[:1_000])
 
 
-def _lower(headers: Mapping[str, str]) -> dict[str, str]:
+def _lower_names(headers: Mapping[str, str]) -> dict[str, str]:
     return {name.lower(): value for name, value in headers.items()}
 
 
@@ -180,7 +187,8 @@ def _parse_object(body: bytes) -> dict[str, Any]:
 
 
 async def _split(pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Whole lines, holding one piece of the file in memory. The last line may lack its line break."""
+    """Yields whole lines from pieces of a file; drops blank lines and those longer than `LONGEST_LINE`. The last line
+    may lack its line break."""
     rest, too_long = b"", False
     async for piece in pieces:
         *lines, rest = (rest + piece).split(b"\n")

@@ -51,12 +51,12 @@ class BatchJobs:
         await self._client.aclose()
 
     def _reserve(self, sign: int, batch: Batch) -> None:
-        """Reserves what a batch may cost, or release it (`sign` -1)."""
+        """Reserves what a batch may cost (`sign` 1), or releases it (-1)."""
         self.queue.labeller.budget.shared.hold(sign * batch.requests, sign * batch.tokens, sign * batch.cost)
 
     def resume(self) -> None:
-        """Begin a session: reserve for the batches that are outstanding, and count replies that are paid but not
-        recorded in any judgement."""
+        """Begins a session: reserves for the batches that are outstanding, and counts replies that are paid but not
+        recorded in any judgement. A batch whose results were all read before a crash is closed."""
         for batch in self.outstanding():
             if batch.state == "sent" and not self.ledger.missing(batch.number):  # killed after all of it was read
                 self.ledger.finish(batch.number, "")
@@ -69,31 +69,34 @@ class BatchJobs:
             labeller.budget.shared.earlier.add(self.ledger.unrecorded(self.queue.labeller_id))
 
     def outstanding(self) -> list[Batch]:
+        """Returns the batches of this labeller whose results have not all come back."""
         return self.ledger.outstanding(self.queue.labeller_id)
 
     # --- sending -----------------------------------------------------------------------------------
 
     async def submit_all(self) -> None:
-        """Sends every complete file; first searches for those that may have been sent before a crash."""
+        """Sends every complete file, except those postponed; first searches for those that may have been sent before a
+        crash."""
         for batch in self.outstanding():
             if batch.state in {"ready", "sending"} and batch.number not in self._postponed:
                 await self._submit(batch)
 
     async def _submit(self, batch: Batch) -> None:
-        """Sends one batch file to the provider, unless an earlier attempt has already arrived there."""
+        """Sends one batch file to the provider, unless an earlier attempt has, or may have, arrived there."""
         path, label = self.ledger.path(batch.number), f"{self.ledger.prefix}{batch.number}-{batch.tries}"
         if batch.state == "sending" and await self._find_sent(batch, label):
             return
         if not path.is_file():
             raise UsageProblem(f"{path} is gone: put it back, or delete {path.parent} to send everything in it again")
-        self.ledger.sending(batch.number)
+        self.ledger.mark_sending(batch.number)
         try:
-            self.ledger.sent(batch.number, await self.provider.send(path, label))
+            self.ledger.mark_sent(batch.number, await self.provider.send(path, label))
         except Unsure as doubt:  # the next call searches for it, and sends it again only if it does not exist
             self._trouble = f"; batch {batch.number} was sent and not acknowledged: {doubt}"
 
     async def _find_sent(self, batch: Batch, label: str) -> bool:
-        """Searches for a batch that may have been sent; True unless it certainly was not."""
+        """Searches for a batch that may have been sent and records its id. Returns False only if it certainly was not
+        sent; while that is uncertain, True."""
         holds = partial(self.queue.is_waiting, batch.number)
         try:
             found = await self.provider.find(Wanted(label, batch.begun, batch.requests, self.ledger.remotes(), holds))
@@ -101,7 +104,7 @@ class BatchJobs:
             self._trouble = f"; batch {batch.number}: {doubt}"
             return True
         if found is not None:
-            self.ledger.sent(batch.number, found)
+            self.ledger.mark_sent(batch.number, found)
             return True
         if time.monotonic() - self._missing_since.setdefault(batch.number, time.monotonic()) < self._settle:
             self._trouble = f"; batch {batch.number} was not acknowledged, and is not to be found yet"
@@ -112,7 +115,8 @@ class BatchJobs:
     # --- fetching ----------------------------------------------------------------------------------
 
     async def poll_all(self) -> list[int]:
-        """Fetch the results of batches that have ended; returns their numbers."""
+        """Asks for the progress of all sent batches and fetches the results of those that have ended; returns the
+        numbers of the latter."""
         back = []
         for batch in self.outstanding():
             if batch.state == "sent" and batch.remote is not None:
@@ -126,11 +130,12 @@ class BatchJobs:
         return back
 
     async def _fetch(self, batch: Batch, progress: Progress) -> bool:
-        """Records the results of a batch; False if it will be sent again as it is."""
+        """Records the results of a batch and closes it: requests without a result count as lost. Returns False if the
+        batch will be sent again as it is; raises `RunStopped` if it was cancelled or cannot be read."""
         if progress.state == "failed":
             return self._resend(batch, progress)
         for _ in range(READINGS):
-            complete = await self._read(batch, progress)
+            complete = await self._record_outcomes(batch, progress)
             if complete and (progress.state == "cut" or not self.ledger.missing(batch.number)):
                 break
             await asyncio.sleep(self._pause)
@@ -147,8 +152,8 @@ class BatchJobs:
             )
         return True
 
-    async def _read(self, batch: Batch, progress: Progress) -> bool:
-        """Records the outcomes in the result files; False if one broke off."""
+    async def _record_outcomes(self, batch: Batch, progress: Progress) -> bool:
+        """Reads the result files and records their outcomes; returns False if one broke off."""
         try:
             for address in progress.files:
                 async for line in self.provider.results(address):
@@ -165,7 +170,8 @@ class BatchJobs:
         return True
 
     def _resend(self, batch: Batch, progress: Progress) -> bool:
-        """Prepares a failed batch, which costs nothing, to be sent again later; stops the run unless that can help."""
+        """Prepares a failed batch, which costs nothing, to be sent again later, and returns False; stops the run unless
+        that can help."""
         others = [other for other in self.outstanding() if other.state == "sent" and other.number != batch.number]
         self.ledger.send_again(batch.number)
         if progress.too_much and others:
@@ -188,6 +194,6 @@ class BatchJobs:
 
 
 def _id_of(labeller: LlmLabeller) -> str:
-    """Distinguishes the labellers of a jury."""
+    """Returns a hash of a labeller's description, which distinguishes the members of a jury."""
     description = orjson.dumps(labeller.describe(), option=orjson.OPT_SORT_KEYS)
     return hashlib.blake2b(description, digest_size=8).hexdigest()

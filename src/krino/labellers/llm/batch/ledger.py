@@ -187,14 +187,15 @@ class Ledger:
         self._change("update requests set used = 1 where key = ? and turn = ?", (key, turn))
 
     def allow_again(self, key: bytes, turn: int) -> None:
-        """After a refusal that stopped the run: with another key or model the same request may be answered."""
+        """Marks a refused request as lost, so that it is sent again: after a refusal that stopped the run, another key
+        or model may get it answered."""
         self._change(
             "update requests set status = ? where key = ? and turn = ? and status not in (?, 200)",
             (LOST, key, turn, LOST),
         )
 
     def unrecorded(self, labeller_id: str) -> Usage:
-        """What was paid and is not recorded in a judgement yet."""
+        """Returns what was paid for replies that are not recorded in a judgement yet."""
         found = self._db.execute(
             "select count(*), sum(tokens_in), sum(tokens_out), sum(requests.cost) from requests join batches on "
             "batch = number where desk = ? and status = 200 and used = 0",
@@ -205,7 +206,7 @@ class Ledger:
     # --- batches -----------------------------------------------------------------------------------
 
     def begin(self, labeller_id: str) -> int:
-        """The number of a new batch."""
+        """Begins a new batch, in the state `writing`, and returns its number."""
         self._change("insert into batches (desk, state) values (?, 'writing')", (labeller_id,))
         return int(self._db.execute("select last_insert_rowid()").fetchone()[0])
 
@@ -217,22 +218,25 @@ class Ledger:
         )
         self.commit()
 
-    def sending(self, number: int) -> None:
+    def mark_sending(self, number: int) -> None:
+        """Records that the file is being sent from now on: after a crash it must be searched for first."""
         self._change("update batches set state = 'sending', begun = ? where number = ?", (time.time(), number))
         self.commit()
 
-    def sent(self, number: int, remote: str) -> None:
+    def mark_sent(self, number: int, remote: str) -> None:
+        """Records the id that the provider has given a batch."""
         self._change("update batches set state = 'sent', remote = ? where number = ?", (remote, number))
         self.commit()
 
     def send_again(self, number: int) -> None:
-        """Sends a batch again that the provider has failed. It gets a new label, to tell it from the failed one."""
+        """Marks a batch that the provider has failed as ready to be sent again. It gets a new label, to distinguish it
+        from the failed one."""
         query = "update batches set state = 'ready', remote = null, tries = tries + 1 where number = ?"
         self._change(query, (number,))
         self.commit()
 
     def finish(self, number: int, why: str) -> None:
-        """Closes a batch: requests without an outcome count as lost."""
+        """Closes a batch and deletes its file; requests without an outcome count as lost, for the reason `why`."""
         self._change(
             "update requests set status = ?, reply = ?, losses = losses + 1 where batch = ? and status is null",
             (LOST, why.encode(), number),
@@ -289,7 +293,7 @@ class Ledger:
             self.commit()
 
     def _forget_unfinished(self) -> None:
-        """Deletes incomplete files, which were not sent, and lists of cases that wait for them."""
+        """Deletes batches that were never completed with their requests, and every file that no open batch needs."""
         for (number,) in self._db.execute("select number from batches where state = 'writing'").fetchall():
             self._change("delete from requests where batch = ?", (number,))
             self._change("delete from batches where number = ?", (number,))

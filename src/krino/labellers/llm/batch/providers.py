@@ -83,7 +83,7 @@ class Provider(Protocol):
     tail: bytes
 
     def entry(self, name: str, body: bytes) -> bytes:
-        """One request in a file."""
+        """Serialises one request for a file."""
 
     async def send(self, path: Path, label: str) -> str:
         """Creates a batch from a file and returns its id; `Unsure` if it may exist without an answer."""
@@ -91,7 +91,8 @@ class Provider(Protocol):
     async def find(self, wanted: Wanted) -> str | None:
         """The id of the wanted batch, if it exists; `Unsure` while that cannot be decided."""
 
-    async def poll(self, batch: str) -> Progress: ...
+    async def poll(self, batch: str) -> Progress:
+        """Asks how far a batch is, and where its results are."""
 
     def results(self, address: str) -> AsyncIterator[bytes]:
         """The lines of a result file; `Lost` if it breaks off."""
@@ -150,7 +151,8 @@ class OpenAIBatches:
         return None
 
     async def poll(self, batch: str) -> Progress:
-        """Asks how far a batch is, and where its results are."""
+        """Asks how far a batch is, and where its results are. One that is complete without a result file is not
+        done."""
         data = await self._client.get(f"{self._base}/batches/{quote(batch, safe='')}")
         counts, status = as_object(data.get("request_counts")), text_or_none(data.get("status"))
         names = (text_or_none(data.get(field)) for field in ("output_file_id", "error_file_id"))
@@ -172,7 +174,8 @@ class OpenAIBatches:
         )
 
     def read(self, line: bytes) -> RequestOutcome:
-        """Reads one line of a results file."""
+        """Parses one line of a result file. A refusal that does not blame the request has the status 0: it may be sent
+        again."""
         data, clean = _parse_line(line)
         name, response, error = text_or_none(data.get("custom_id")), as_object(data.get("response")), data.get("error")
         if name is None:
@@ -218,7 +221,7 @@ class AnthropicBatches:
                 continue
             if entry.get("processing_status") != "ended":
                 doubtful = True
-            elif await self._is_it(name, wanted):
+            elif await self._is_wanted(name, wanted):
                 return name
         if doubtful:
             raise Unsure(
@@ -240,9 +243,9 @@ class AnthropicBatches:
                 return
             after = {"after_id": _require_id(entries[-1])}
 
-    async def _is_it(self, batch: str, wanted: Wanted) -> bool:
-        """Checks the first name in its results: it may be another batch of ours."""
-        async for line in self._client.lines(self._outcomes(batch)):
+    async def _is_wanted(self, batch: str, wanted: Wanted) -> bool:
+        """Whether a batch is the wanted one, by the first name in its results: it may be another batch of ours."""
+        async for line in self._client.lines(self._results_url(batch)):
             try:
                 return wanted.holds(self.read(line).name)
             except ValueError:
@@ -259,14 +262,16 @@ class AnthropicBatches:
         cancelled = counts.get("canceled", 0) > 0
         cut = cancelled or counts.get("expired", 0) > 0
         message = "cancelled" if cancelled else "expired" if cut else "ended"
-        return Progress("cut" if cut else "ended", done, message, cancelled, files=(self._outcomes(batch),))
+        return Progress("cut" if cut else "ended", done, message, cancelled, files=(self._results_url(batch),))
 
-    def _outcomes(self, batch: str) -> str:
-        """Built from the configured address and not taken from the answer, which could send the key elsewhere."""
+    def _results_url(self, batch: str) -> str:
+        """Returns the address of a batch's results, built from the configured one and not taken from the answer, which
+        could send the key elsewhere."""
         return f"{self._url}/{quote(batch, safe='')}/results"
 
     def read(self, line: bytes) -> RequestOutcome:
-        """Reads one line of a results file."""
+        """Parses one line of a result file. An error that does not blame the request has the status 0: it may be sent
+        again."""
         data, clean = _parse_line(line)
         name, result = text_or_none(data.get("custom_id")), as_object(data.get("result"))
         if name is None:
@@ -297,7 +302,7 @@ def provider_of(endpoint: Endpoint, client: BatchClient) -> Provider:
 
 
 def _parse_line(line: bytes) -> tuple[dict[str, Any], bool]:
-    """The object of a line, and whether it passes the strict parser of live replies.
+    """Parses a line; returns its object, and whether it passes the strict parser of live replies.
 
     One that does not (a duplicate key, half a character) is passed on unchanged and refused later: it was billed, so
     it must not count as a lost request.

@@ -58,7 +58,8 @@ class BatchQueue:
         self._file: _RequestFile | None = None
 
     async def ask(self, talk: Conversation[Any, Any, Any]) -> tuple[ChatRequest, Reply]:
-        """The reply to the next request of a conversation; raises `Waiting` if it has not come back yet."""
+        """Returns the next request of a conversation with its reply. If the reply is not there yet, writes the request
+        into a batch file, unless it is in one, and raises `Waiting`."""
         labeller = self.labeller
         key = labeller.writer.cache_key(talk)
         talk.tag = self.ledger.tag(key)
@@ -71,7 +72,7 @@ class BatchQueue:
             paid = sent.used or (key, talk.turn) in self.used_replies
             self.used_replies.append((key, talk.turn))
             talk.turn += 1
-            request, body = _restore(labeller.writer.request(talk), sent.form), sent.reply or b""
+            request, body = _restore(labeller.writer.build_request(talk), sent.form), sent.reply or b""
             if sent.status == 200:
                 reply, spent = labeller.local_gateway.read(HttpReply(200, body=body), sent.estimate)
                 talk.usage.add(Usage(cached=1) if paid else spent)
@@ -93,7 +94,8 @@ class BatchQueue:
         return known is not None and self.ledger.waiting_estimate(number, *known) is not None
 
     def record_outcome(self, number: int, name: str, status: int, body: bytes) -> None:
-        """Records one line of results; ignores requests of others, and outcomes that are known already."""
+        """Records the outcome of one request and counts its cost; ignores requests of others, and outcomes that are
+        known already."""
         known = self.ledger.parse_name(name)
         estimate = None if known is None else self.ledger.waiting_estimate(number, *known)
         if known is None or estimate is None:
@@ -105,14 +107,14 @@ class BatchQueue:
         self.ledger.answer(number, *known, status, body, usage)
 
     def close_file(self) -> None:
-        """Complete the current file, so that it can be sent."""
+        """Completes the current file, so that it can be sent."""
         file, self._file = self._file, None
         if file is not None:
             file.close()
             self.ledger.close(file.number, file.requests, file.tokens, file.cost)
 
     def drop_file(self) -> None:
-        """Abandon the current file; its requests are written again later."""
+        """Abandons the current file and releases what is reserved for it; its requests are written again later."""
         file, self._file = self._file, None
         if file is not None:
             with suppress(UsageProblem):  # its content no longer matters
@@ -120,7 +122,11 @@ class BatchQueue:
             self.labeller.budget.shared.hold(-file.requests, -file.tokens, -file.cost)
 
     def _write(self, key: bytes, talk: Conversation[Any, Any, Any], lost: BatchRequest | None) -> Waiting:
-        """Writes the request into the current file, if the budget has room for it."""
+        """Writes the next request into the current file, if the budget has room for it; returns the `Waiting` to raise.
+
+        A full file is completed first, and a new one begun. Raises `LabelFailed` for a request that was lost too often
+        or is too large for any file.
+        """
         if lost is not None and lost.losses > MOST_LOSSES:
             why = (lost.reply or b"").decode("utf-8", "replace")[:300]
             raise LabelFailed(f"{lost.losses} batch files came back without a reply to this request; the last: {why}")
@@ -140,7 +146,7 @@ class BatchQueue:
             number = self.ledger.begin(self.labeller_id)
             self._file = _RequestFile(number, self.ledger.path(number), provider)
         self._file.add(entry, reserved)
-        self.ledger.put(key, talk.turn, self._file.number, _form(request), estimate)
+        self.ledger.put(key, talk.turn, self._file.number, _serialise_form(request), estimate)
         return Waiting(self._file.number)
 
 
@@ -158,13 +164,15 @@ class _RequestFile:
 
     @contextmanager
     def _fatal_faults(self) -> Iterator[None]:
-        """A file that cannot be written ends the run: the case is not to blame, and the file must not be sent."""
+        """Turns a fault of the file into one that ends the run: the case is not to blame, and the file must not be
+        sent."""
         try:
             yield
         except OSError as error:
             raise write_failed(self._path, error) from None
 
     def has_room(self, size: int, most_requests: int, most_bytes: int) -> bool:
+        """Whether a request of this many bytes still fits into the file."""
         more = len(self._provider.between) + size + len(self._provider.tail)
         return self.requests < most_requests and self._bytes + more <= most_bytes
 
@@ -184,8 +192,8 @@ class _RequestFile:
             os.fsync(self._file.fileno())
 
 
-def _form(request: ChatRequest) -> bytes:
-    """The settings of a request, without which its reply cannot be read later."""
+def _serialise_form(request: ChatRequest) -> bytes:
+    """Serialises the settings of a request, without which its reply cannot be read later."""
     form = {
         "channel": request.channel,
         "params": asdict(request.params),
@@ -197,6 +205,7 @@ def _form(request: ChatRequest) -> bytes:
 
 
 def _restore(request: ChatRequest, form: bytes) -> ChatRequest:
-    """The request with the settings it was sent with; today's may differ, since abilities were found out meanwhile."""
+    """Returns the request with the settings it was sent with; today's may differ, since abilities were found out
+    since."""
     settings = orjson.loads(form)
     return replace(request, **{**settings, "params": Params(**settings["params"])})

@@ -78,7 +78,9 @@ class AnthropicDialect:
             raise UnreadableReply(find_stated_error(data) or "the endpoint's reply has no content list")
         texts = [text_or_none(block.get("text")) or "" for block in blocks if _is(block, "text")]
         calls = [
-            ToolCall(str(block.get("name")), _written(block.get("input"))) for block in blocks if _is(block, "tool_use")
+            ToolCall(str(block.get("name")), _serialise_arguments(block.get("input")))
+            for block in blocks
+            if _is(block, "tool_use")
         ]
         usage = as_object(data.get("usage"))
         cached = count_or_zero(usage.get("cache_read_input_tokens"))
@@ -122,8 +124,8 @@ def _write_media_block(medium: Media) -> dict[str, Any]:
     return {"type": "image" if medium.kind == "image" else "document", "source": source}
 
 
-def _written(value: Any) -> str:
-    """The arguments of a call as JSON; `UnreadableReply` if they are nested too deeply."""
+def _serialise_arguments(value: Any) -> str:
+    """Serialises the arguments of a call; `UnreadableReply` if they are nested too deeply."""
     try:
         return orjson.dumps(value).decode()
     except orjson.JSONEncodeError as error:

@@ -43,7 +43,8 @@ class OllamaDialect:
         return {"Authorization": f"Bearer {key}"} if key else {}
 
     def context_for(self, tokens: int) -> int | None:
-        """A power of two that never shrinks: Ollama reloads the model whenever the size changes."""
+        """Returns the context size to ask for: a power of two that never shrinks, since Ollama reloads the model
+        whenever the size changes."""
         while self._context < min(tokens * MARGIN, LARGEST_CONTEXT):
             self._context *= 2
         return self._context

@@ -126,6 +126,7 @@ class AzureDialect(OpenAIDialect):
         return f"{root}/openai/deployments/{model}/chat/completions?api-version={version}"
 
     def headers(self, key: str | None) -> dict[str, str]:
+        """Returns the header for a key, or for a token of Entra ID (a JWT), which goes as a bearer token."""
         if key and key.startswith("eyJ"):
             return {"Authorization": f"Bearer {key}"}
         return {"api-key": key} if key else {}
@@ -146,7 +147,8 @@ def _system_message(request: ChatRequest) -> dict[str, Any]:
 
 
 def _cache_key(system: str) -> str:
-    """The same for all requests of a judge: OpenAI looks marked prefixes up by this key and their text.
+    """Returns the key for the provider's cache, the same for all requests of a judge: OpenAI looks marked prefixes up
+    by this key and their text.
 
     Without a key, its newer models match them less reliably.
     """
@@ -194,7 +196,7 @@ def _write_channel_fields(request: ChatRequest) -> dict[str, Any]:
 
 
 def _output_tokens(usage: dict[str, Any]) -> int:
-    """All tokens billed as output. Gemini and xAI count reasoning only in the total."""
+    """Counts all tokens billed as output. Gemini and xAI count reasoning only in the total."""
     stated = count_or_zero(usage.get("completion_tokens"))
     total, prompt = count_or_zero(usage.get("total_tokens")), count_or_zero(usage.get("prompt_tokens"))
     return max(stated, total - prompt) if prompt else stated
@@ -205,14 +207,15 @@ def _parts(content: Any) -> list[dict[str, Any]]:
 
 
 def _read_content(value: Any) -> str | None:
-    """The text of the content: a string or, from some servers, a list of parts (reasoning and refusals left out)."""
+    """Reads the text of the content: a string or, from some servers, a list of parts (reasoning and refusals left
+    out)."""
     if isinstance(value, list):
         return "".join(text_or_none(part.get("text")) or "" for part in _parts(value) if part.get("type") in TEXT_PARTS)
     return text_or_none(value)
 
 
 def _find_refusal(message: dict[str, Any]) -> str | None:
-    """A refusal in its own field or in a part of the content."""
+    """Returns the text of a refusal, from its own field or a part of the content; None without one."""
     for part in _parts(message.get("content")):
         if part.get("type") == "refusal":
             return read_refusal_field(part.get("refusal") or part.get("text") or part)

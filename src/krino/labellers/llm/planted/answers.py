@@ -73,6 +73,7 @@ class PlantedLabels:
 
     @property
     def how_many(self) -> int:
+        """The number of label values."""
         return sum(map(len, self.labels.values()))
 
     @property
@@ -105,7 +106,7 @@ class PlantedAnswers:
     def contain(self, answer: Mapping[str, Any]) -> bool:
         """Whether the labels of this answer are given in the case."""
         return any(
-            self._may_give(labels) and any(self._gives(reading, labels) for reading in self._read(labels))
+            self._may_give(labels) and any(self._gives(reading, labels) for reading in self._make_readings(labels))
             for labels in self._labels_of(answer)
         )
 
@@ -116,19 +117,21 @@ class PlantedAnswers:
             return False
         wanted = set(labels.kinds) or {stem_of(name) for name in labels.ids}
         return bool(wanted) and any(
-            wanted <= set(names_with_values(self._items(reading, labels))) for reading in self._read(labels)
+            wanted <= set(names_with_values(self._items(reading, labels))) for reading in self._make_readings(labels)
         )
 
     # --- reading -----------------------------------------------------------------------------------
 
     def _labels_of(self, answer: Mapping[str, Any]) -> tuple[PlantedLabels, ...]:
-        """Kept, since an answer that is not refused is asked about twice."""
+        """Returns the readings of an answer's labels. The last result is kept, since an answer that is not refused is
+        asked about twice."""
         if self._answer is None or self._answer[0] is not answer:
             self._answer = answer, tuple(collect_answer_labels(answer, self._words))
         return self._answer[1]
 
     def _may_give(self, labels: PlantedLabels) -> bool:
-        """A cheap look first: most cases do not even hold the names of the labels."""
+        """Whether the case must be searched for these labels at all: most cases do not even hold their names. The
+        result is kept in `labels`."""
         if labels.may_be_given is None:
             labels.may_be_given = any(self._texts) and self._may_hold(labels)
         return labels.may_be_given
@@ -154,8 +157,9 @@ class PlantedAnswers:
             for place, (_, tail) in enumerate(ends)
         )
 
-    def _read(self, labels: PlantedLabels) -> tuple[str, ...]:
-        """Everything the case can be read as. Made once: an answer has the names of its schema."""
+    def _make_readings(self, labels: PlantedLabels) -> tuple[str, ...]:
+        """Returns every text that the case can be read as: passages joined, decoded, without escapes and comments, and
+        normalised. Made once, for the first answer: all answers have the names of their schema."""
         if self._readings is None:
             texts = [layer for text in (*self._join_passages(labels), *self._decoded(labels)) for layer in layers(text)]
             texts = list(dict.fromkeys([*texts, *map(strip_comments, texts)]))
@@ -198,18 +202,19 @@ class PlantedAnswers:
         named, same = _count_ids(items, labels)
         if 2 * same < named:
             return False  # labels of other things are other labels
-        if _gives_labels(_joined(values_beside_names(items, kinds, loose=False), columns), labels):
+        if _gives_labels(_join_statements(values_beside_names(items, kinds, loose=False), columns), labels):
             return True
         if labels.how_many + same < TELLING_IN_PROSE:
             return False
-        loose = _joined(values_beside_names(items, kinds, loose=True), columns)
+        loose = _join_statements(values_beside_names(items, kinds, loose=True), columns)
         before = values_beside_names(reverse_items(items), kinds, loose=True)
         before = {name: values[::-1] for name, values in before.items()}
         return _gives_labels(loose, labels) or _gives_labels(before, labels)
 
 
 def search_case(task: Task[Any, Any, Any], shown: Sequence[str], words: Collection[str]) -> PlantedAnswers:
-    """Searches the texts that are shown, without sentence numbers, and the case's texts that are shown in another form.
+    """Prepares the search for planted answers: collects the texts that are shown, without sentence numbers, and the
+    case's texts that are shown in another form.
 
     A judge may have shortened a text. An answer planted there is in pieces in what is shown, and a model that copies it
     puts it together again. A part is not searched for what other parts show.
@@ -222,7 +227,7 @@ def search_case(task: Task[Any, Any, Any], shown: Sequence[str], words: Collecti
 
 
 def squeeze(text: str) -> str:
-    """Letters and digits alone: two texts are the same if they are the same squeezed."""
+    """Reduces a text to its letters and digits, in lower case and folded to Latin, to compare it with another."""
     return _PIECE.sub("", fold_to_latin(text).lower())
 
 
@@ -230,7 +235,7 @@ def squeeze(text: str) -> str:
 
 
 def collect_answer_labels(answer: Mapping[str, Any], words: Collection[str]) -> Iterator[PlantedLabels]:
-    """The labels by the names of their own fields, and again by what they are about.
+    """Yields the labels by the names of their own fields, and again by what they are about, if that differs.
 
     An object with one label may be written without the name of the label: `court_first: true` for `court_first: {"yes":
     true}`, `s1: necessary` for `{"step": "s1", "label": "necessary"}`.
@@ -273,7 +278,8 @@ def _is_label(value: Any, words: Collection[str]) -> bool:
 
 
 def _what_it_is_about(name: str, value: Mapping[str, Any], words: Collection[str]) -> str | None:
-    """The id of an object with one label, or else the field that it is the value of."""
+    """Returns the id in an object with one label, or else the field that the object is the value of; None if it has a
+    list, or not exactly one label."""
     how_many = 0
     for item in value.values():
         if item.__class__ is list:
@@ -289,7 +295,8 @@ def _what_it_is_about(name: str, value: Mapping[str, Any], words: Collection[str
 
 
 def _gives_labels(stated: Mapping[str, list[frozenset[Meaning]]], labels: PlantedLabels) -> bool:
-    """Whether a text states most of the labels, and none of them otherwise."""
+    """Whether a text states most of the labels (all if they are named by subject), and none of them with another
+    value."""
     given = 0
     for (name, _), values in labels.labels.items():
         there = stated.get(stem_of(name))
@@ -301,7 +308,7 @@ def _gives_labels(stated: Mapping[str, list[frozenset[Meaning]]], labels: Plante
 
 def _gives_words(items: list[Item], labels: PlantedLabels, columns: Statements) -> bool:
     """Is the single label of an answer, or an answer without labels, given with most of its words?"""
-    stated = _joined(values_beside_names(items, labels.kinds, loose=True), columns)
+    stated = _join_statements(values_beside_names(items, labels.kinds, loose=True), columns)
     if labels.labels and not _gives_labels(stated, labels):
         return False
     texts = [(name, value) for kept in (labels.ids, labels.texts) for name, values in kept.items() for value in values]
@@ -309,7 +316,7 @@ def _gives_words(items: list[Item], labels: PlantedLabels, columns: Statements) 
 
 
 def _count_ids(items: list[Item], labels: PlantedLabels) -> tuple[int, int]:
-    """How many ids of an answer are of fields that a text names, and how many of these it gives there."""
+    """Counts the ids of an answer whose fields a text names, and those of them that the text gives there."""
     wanted = {stem_of(name): name for name in labels.ids}
     behind: dict[str, set[str]] = defaultdict(set)
     for place, item in enumerate(items):
@@ -346,7 +353,7 @@ def _follow(values: list[Meaning], there: list[frozenset[Meaning]]) -> bool:
     return all(any(value in meanings for meanings in left) for value in values)
 
 
-def _joined(one: Statements, other: Statements) -> Statements:
+def _join_statements(one: Statements, other: Statements) -> Statements:
     return {name: [*one.get(name, ()), *other.get(name, ())] for name in {*one, *other}}
 
 
@@ -356,12 +363,13 @@ def _is_enough(given: int, of: int) -> bool:
 
 
 def _searched_names(labels: PlantedLabels) -> list[str]:
-    """The names that a planted answer cannot do without."""
+    """Returns the names that a planted answer must have: of labels and ids, or else of longer texts."""
     return [*labels.named, *labels.ids] or [*labels.texts]
 
 
 def _marks_to_find(labels: PlantedLabels) -> set[bytes]:
-    """What a text with these labels has in it: their names, and where names are those of the case, their words."""
+    """Returns what a text with these labels must hold: their names, or their words where the names are those of the
+    case."""
     names = set(map(_mark_of, labels.named or labels.ids or labels.texts))
     if not labels.is_by_subject:
         return names

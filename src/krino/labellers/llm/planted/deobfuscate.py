@@ -89,7 +89,7 @@ NO_CONTENT = bytes(code for code in range(128) if not chr(code).isalnum())
 
 
 def fold_to_latin(text: str) -> str:
-    """The text with plain Latin letters wherever it shows some, without accents and without what is not seen."""
+    """Returns the text with plain Latin letters for look-alikes, without accents and without invisible characters."""
     if text.isascii():
         return text
     plain = unicodedata.normalize("NFKD", text)
@@ -117,7 +117,7 @@ def fold_to_letters(text: str) -> bytes:
 
 
 def layers(text: str) -> Iterator[str]:
-    """The text, then what it is with its escapes undone, once and again."""
+    """Yields the text folded to Latin, then again after each layer of escapes is undone, up to `MOST_LAYERS`."""
     for _ in range(MOST_LAYERS):
         text = fold_to_latin(text)
         yield text
@@ -151,7 +151,7 @@ def _from_backslash(match: re.Match[str]) -> str:
 
 
 def strip_comments(text: str) -> str:
-    """What is left of a text when remarks, as programs and pages hold them, are cut out."""
+    """Returns a text without the comments of programs and pages (`/* */`, `<!-- -->`, `//`, `#`)."""
     for opening, closing in BLOCK_COMMENTS:
         first, *rest = text.split(opening)
         text = first + "".join(part.partition(closing)[2] for part in rest)
@@ -207,14 +207,16 @@ def _encode_name(name: str) -> Code:
 
 
 def _in_base64(name: bytes) -> Iterator[bytes]:
-    """By where in a group of three bytes a name begins; only the letters that it decides by itself."""
+    """Yields a name in base64, once for each place in a group of three bytes where it may begin, without the letters
+    that also depend on its neighbours."""
     for before in range(3):
         code = base64.b64encode(bytes(before) + name)
         yield code[-(-before * 8 // 6) : (before + len(name)) * 8 // 6]
 
 
 def decode_around(text: str, seen: bytes, names: Collection[str]) -> Iterator[str]:
-    """The text out of every simple code in which it has one of these names; `seen` is `fold_to_letters(text)`."""
+    """Yields the text decoded from every simple code in which it has one of these names, and what is in nested base64
+    or invisible characters. `seen` is `fold_to_letters(text)`."""
     codes = [_encode_name(name) for name in names]
     leet = seen.translate(LEET_BYTES)
     has_numbers = len(seen.translate(None, ALPHABET)) >= FEWEST_DIGITS
@@ -234,11 +236,11 @@ def decode_around(text: str, seen: bytes, names: Collection[str]) -> Iterator[st
         yield from _from_nested_base64(text)
     if not text.isascii():
         for hidden in HIDDEN_BYTES.findall(text):
-            yield bytes(map(_hidden_byte, hidden)).decode("utf-8", "replace")
+            yield bytes(map(_decode_hidden, hidden)).decode("utf-8", "replace")
 
 
 def _reverse(text: str) -> Iterator[str]:
-    """The text from its end, or each of its lines or words."""
+    """Yields the text reversed as a whole, line by line, and word by word."""
     yield text[::-1]
     yield "\n".join(line[::-1] for line in text.split("\n"))
     yield re.sub(r"\w+", lambda word: word[0][::-1], text)
@@ -251,7 +253,7 @@ def _from_numbers(text: str, seen: bytes, code: Code) -> Iterator[str]:
             digits = "".join(filter(str.isalnum, run.replace("0x", "")))
             for start in range(2):  # the end of a word before it may look like a digit
                 pairs = digits[start : start + (len(digits) - start) // 2 * 2]
-                yield _as_text(bytes.fromhex(pairs))
+                yield _decode_text(bytes.fromhex(pairs))
     for base, mark in code.numbers:
         if mark in seen:
             for run in NUMBER_RUN.findall(text):
@@ -265,30 +267,32 @@ def _from_base64(text: str, code: Code) -> Iterator[str]:
         for run in BASE64_RUN.findall(tight):
             if any(mark in run for mark in marks):
                 for start in range(4):  # words that stand before it shift its groups of four
-                    yield _as_text(_bytes_of(run[start:]))
+                    yield _decode_text(_decode_base64(run[start:]))
 
 
 def _has_long_word(text: str) -> bool:
-    """A word of `LONG_RUN` characters covers one whole stretch of half its length: most texts have a blank in each."""
+    """Whether any word has `LONG_RUN` characters. It would cover one whole stretch of half its length, and most texts
+    have a blank in each: a quick look first."""
     half = LONG_RUN // 2
     stretches = (text[at : at + half] for at in range(0, len(text), half))
     return any(" " not in stretch for stretch in stretches) and _LONG_WORD.search(text) is not None
 
 
 def _from_nested_base64(text: str) -> Iterator[str]:
-    """Text that is in base64 twice, or backwards in base64: no name can be searched for before it is decoded."""
+    """Yields text that is in base64 twice, or backwards in base64: no name can be searched for before it is decoded."""
     for run in BASE64_RUN.findall(text.encode("utf-8", "replace").translate(URL_SAFE)):
-        if len(run) >= LONG_RUN and (inner := _bytes_of(run)).isascii():
+        if len(run) >= LONG_RUN and (inner := _decode_base64(run)).isascii():
             whole = BASE64_RUN.fullmatch(inner.rstrip(b"=\n"))
-            yield _as_text(_bytes_of(whole[0])) if whole else inner.decode()[::-1]
+            yield _decode_text(_decode_base64(whole[0])) if whole else inner.decode()[::-1]
 
 
-def _bytes_of(run: bytes) -> bytes:
+def _decode_base64(run: bytes) -> bytes:
+    """Decodes a run of base64 letters that may lack its padding; a last letter that is too much is dropped."""
     run = run[: len(run) - (len(run) % 4 == 1)]  # a single letter encodes no byte
     return base64.b64decode(run + b"=" * (-len(run) % 4))
 
 
-def _as_text(raw: bytes) -> str:
+def _decode_text(raw: bytes) -> str:
     return raw.replace(b"\0", b"").decode("utf-8", "replace")
 
 
@@ -301,8 +305,9 @@ def _decode_character(number: str, base: int) -> str:
     return chr(code) if code < 128 else " "
 
 
-def _hidden_byte(char: str) -> int:
-    """Variation selectors count bytes, tags are ASCII with an offset."""
+def _decode_hidden(char: str) -> int:
+    """Returns the byte that an invisible character encodes: variation selectors count bytes, tags are ASCII with an
+    offset."""
     code = ord(char)
     if code >= 0xE0100:
         return code - 0xE0100 + 16

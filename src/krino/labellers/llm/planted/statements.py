@@ -87,7 +87,8 @@ class Vocabulary:
         return _stem(word) not in self._names and word not in self._words and not common_meanings(word)
 
     def items(self, text: str) -> list[Item]:
-        """The text (as `normalise_notation` gives it) as names, values and other words."""
+        """Splits a text (as `normalise_notation` gives it) into names, values and other words. The last item is empty:
+        its gap is the end of the text."""
         tokens = list(_TOKEN.finditer(text))
         words = [token[0] for token in tokens]
         out: list[Item] = []
@@ -114,14 +115,15 @@ class Vocabulary:
 
 
 def normalise_notation(text: str) -> Iterator[str]:
-    """The text as it is read, with camel case as several words and, where there is some, as one."""
+    """Yields the text as it is read, with camel case as several words and, where there is some, again as one."""
     yield _normalise_once(text)
     if _CAMEL.search(text):
         yield _normalise_once(text.lower())
 
 
 def _normalise_once(text: str) -> str:
-    """The text in lower case without what hides names from a simple reader: indices, letters set apart, camel case."""
+    """Returns the text in lower case, without what hides names from a simple reader: indices, letters set apart, camel
+    case."""
     text = _PIECES.sub("", text.translate(_MARKS))
     text = _EMPTY.sub(" null ", _INDEX.sub("", _CLOSING_TAG.sub(" ", text)))
     text = _SPELLED.sub(lambda spelled: spelled[0].replace(spelled[1], ""), text)
@@ -129,12 +131,12 @@ def _normalise_once(text: str) -> str:
 
 
 def stem_of(name: str) -> str:
-    """A name as it is compared: without case, separators, or the s of a plural."""
+    """Returns a name as it is compared: without case, separators, or the s of a plural in any of its parts."""
     return "".join(map(_stem, _parts(name)))
 
 
 def meaning_of(value: bool | float | str) -> Meaning:
-    """What a label of an answer is compared as."""
+    """Returns what a label of an answer is compared as: its kind and value. A number with many digits stays a text."""
     if isinstance(value, bool):
         return ("truth", value)
     if isinstance(value, str):
@@ -149,7 +151,8 @@ def meaning_of(value: bool | float | str) -> Meaning:
 def values_beside_names(
     items: Sequence[Item], wanted: Mapping[str, Collection[ValueKind]], *, loose: bool
 ) -> Statements:
-    """The values behind each name. `loose`: also with some words between, as in prose."""
+    """Collects the values behind each wanted name, of the kinds wanted for it. `loose`: also with some words between,
+    as in prose."""
     found: Statements = defaultdict(list)
     for place, item in enumerate(items):
         if item.name is not None and (kinds := wanted.get(item.name)):
@@ -159,7 +162,8 @@ def values_beside_names(
 
 
 def _values_behind(items: Iterator[Item], kinds: Collection[ValueKind], loose: bool) -> list[frozenset[Meaning]]:
-    """Returns the values that follow a name, up to the next name or the reach."""
+    """Returns the values that follow a name, up to the next name or the reach; one empty set if its value is of another
+    kind."""
     values: list[frozenset[Meaning]] = []
     passed, is_signed = 0, False
     for item in items:
@@ -181,20 +185,21 @@ def _values_behind(items: Iterator[Item], kinds: Collection[ValueKind], loose: b
 
 
 def names_with_values(items: Sequence[Item]) -> Iterator[str]:
-    """The names that are followed by a sign that separates a name from its value."""
+    """Yields the names that are followed by a sign that separates a name from its value."""
     for item, after in itertools.pairwise(items):
         if item.name is not None and _KEY_SIGN.search(after.gap):
             yield item.name
 
 
 def reverse_items(items: Sequence[Item]) -> list[Item]:
-    """The items from the last to the first: what is behind a name now was before it (`supported is the label`)."""
+    """Returns the items from the last to the first: what is behind a name now was before it (`supported is the
+    label`)."""
     gaps = [item.gap for item in items[1:]] + [""]
     return [item._replace(gap=gap) for item, gap in zip(reversed(items), reversed(gaps), strict=True)]
 
 
 def values_in_tables(text: str, vocabulary: Vocabulary, wanted: Mapping[str, Collection[ValueKind]]) -> Statements:
-    """The values in the columns of tables (Markdown, CSV, tabs) whose first line gives names."""
+    """Collects the values in the columns of tables (Markdown, CSV, tabs) whose first line gives names."""
     found: Statements = defaultdict(list)
     columns: list[str | None] = []
     sign = ""
@@ -211,7 +216,8 @@ def values_in_tables(text: str, vocabulary: Vocabulary, wanted: Mapping[str, Col
 
 
 def _find_header(line: str, vocabulary: Vocabulary) -> tuple[str, list[str | None]]:
-    """Returns the separator and the column names if a line is the header of a table."""
+    """Returns the separator and the column names (None for unknown ones) if a line is the header of a table; else an
+    empty separator and no names."""
     for sign in "|\t;,":
         if line.count(sign) and len(line) <= LONGEST_ROW:
             names = [_name_of_column(vocabulary.items(cell)) for cell in _split_cells(line, sign)]
@@ -231,11 +237,12 @@ def _split_cells(line: str, sign: str) -> list[str]:
 
 
 def _name_of_column(items: list[Item]) -> str | None:
-    """The last name in a short cell: `claims.label` is the column of `label`."""
+    """Returns the last name in a short cell (`claims.label` is the column of `label`); None for a long cell."""
     return next((item.name for item in reversed(items) if item.name), None) if len(items) <= REACH else None
 
 
 def _values_in_cell(items: list[Item], kinds: Collection[ValueKind]) -> list[frozenset[Meaning]]:
+    """Returns the values of these kinds in a cell; one empty set if there are none."""
     values = [frozenset(meaning for meaning in item.meanings if meaning[0] in kinds) for item in items]
     return [value for value in values if value] or [frozenset()]
 
@@ -246,7 +253,7 @@ Table = dict[str, list[tuple[tuple[str, ...], str]]]
 
 
 def _index_by_first_part(named: Iterable[tuple[tuple[str, ...], str]]) -> Table:
-    """Names by the first of their parts, the longest first; a name may also be written in one."""
+    """Indexes names by the first of their parts, the longest first; a name may also be written in one."""
     table: Table = defaultdict(list)
     for parts, name in set(named):
         for spelling in {parts, ("".join(parts),)} if parts else ():

@@ -43,7 +43,7 @@ class Prices:
             raise UsageProblem("prices of cached input need --price-in and --price-out as well")
 
     def at(self, part: float) -> Prices:
-        """These prices multiplied by `part`."""
+        """Returns these prices multiplied by `part`."""
         if self.input is None or self.output is None:
             return self
         cached, write = (None if price is None else price * part for price in (self.cached, self.cache_write))
@@ -60,11 +60,11 @@ class Prices:
         return (plain * self.input + read * cached + written * write + output_tokens * self.output) / 1e6
 
     def most(self, input_tokens: int, output_tokens: int) -> float:
-        """The most that a request may cost, whatever the provider's cache does; 0 without prices."""
+        """Returns the most that a request may cost, whatever the provider's cache does; 0 without prices."""
         return max(self.cost(input_tokens, output_tokens, written=part) or 0.0 for part in (0, input_tokens))
 
     def saved(self, read: int, written: int) -> float | None:
-        """What the provider's cache has saved (negative: cost); None if its prices are not stated."""
+        """Returns the money that the provider's cache has saved (negative: cost); None if its prices are not stated."""
         if self.input is None or (self.cached is None and self.cache_write is None):
             return None
         cached = self.input if self.cached is None else self.cached
@@ -118,8 +118,8 @@ class SharedBudget:
         in flight together never exceed the limit. A single request is judged by what requests took so far, or the
         end of the limit would never be used; at worst, that one request exceeds it.
         """
-        while (needed := self._fitting(estimate())) is None:
-            await self._next_release()
+        while (needed := self._find_fitting(estimate())) is None:
+            await self._wait_for_release()
         self.hold(1, needed.tokens, needed.cost)
         try:
             yield
@@ -130,7 +130,7 @@ class SharedBudget:
     def reserve_for_batch(self, estimate: CostEstimate) -> Amount | None:
         """Reserves for a request in a batch file, until `hold` releases it; None if others must come back first. Raises
         `RunStopped` if it would not fit alone."""
-        needed = self._fitting(estimate)
+        needed = self._find_fitting(estimate)
         if needed is not None:
             self.hold(1, needed.tokens, needed.cost)
         return needed
@@ -144,13 +144,15 @@ class SharedBudget:
         self.spent.add(usage)
 
     def begin(self, earlier: Usage) -> None:
-        """Begin a session. `earlier` holds all that the run has spent, including what was counted here before."""
+        """Begins a session: sets the counts to 0. `earlier` holds all that the run has spent, including what was
+        counted here before."""
         self.earlier, self.spent, self.lost = earlier, Usage(), Usage()
 
-    def _fitting(self, estimate: CostEstimate) -> Amount | None:
-        """What to reserve for a request that can be sent now; None if it must wait for others."""
+    def _find_fitting(self, estimate: CostEstimate) -> Amount | None:
+        """Returns what to reserve for a request that can be sent now; None if it must wait for others. Raises
+        `RunStopped` if it would not fit even alone."""
         if not self._reserved_requests:
-            if stop := self._reached(estimate):
+            if stop := self._find_reached_limit(estimate):
                 raise stop
             return estimate.most or estimate.usual
         return estimate.most if estimate.most is not None and self._fits(estimate.most) else None
@@ -165,8 +167,8 @@ class SharedBudget:
         parts = (self.earlier, self.spent, self.lost)
         return sum(part.tokens for part in parts), math.fsum(part.cost or 0.0 for part in parts)
 
-    def _reached(self, estimate: CostEstimate) -> RunStopped | None:
-        """Why a request cannot be sent although no other is in flight; None if it can."""
+    def _find_reached_limit(self, estimate: CostEstimate) -> RunStopped | None:
+        """Returns the error that stops the run if a request does not fit into a limit; None if it does."""
         tokens, cost = self._used()
         usual, longest = estimate.usual, estimate.longest
         if self.max_tokens is not None and not _is_within(tokens, self.max_tokens, usual.tokens, longest.tokens):
@@ -186,13 +188,13 @@ class SharedBudget:
         # Reset to 0 when nothing is reserved, so that rounding errors cannot accumulate.
         self._reserved_cost = self._reserved_cost + cost if self._reserved_requests else 0.0
 
-    async def _next_release(self) -> None:
+    async def _wait_for_release(self) -> None:
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.append(turn)
         await turn
 
     def _wake_all(self) -> None:
-        """Wake all waiting requests, in order of arrival: a small one may fit where a large one does not."""
+        """Wakes all waiting requests, in order of arrival: a small one may fit where a large one does not."""
         waiting, self._waiting = self._waiting, []
         for turn in waiting:
             if not turn.done():
@@ -200,6 +202,7 @@ class SharedBudget:
 
 
 def _is_within(used: float, limit: float, usual: float, longest: float) -> bool:
+    """Whether the longest reply so far still fits, or, before the final part of the limit, an average one."""
     return used + longest <= limit or (used < (1 - FINAL_PART) * limit and used + usual <= limit)
 
 
@@ -228,7 +231,8 @@ class Budget:
             )
 
     def begin(self, earlier: Usage) -> None:
-        """Begin a session. `earlier` is copied, since the caller may go on adding to it."""
+        """Begins a session after `earlier` was spent, priced now if it has no cost. It is copied, since the caller may
+        go on adding to it."""
         known = replace(earlier)
         if known.cost is None:  # no price was stated then, but the limit is for the whole run
             known.cost = self.prices.cost(
@@ -290,13 +294,15 @@ class Budget:
         return usage
 
     def price(self, usage: Usage, said: float | None) -> float | None:
-        """Prices stated by the user take precedence; the endpoint's cost counts only if none are stated."""
+        """Returns the cost of a reply by the prices that the user states, else the cost that the endpoint `said`; None
+        if neither is known."""
         stated = self.prices.cost(
             usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens
         )
         return said if stated is None and said is not None and math.isfinite(said) else stated
 
     def _likely_input(self, estimated: int) -> int:
+        """Corrects an estimate of input tokens by how far the estimates were off so far."""
         return math.ceil(estimated * self._input / max(self._estimated_input, 1))
 
     def _estimate(self, input_tokens: int, reply_limit: int | None) -> CostEstimate:
@@ -313,7 +319,8 @@ class Budget:
         return CostEstimate(usual, longest, self._amount(worst_input, MARGIN * self._longest) if known else None)
 
     def _first_estimate(self, input_tokens: int, reply_limit: int | None) -> CostEstimate:
-        """Before the first reply of this session: use the average of earlier sessions, else send one request alone."""
+        """Estimates before the first reply of this session: by the average reply of earlier sessions, else by the limit
+        of the reply. Without such a limit the most is unknown, so one request is sent alone."""
         earlier = self.shared.earlier
         usual = math.ceil(earlier.output_tokens / earlier.calls) if earlier.calls else 0
         longest = usual or (FIRST_REPLY if reply_limit is None else min(FIRST_REPLY, reply_limit))
@@ -325,5 +332,5 @@ class Budget:
 
 
 def plausible_count(claimed: int, otherwise: int) -> int:
-    """The endpoint's token count, or ours if that is missing or impossible."""
+    """Returns the endpoint's token count, or ours (`otherwise`) if that is missing or impossible."""
     return claimed if 0 < claimed <= MOST_TOKENS else otherwise

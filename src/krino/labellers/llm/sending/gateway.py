@@ -53,22 +53,23 @@ class SendResult(NamedTuple):
 class Gateway(Protocol):
     """What a labeller needs in order to reach its model."""
 
-    async def send(self, message: ModelRequest) -> SendResult: ...
+    async def send(self, message: ModelRequest) -> SendResult:
+        """Sends one request; time-outs, refusals and stops are returned, not raised."""
 
     async def cached_answer(self, key: bytes) -> bytes | None:
-        """An answer that was paid for earlier."""
+        """Returns the answer that was paid for earlier under this key; None without one."""
 
     async def cache_answer(self, key: bytes, answer: bytes) -> None:
         """Keeps an accepted answer."""
 
     async def load_abilities(self, key: bytes) -> bytes | None:
-        """What this run or an earlier one found out about the endpoint."""
+        """Returns what this run or an earlier one found out about the endpoint; None if nothing is known."""
 
     async def save_abilities(self, key: bytes, found: bytes) -> None:
         """Keeps what was found out about the endpoint."""
 
     async def give_up(self, tries: int, trouble: str) -> NoReturn:
-        """Fail a case that timed out, or stop the run; see `Transport.give_up`."""
+        """Fails a case that timed out, or stops the run; see `Transport.give_up`."""
 
 
 @dataclass(slots=True)
@@ -98,7 +99,7 @@ class LocalGateway:
         return SendResult(usage, reply)
 
     async def _post(self, message: ModelRequest, usage: Usage) -> HttpReply:
-        """Post until the endpoint accepts a key, or has refused the newest one."""
+        """Posts until the endpoint accepts a key, or has refused the newest one; returns the last reply."""
         while True:
             headers = self.transport.headers
             http = await self.transport.post(message.body, message.estimate, usage, message.reply_limit)
@@ -106,7 +107,8 @@ class LocalGateway:
                 return http
 
     async def has_new_key(self, refused: Mapping[str, str]) -> bool:
-        """Whether a newer key than the refused one is in use. A key that came from a function is fetched again."""
+        """Fetches a refused key again if a function gave it, and uses a newer one from now on; returns whether another
+        key than the refused one is in use."""
         source = self.endpoint.key_source
         if source is not None and self.transport.headers is refused:
             headers = self.endpoint.dialect.headers(await asyncio.to_thread(read_key, source))
@@ -115,7 +117,8 @@ class LocalGateway:
         return self.transport.headers is not refused
 
     def read(self, http: HttpReply, estimate: int) -> tuple[Reply, Usage]:
-        """Parses a reply and computes its usage; corrects the token rate by the real count."""
+        """Parses a reply and computes its usage; corrects the token rate by the real count. A body that cannot be
+        parsed gives a reply that is marked as broken."""
         try:
             reply = _remove_separators(self.endpoint.dialect.read(http.body))
         except UnreadableReply as error:
@@ -147,6 +150,8 @@ class LocalGateway:
             self._open_cache().put(key, answer)
 
     async def load_abilities(self, key: bytes) -> bytes | None:
+        """Returns what this process found out about the endpoint, else what the cache holds; None if nothing is
+        known."""
         if key not in self._abilities and self.cache is not None:
             return self._open_cache().get_learnt(key)
         return self._abilities.get(key)
@@ -160,7 +165,7 @@ class LocalGateway:
         self.transport.give_up(tries, trouble, may_be_slow=True)
 
     def _open_cache(self) -> ReplyCache:
-        """The cache, opened again if the labeller was closed and is now used again."""
+        """Returns the cache, opened again if the labeller was closed and is now used again."""
         assert self.cache is not None
         if self.cache.closed:
             self.cache.open()

@@ -40,8 +40,8 @@ class Proxy(NamedTuple):
     variable: str
 
     def settings(self) -> dict[str, Any]:
-        """The arguments for an aiohttp request. aiohttp sends this header as Proxy-Authorization, with the request or,
-        for https, with the CONNECT that opens the tunnel."""
+        """Returns the arguments for an aiohttp request. aiohttp sends this header as Proxy-Authorization, with the
+        request or, for https, with the CONNECT that opens the tunnel."""
         return {"proxy": self.url, "proxy_headers": {"Authorization": self.auth} if self.auth else None}
 
     def __str__(self) -> str:
@@ -53,7 +53,7 @@ class ProxyFailed(aiohttp.ClientConnectionError):
 
 
 def proxy_for(url: str) -> Proxy | None:
-    """The proxy for an address by HTTP_PROXY, HTTPS_PROXY (also in lower case) and NO_PROXY; None for none.
+    """Finds the proxy for an address by HTTP_PROXY, HTTPS_PROXY (also in lower case) and NO_PROXY; None for none.
 
     A loopback address would mean another machine to a remote proxy, so it is only used with a local one.
     """
@@ -80,7 +80,7 @@ def proxy_for(url: str) -> Proxy | None:
 
 
 def trusted_certificates() -> ssl.SSLContext | None:
-    """A context that trusts the certificates in one of `CA_VARIABLES`; None for the default ones."""
+    """Makes a context that trusts the certificates in one of `CA_VARIABLES`; None if none of them is set."""
     for variable in CA_VARIABLES:
         if not (named := os.environ.get(variable)):
             continue
@@ -151,7 +151,8 @@ class HttpClient:
         self.session = open_session(sent)
 
     async def post(self, body: bytes, seconds: float) -> RawReply:
-        """Raises aiohttp's errors, `BadBody`, and `TimeoutError` after this many seconds."""
+        """Posts a body once and returns the reply, its body cut at a limit. Raises aiohttp's errors, `BadBody`, and
+        `TimeoutError` after this many seconds."""
         data = body if len(body) <= LARGE_BODY else io.BytesIO(body)
         try:
             async with (
@@ -174,7 +175,7 @@ class HttpClient:
 
 
 def open_session(headers: Mapping[str, str]) -> aiohttp.ClientSession:
-    """A session without cookies and total time-out that trusts the user's certificates."""
+    """Opens a session without cookies and total time-out that trusts the user's certificates."""
     return aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(limit=0, keepalive_timeout=60, ssl=trusted_certificates() or True),
         headers=headers,
@@ -185,7 +186,8 @@ def open_session(headers: Mapping[str, str]) -> aiohttp.ClientSession:
 
 
 def backoff_seconds(attempt: int, first: float, asked: float | None) -> float:
-    """How long to wait before the next try: what the endpoint asks for, else exponential backoff, with jitter."""
+    """Returns how long to wait before the next try: what the endpoint asks for, else exponential backoff, with
+    jitter."""
     jitter = 0.5 + random.random() / 2  # noqa: S311 - not a secret
     if asked:
         return asked + first * 0.2 * jitter
@@ -214,7 +216,8 @@ def describe_proxy_fault(proxy: Proxy, error: Exception) -> str:
 
 
 async def read_bounded(pieces: AsyncIterator[bytes], encoding: str | None, most: int) -> tuple[bytes, bool]:
-    """The first `most` bytes of a body, and whether that is all of it. Nothing is decompressed beyond the limit."""
+    """Returns the first `most` bytes of a body, and whether that is all of it. Nothing is decompressed beyond the
+    limit. Raises `BadBody` for a body in another encoding, or one that cannot be decompressed."""
     named = (encoding or "identity").strip().lower()
     if named not in {"identity", "gzip", "deflate"}:
         raise BadBody(f"the reply is packed as {named[:40]!r}, which was not asked for")
@@ -224,7 +227,7 @@ async def read_bounded(pieces: AsyncIterator[bytes], encoding: str | None, most:
         if named == "identity":
             kept += packed
         else:
-            unpack = unpack or _decompressor(named, packed)
+            unpack = unpack or _make_decompressor(named, packed)
             try:
                 kept += unpack.decompress(packed, most + 1 - len(kept))
             except zlib.error as error:
@@ -236,8 +239,9 @@ async def read_bounded(pieces: AsyncIterator[bytes], encoding: str | None, most:
     return bytes(kept), True
 
 
-def _decompressor(named: str, first: bytes) -> zlib._Decompress:
-    """`deflate` means a zlib stream, but some servers send a bare one: the low half of the first byte shows which."""
+def _make_decompressor(named: str, first: bytes) -> zlib._Decompress:
+    """Makes a decompressor. `deflate` means a zlib stream, but some servers send a bare one: the low half of the first
+    byte shows which."""
     if named == "gzip":
         return zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
     return zlib.decompressobj(wbits=zlib.MAX_WBITS if first[:1] and first[0] & 0x0F == 8 else -zlib.MAX_WBITS)

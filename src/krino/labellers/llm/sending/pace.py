@@ -37,11 +37,12 @@ class Bucket:
         return max(1.0, self.per_minute * self.slice / 60.0)
 
     def wait(self, now: float) -> float:
-        """Seconds until the level is positive."""
+        """Returns the seconds until the level is positive."""
         self._refill(now)
         return 0.0 if self.level > 0 else (1e-3 - self.level) * 60.0 / self.per_minute
 
     def take(self, amount: float, now: float) -> None:
+        """Takes an amount out of the bucket, even below zero; a negative one is given back."""
         self._refill(now)
         self.level -= amount
 
@@ -95,23 +96,24 @@ class Pace:
         return now
 
     def release(self) -> None:
+        """Gives back the slot of a request, and lets a waiting one have it."""
         self.in_flight -= 1
         self._wake()
 
     def correct(self, estimated: int, real: int) -> None:
-        """Correct the token rate once the reply states the real count."""
+        """Corrects the token rate once the reply states the real count."""
         if self._tokens:
             self._tokens.take(real - estimated, self.clock())
 
     def succeeded(self) -> None:
-        """Counts a success: fewer failures in a row, and one step more concurrency."""
+        """Counts a success: the row of failures ends, and the limit of requests in flight grows by a step."""
         self._bad_run = 0
         if self.limit < self.most:
             self.limit = min(self.most, self.limit + (1.0 if self._slow_start else 1.0 / self.limit))
             self._wake()
 
     def slowed_down(self, started: float, hold: float | None = None) -> None:
-        """Lower the limit, at most once per round trip: a request that started before the last cut proves nothing new.
+        """Lowers the limit, at most once per round trip: a request that started before the last cut proves nothing new.
 
         A first 429 delays only its own request; a second one without a success in between delays all of them.
         """
@@ -125,7 +127,7 @@ class Pace:
             self._hold_until = max(self._hold_until, now + hold)
 
     def release_waiting(self) -> None:
-        """The run is stopping: let all waiting requests through. Each checks for the stop itself."""
+        """Lets all requests through, waiting or to come, since the run is stopping: each checks for the stop itself."""
         while self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():
@@ -155,7 +157,7 @@ class Pace:
             raise
 
     def _wake(self) -> None:
-        """Grant free slots in order of arrival. They count as taken at once, or a new request could overtake."""
+        """Grants free slots in order of arrival. They count as taken at once, or a new request could overtake."""
         while self._waiting and self.in_flight < int(self.limit):
             turn = self._waiting.popleft()
             if not turn.done():
@@ -179,7 +181,7 @@ IDLE = 60.0
 
 
 def patience_for_timeouts(timeout: float) -> float:
-    """Long enough for one time-out and a short try after it."""
+    """Returns the patience once a try has timed out: long enough for one time-out and a short try after it."""
     return max(PATIENCE, timeout + 50.0)
 
 
@@ -210,17 +212,19 @@ class Liveness:
         return self.timeout_patience if self._timed_out else self.error_patience
 
     def begin(self, now: float) -> None:
-        """A request begins its tries; `end` must follow. Trouble from before a long idle time no longer counts."""
+        """Records that a request begins its tries; `end` must follow. Trouble from before a long idle time is
+        forgotten."""
         if not self._under_way and now - self._idle_since > IDLE:
             self.note_success(now)
         self._under_way += 1
 
     def end(self, now: float) -> None:
-        """A request has ended its tries, with or without success."""
+        """Records that a request has ended its tries, with or without success."""
         self._under_way -= 1
         self._idle_since = now
 
     def note_success(self, now: float) -> None:
+        """Records a success: earlier trouble no longer counts."""
         self.since, self.trouble, self.tries, self._last_success = None, "", 0, now
         self._timed_out = False
         self._failing.clear()
@@ -235,7 +239,7 @@ class Liveness:
         self._failing.add(request)
 
     def trouble_seconds(self, now: float) -> float:
-        """Seconds since the trouble began; 0 without trouble."""
+        """Returns the seconds since the trouble began; 0 without trouble."""
         return 0.0 if self.since is None else now - self.since
 
     def is_dead(self, now: float) -> bool:
@@ -251,12 +255,12 @@ class Liveness:
         )
 
     def left(self, now: float) -> float:
-        """Seconds until the endpoint counts as dead."""
+        """Returns the seconds until the endpoint counts as dead."""
         return self.patience - self.trouble_seconds(now)
 
     def timeout_of_next_try(self, timeout: float, now: float) -> float:
-        """The time-out of the next try, cut during trouble so that it hardly outlasts the patience. The only failing
-        request leaves half of the time to others, which can show whether the endpoint works."""
+        """Returns the time-out of the next try, cut during trouble so that it hardly outlasts the patience. The only
+        failing request leaves half of the time to others, which can show whether the endpoint works."""
         if self.since is None:
             return timeout
         left = self.left(now) / 2 if len(self._failing) == 1 else self.left(now)

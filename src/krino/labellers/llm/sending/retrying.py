@@ -102,7 +102,7 @@ class Transport:
     async def post(
         self, body: bytes, tokens: int, usage: Usage | None = None, reply_limit: int | None = None
     ) -> HttpReply:
-        """The endpoint's answer to one request: 200, or a refusal that no retry would change.
+        """Posts one request and returns the endpoint's answer: 200, or a refusal that no retry would change.
 
         `tokens` is the estimated size of the input. `usage` receives the time in flight, and the estimated cost of
         replies that were lost to a time-out. Raises `TimedOut` at the first time-out (the labeller asks for less or
@@ -120,9 +120,9 @@ class Transport:
         faults = waits = 0
         request = next(self._numbers)
         while True:
-            started, reply, trouble, timed_out = await self._try(body, tokens, usage, reply_limit)
+            started, reply, trouble, timed_out = await self._try_once(body, tokens, usage, reply_limit)
             now = self.pace.clock()
-            if reply is not None and not self._worth_retrying(reply):
+            if reply is not None and not self._is_worth_retrying(reply):
                 if reply.status < 400:
                     self.pace.succeeded()
                 self.liveness.note_success(now)
@@ -148,8 +148,9 @@ class Transport:
             await self._pause(min(pause, max(0.0, self.liveness.left(now))))
             self._stop_if_dead()
 
-    async def _try(self, body: bytes, tokens: int, usage: Usage, reply_limit: int | None) -> _Try:
-        """Sends once, when pace and budget allow it.
+    async def _try_once(self, body: bytes, tokens: int, usage: Usage, reply_limit: int | None) -> _Try:
+        """Sends once, when pace and budget allow it. A lost connection or a time-out is returned as trouble, not
+        raised.
 
         The pace slot is taken first. The other way round, a request with a reservation could wait for a slot while
         those with a slot wait for the budget, and none would go on.
@@ -164,10 +165,11 @@ class Transport:
             return _Try(started, None, trouble, isinstance(error, TimeoutError))
         finally:
             self.pace.release()
-        return _Try(started, reply, str(self._stop_if_final(reply)) if self._worth_retrying(reply) else "")
+        return _Try(started, reply, str(self._stop_if_final(reply)) if self._is_worth_retrying(reply) else "")
 
     async def _take_slot(self, tokens: int) -> float:
-        """Waits for a slot of the pace; during trouble, no longer than until the endpoint counts as dead."""
+        """Waits for a slot of the pace and returns the start time. During trouble it stops the run if the endpoint
+        counts as dead meanwhile."""
         now = self.pace.clock()
         if self.liveness.tries < 2:
             return await self.pace.acquire(tokens)
@@ -202,7 +204,8 @@ class Transport:
             self._last_reply_at = self.pace.clock()
 
     async def _exchange(self, body: bytes, seconds: float) -> HttpReply:
-        """One HTTP exchange. Our own secrets are redacted from the reply before anything reads it."""
+        """Makes one HTTP exchange. Our own secrets are redacted from the reply before anything reads it; an error that
+        came as 200 gets the status that it states."""
         client = self._client
         if client is None or client.session.closed or self._loop is not asyncio.get_running_loop():
             client = await self._open()
@@ -217,7 +220,7 @@ class Transport:
     # --- what a failure means ------------------------------------------------------------------------
 
     def read_error(self, reply: HttpReply) -> ApiError:
-        """The error in a refusal, its texts cut to a readable length."""
+        """Parses the error in a refusal, its texts cut to a readable length."""
         error = read_error(reply.status, reply.body)
         return replace(
             error,
@@ -228,7 +231,8 @@ class Transport:
         )
 
     def give_up(self, tries: int, trouble: str, *, may_be_slow: bool = False) -> NoReturn:
-        """Fail a case that got no answer; stop the run if no case ever got one, or many in a row got none.
+        """Always raises: fails a case that got no answer, or stops the run if no case ever got one, or many in a row
+        got none.
 
         `may_be_slow`: the case timed out. That alone does not stop a run at its start: a model may still be loading.
         """
@@ -237,8 +241,8 @@ class Transport:
             raise RunStopped(f"no answer from {clean_address(self.url)}: {trouble}", kind="endpoint")
         raise LabelFailed(f"no answer after {tries} tries; the last one: {trouble}")
 
-    def _worth_retrying(self, reply: HttpReply) -> bool:
-        """Is a reply worth another attempt? The endpoint's own word about it comes first."""
+    def _is_worth_retrying(self, reply: HttpReply) -> bool:
+        """Whether to send the request again after this reply. What the endpoint itself states comes first."""
         said = reply.headers.get("x-should-retry")
         if said in {"true", "false"}:
             return said == "true"
@@ -249,7 +253,8 @@ class Transport:
         return reply.status in RETRIED or reply.status >= 500
 
     def _read_asked_wait(self, reply: HttpReply | None) -> float | None:
-        """Returns the seconds that a reply asks to wait; a wait that is too long stops the run."""
+        """Returns the seconds that a reply asks to wait, None without such a wish; a wait that is too long stops the
+        run."""
         asked = None if reply is None else retry_after(reply.headers)
         if asked is None and reply is not None and reply.status >= 429:
             asked = retry_delay(reply.body)
@@ -259,7 +264,8 @@ class Transport:
         return asked
 
     def _stop_if_final(self, reply: HttpReply) -> ApiError:
-        """The error of a reply, if waiting may help. An empty account may answer 429 just like a busy endpoint."""
+        """Returns the error of a reply; stops the run if the account is empty, which may be answered with 429 just like
+        a busy endpoint."""
         error = self.read_error(reply)
         if error.status == 429 and find_final_reason(error) == "quota":
             raise out_of_money(error)
@@ -283,7 +289,7 @@ class Transport:
     # --- stopping and progress -----------------------------------------------------------------------
 
     def stop(self) -> None:
-        """Sends nothing more: end every wait for a slot or a retry at once."""
+        """Ends every wait for a slot or a retry at once; nothing more is sent."""
         self.stopping = True
         self.pace.release_waiting()
         for sleeper in list(self._sleepers):
@@ -291,7 +297,7 @@ class Transport:
                 sleeper.set_result(None)
 
     async def _pause(self, seconds: float) -> None:
-        """A sleep that `stop` can end."""
+        """Sleeps this long, or until `stop` is called."""
         sleeper: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._sleepers.add(sleeper)
         try:
@@ -301,7 +307,7 @@ class Transport:
             sleeper.cancel()
 
     def waiting_for(self) -> str | None:
-        """Why no replies are coming, for the progress display; None while they come."""
+        """Returns why no replies are coming, for the progress display; None while they come."""
         now, host = self.pace.clock(), clean_address(self.url).split("/")[2]
         if self.liveness.since is not None:
             asked, until = self._asked_wait
@@ -316,7 +322,7 @@ class Transport:
     # --- connections ---------------------------------------------------------------------------------
 
     async def _open(self) -> HttpClient:
-        """A client on the running loop; one left over from a loop that has ended is closed."""
+        """Opens a client on the running loop; one left over from a loop that has ended is closed."""
         old, loop = self._client, asyncio.get_running_loop()
         self._loop = loop
         self._client = client = HttpClient(self.url, self.headers)

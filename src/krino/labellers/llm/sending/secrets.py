@@ -40,15 +40,16 @@ class Secrets:
         self._codes = frozenset(b"%02x" % byte for needle in plain for byte in needle)
 
     def with_more(self, others: Secrets) -> Secrets:
-        """The secrets of both: an old key is still a secret."""
+        """Returns the secrets of both: an old key is still a secret."""
         both = Secrets(())
         both._plain = tuple(sorted({*self._plain, *others._plain}, key=len, reverse=True))
         both._codes = self._codes | others._codes
         return both
 
     def redact(self, text: bytes) -> bytes:
-        """The text with `***` in place of secrets. The slow pattern is only used if a quick search has found one."""
-        return _pattern(self._plain).sub(REDACTED.encode(), text) if self._occurs_in(text) else text
+        """Returns the text with `***` in place of secrets. The slow pattern is only used if a quick search has found
+        one."""
+        return _compile_pattern(self._plain).sub(REDACTED.encode(), text) if self._occurs_in(text) else text
 
     def redact_text(self, text: str) -> str:
         return self.redact(text.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
@@ -72,7 +73,8 @@ class Secrets:
 
 
 def secrets_of(url: str, headers: Mapping[str, str]) -> Secrets:
-    """The keys in the headers, and the user, password and query of the address."""
+    """Collects the secrets of an endpoint: the values of all headers but the plain ones, and the user, password and
+    query of the address."""
     parts = urlsplit(url)
     found = [value.removeprefix("Bearer ") for name, value in headers.items() if name.lower() not in PLAIN_HEADERS]
     for user, password in {(parts.username, parts.password), (_bare(parts.username), _bare(parts.password))}:
@@ -86,7 +88,7 @@ def _bare(text: str | None) -> str | None:
 
 
 def _long_parts(secret: bytes) -> Iterator[bytes]:
-    """The first and the last two thirds of a secret, if they are long enough to be unmistakable."""
+    """Yields the first and the last two thirds of a secret, if they are long enough to be unmistakable."""
     length = -(-2 * len(secret) // 3)
     if length >= SHORTEST_PIECE:
         yield secret[:length]
@@ -94,7 +96,8 @@ def _long_parts(secret: bytes) -> Iterator[bytes]:
 
 
 def _in_base64(secret: bytes) -> set[bytes]:
-    """The parts of the base64 form that are the same at any offset (`user:key` puts something before the secret).
+    """Returns the parts of the base64 form that are the same at any offset (`user:key` puts something before the
+    secret).
 
     Four characters encode three bytes; groups that also encode a neighbouring byte are left out.
     """
@@ -108,18 +111,20 @@ def _in_base64(secret: bytes) -> set[bytes]:
 
 
 @cache
-def _pattern(needles: tuple[bytes, ...]) -> re.Pattern[bytes]:
-    """Compiled only when a secret is first seen: it is slow, and most endpoints never quote one."""
+def _compile_pattern(needles: tuple[bytes, ...]) -> re.Pattern[bytes]:
+    """Compiles a pattern that finds these secrets in any disguise, only when one is first seen: it is slow, and most
+    endpoints never quote one."""
     return re.compile(b"|".join(map(_disguise_pattern, needles)))
 
 
 def _disguise_pattern(needle: bytes) -> bytes:
+    """Writes a pattern for one secret, whose bytes may be escaped and separated by line breaks."""
     alone = b"" if b"\\" in needle else rb"(?<!\\)"
     return _WRAPPED.join((_byte_pattern(needle[0], alone), *map(_byte_pattern, needle[1:])))
 
 
 def _byte_pattern(byte: int, alone: bytes = b"") -> bytes:
-    """A pattern for a byte, plain or escaped as in JSON, URLs or HTML; escapes may be escaped again.
+    """Writes a pattern for a byte, plain or escaped as in JSON, URLs or HTML; escapes may be escaped again.
 
     `alone`: a lookbehind that lets a search begin only once in each run of backslashes.
     """
@@ -138,20 +143,20 @@ def _byte_pattern(byte: int, alone: bytes = b"") -> bytes:
 
 @cache
 def _names_of(char: str) -> tuple[str, ...]:
-    """The HTML names of a character, such as `equals;`."""
+    """Returns the HTML names of a character, such as `equals;`."""
     return tuple(name for name, meant in html.entities.html5.items() if meant == char and name.endswith(";"))
 
 
 def _unescape(text: bytes) -> bytes:
-    """The text with all escapes undone, to search it for secrets."""
+    """Returns the text with all escapes undone, to search it for secrets."""
     if b"&" in text:
         text = unescape_html(text.decode("latin-1")).encode("latin-1", "replace")
     if b"%" in text:
-        text = _PERCENT.sub(_byte, text)
+        text = _PERCENT.sub(_decode_byte, text)
     if b"\\" in text:
-        text = _UNICODE.sub(_byte, text).replace(b"\\", b"")
+        text = _UNICODE.sub(_decode_byte, text).replace(b"\\", b"")
     return text
 
 
-def _byte(found: re.Match[bytes]) -> bytes:
+def _decode_byte(found: re.Match[bytes]) -> bytes:
     return bytes([int(found[1], 16)])
