@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from krino.contract import Labeller
@@ -57,13 +56,11 @@ class Display:
             TimeRemainingColumn(),
         )
         with Progress(*columns, console=self.console, transient=True) as bar:
-            task = bar.add_task("judging", total=self.total, describe_progress="")
+            task = bar.add_task("judging", total=self.total, note="")
             while True:
                 # Records may hold more than one case, so the total can turn out too small.
                 goal = None if self.total is None else max(self.total, self.progress.seen)
-                bar.update(
-                    task, total=goal, completed=self.progress.seen, describe_progress=escape(self.describe_progress())
-                )
+                bar.update(task, total=goal, completed=self.progress.seen, note=self.describe_progress())
                 await asyncio.sleep(LIVE_SECONDS)
 
     async def print_lines(self) -> None:
