@@ -7,7 +7,7 @@ import io
 
 from rich.text import Text
 
-from krino.cli.progress import show_progress
+from krino.cli.progress import Display, show_progress
 from krino.contract import Usage
 from krino.render.terminal import screen
 from krino.runs.manifest import Counts
@@ -44,6 +44,11 @@ async def test_the_live_bar_shows_brackets_as_they_are() -> None:
     reason = "waiting for host: [error] busy [/error]"
     with show_progress(SessionProgress(), 10, console, WaitingLabeller(reason)):
         await until_drawn(drawn, reason)
+
+
+def test_the_words_of_an_endpoint_cannot_control_the_terminal() -> None:
+    display = Display(SessionProgress(), 10, screen(), WaitingLabeller("waiting for host: \x1b[2J\x1b]0;t\x07busy\nnow"))
+    assert display.describe_progress().endswith(" · waiting for host: busy now")
 
 
 async def until_drawn(drawn: io.StringIO, *wanted: str) -> None:

@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from krino.contract import Labeller
 from krino.runs.session import SessionProgress
+from krino.text.clean import clean_line
 
 LIVE_SECONDS = 0.2
 PLAIN_SECONDS = 10.0
@@ -90,7 +91,7 @@ class Display:
         if so_far is not None and so_far.timeouts:
             parts.append("1 time-out" if so_far.timeouts == 1 else f"{so_far.timeouts:,} time-outs")
         if (waiting := self.labeller.waiting_for()) is not None:
-            parts.append(waiting)
+            parts.append(clean_line(waiting))
         return " · ".join(parts)
 
     def _print_line(self) -> None:
