@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from krino.errors import UsageProblem
+from krino.people.database import DatabaseUnavailable
 from krino.people.store import CaseRef, Event, KeyReused, LabelStore, Subject, normalise_rater
 
 SUBJECT = Subject("toy", "0" * 32, "1")
@@ -91,6 +94,30 @@ def test_undos_at_the_same_moment_take_back_different_labels(store: LabelStore) 
         thread.join()
     assert len(set(undone)) == 4
     assert len(store.current(SUBJECT)) == 4
+
+
+WRITES: dict[str, Callable[[LabelStore], object]] = {
+    "add": lambda store: store.add(label(1)),
+    "undo": lambda store: store.undo(SUBJECT, "anna"),
+    "mark_seen": lambda store: store.mark_seen([place()], "anna"),
+}
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_every_write_to_a_locked_database_says_that_it_cannot_be_used(
+    write: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("krino.people.database._BUSY_MS", 20)
+    file = tmp_path / "labels.sqlite"
+    store = LabelStore(file)
+    store.add(label())
+    with closing(sqlite3.connect(file, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(DatabaseUnavailable, match="database is locked"):
+            WRITES[write](store)
+        other.execute("ROLLBACK")
+    WRITES[write](store)
+    store.close()
 
 
 def test_a_request_that_is_sent_twice_is_one_label(store: LabelStore) -> None:

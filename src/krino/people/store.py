@@ -154,11 +154,12 @@ class LabelStore:
                 return None
             last = found[0]
             undoing = Event(last.place, rater, last.depth, "undo", undoes=last.id)
-            try:
-                with write_transaction(self.engine) as connection:
-                    connection.execute(insert(events).values(**_row_values(undoing, uuid4().hex), blind=True))
-            except IntegrityError:  # a concurrent request undid the same row: undo the one before it
-                continue
+            with translate_errors(self.engine):
+                try:
+                    with write_transaction(self.engine) as connection:
+                        connection.execute(insert(events).values(**_row_values(undoing, uuid4().hex), blind=True))
+                except IntegrityError:  # a concurrent request undid the same row: undo the one before it
+                    continue
             return last
         raise UsageProblem("the last label was undone by another request at the same moment; try again")
 
