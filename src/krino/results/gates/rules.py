@@ -43,6 +43,11 @@ class Beyond:
         """Which numbers are beyond it; nan is not."""
         return np.nan_to_num(self.excess(numbers), nan=-1.0) > TOLERANCE
 
+    def includes_value(self, value: Any) -> bool | None:
+        """Whether a value of a single case is beyond it; None if it is not a number."""
+        number = as_number(value)
+        return None if number is None else bool(self.includes(np.array([number]))[0])
+
     def __str__(self) -> str:
         return f"{self.side}:{self.number:.10g}"
 
@@ -78,8 +83,7 @@ class Target:
         if value is None or self.to is not None:
             return None
         if self.beyond is not None:
-            number = as_number(value)
-            return None if number is None else bool(self.beyond.includes(np.array([number]))[0])
+            return self.beyond.includes_value(value)
         if self.label is None:
             return None
         words = value if isinstance(value, list) else [as_word(value)]

@@ -10,7 +10,7 @@ from krino.results import FrozenModel
 from krino.results.explanations import explain_value, format_value
 from krino.results.field_kinds import as_codes, as_number, fields_of
 from krino.results.formatting import format_number
-from krino.results.gates.rules import NULL, TOLERANCE, Beyond, LimitKind, Rule, Target, parse_flags
+from krino.results.gates.rules import NULL, LimitKind, Rule, Target, parse_flags
 
 Outcome = Literal["pass", "block"]
 NOT_JUDGED = "not judged"
@@ -88,19 +88,12 @@ def _measure(target: Target, fields: Mapping[str, Any]) -> float | None:
     if target.label == NULL:
         return float(value is None)
     if target.beyond is not None:
-        return _is_beyond(target.beyond, as_number(value))
+        is_beyond = target.beyond.includes_value(value)
+        return None if is_beyond is None else float(is_beyond)
     if target.label is None:
         return as_number(value)
     codes = as_codes(value)
     return None if codes is None else float(target.label in codes)
-
-
-def _is_beyond(beyond: Beyond, number: float | None) -> float | None:
-    """1 if the number is beyond, 0 if it is not; None for no number."""
-    if number is None:
-        return None
-    excess = beyond.number - number if beyond.side == "below" else number - beyond.number
-    return float(excess > TOLERANCE)
 
 
 def _explain(rule: Rule, judgement: Mapping[str, Any], fields: Mapping[str, Any], texts: Mapping[str, str]) -> str:
