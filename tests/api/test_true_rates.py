@@ -105,6 +105,12 @@ def test_labels_of_disputed_cases_alone_are_refused(run: Path) -> None:
         krino.true_rate(run, labels(range(50), **{RANDOM: False}), "match:bad")
 
 
+def test_labels_of_which_none_has_a_sampling_weight_are_refused_by_that_column(run: Path) -> None:
+    with pytest.raises(UsageProblem, match="sampling weight .label_weight.") as refused:
+        krino.true_rate(run, labels(range(50), **{RANDOM: True, "label_weight": None}), "match:bad")
+    assert RANDOM not in str(refused.value)
+
+
 def test_sampling_weights_are_used(run: Path) -> None:
     """Bad cases were labelled three times as often: without weights the rate is too high."""
     places = [place for place in range(CASES) if is_bad(place) or place % 3 == 0]
@@ -146,6 +152,24 @@ def test_cases_without_a_verdict_are_left_out_and_said(tmp_path: Path) -> None:
     found = krino.true_rate(make_run(tmp_path / "r", rows), labels(range(50)), "match:bad").overall
     assert found.cases == 100
     assert any("1 case without a verdict" in note for note in found.notes)
+
+
+def run_with_a_second_c0(folder: Path, second: Row) -> Path:
+    rows = [{**row(f"c{place}", match=verdict(place)), "input_hash": f"{place:032x}"} for place in range(100)]
+    return make_run(folder, [*rows, second])
+
+
+def test_the_same_record_twice_is_two_cases_and_one_label(tmp_path: Path) -> None:
+    again = {**row("c0", match=verdict(0)), "input_hash": f"{0:032x}"}
+    found = krino.true_rate(run_with_a_second_c0(tmp_path / "r", again), labels(range(50)), "match:bad").overall
+    assert (found.cases, found.labels) == (101, 50)
+
+
+@pytest.mark.parametrize("second", [row("c0", match="good"), failed_row("c0")])
+def test_a_label_whose_id_two_different_cases_have_is_refused(tmp_path: Path, second: Row) -> None:
+    made = run_with_a_second_c0(tmp_path / "r", {**second, "input_hash": "f" * 32})
+    with pytest.raises(UsageProblem, match="two cases of the run have the id 'c0'"):
+        krino.true_rate(made, labels(range(50)), "match:bad")
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from pydantic import BaseModel
 
 from krino.errors import UsageProblem
 from krino.results.agreement.coding import Coding, NotComparable, encode_field
+from krino.results.agreement.labelled_verdicts import note_content
 from krino.results.agreement.labels import LabelColumn, Labels, Pool
 from krino.results.field_kinds import ROLL_UP, fields_of
 from krino.results.formatting import format_count, join_quoted, judge_name, quote
@@ -85,25 +86,26 @@ class _Column:
     pool: Pool = field(default_factory=Pool)
     values: array[int] = field(default_factory=lambda: array("q"))
     case_of: dict[int, int] = field(default_factory=dict)
-    """Number of a labelled case to its place among `values`."""
+    """Number of a labelled case to its place among `values`; of a record that comes twice, the first place."""
     unjudged: int = 0
     names: dict[str, None] = field(default_factory=dict)
+    contents: dict[int, str | None] = field(default_factory=dict)
+    """The content hash of each labelled case."""
 
     def add(self, judgement: Mapping[str, Any]) -> None:
-        """Adds a judgement's value of the field, and notes whether the case is labelled. Raises `UsageProblem` if
-        two labelled cases have one id."""
+        """Adds a judgement's value of the field, and notes whether the case is labelled. Raises `UsageProblem` if two
+        labelled cases with different content have one id."""
         case = self.labels.ids.get(clean_name(judgement["id"]))
+        if case is not None:
+            note_content(judgement, case, self.contents)  # refuses an ambiguous label; a copy is a case of the run too
         if judgement["status"] != "ok":
             self.unjudged += 1
             return
         values = fields_of(judgement)
         if not values.keys() <= self.names.keys():
             self.names.update(dict.fromkeys(values))
-        if case is not None and self.case_of.setdefault(case, len(self.values)) != len(self.values):
-            raise UsageProblem(
-                f"two cases of the run have the id {quote(judgement['id'])}, so a label is ambiguous; give every case "
-                "an id of its own and judge again"
-            )
+        if case is not None:
+            self.case_of.setdefault(case, len(self.values))
         self.values.append(self.pool.number(values.get(self.name)))
 
 
@@ -153,7 +155,7 @@ def _weighted_sample(labels: Labels) -> tuple[Labels, list[str]]:
     rows = {(case, rater) for one in labels.columns.values() for case, rater, _ in one.table().tolist()}
     weighted = column.table().tolist()
     kept = {(case, rater) for case, rater, value in weighted if column.pool.values[value] not in (None, "")}
-    return _keep_labels(labels, kept, len(rows))
+    return _keep_labels(labels, kept, len(rows), f"has a sampling weight ({WEIGHT})")
 
 
 def _random_sample(labels: Labels) -> tuple[Labels, list[str]]:
@@ -165,18 +167,18 @@ def _random_sample(labels: Labels) -> tuple[Labels, list[str]]:
     table = column.table()
     drawn = np.array([value is True or str(value).casefold() == "true" for value in column.pool.values], np.bool_)
     kept = {(int(case), int(rater)) for case, rater, value in table if drawn[value]}
-    return _keep_labels(labels, kept, len(table))
+    return _keep_labels(labels, kept, len(table), f"is part of the random sample ({RANDOM})")
 
 
-def _keep_labels(labels: Labels, kept: set[tuple[int, int]], of: int) -> tuple[Labels, list[str]]:
+def _keep_labels(labels: Labels, kept: set[tuple[int, int]], of: int, condition: str) -> tuple[Labels, list[str]]:
     """Returns the labels of these cases and raters, and a note on those that are left out. Raises `UsageProblem` if
-    none remain."""
+    none remain; the message says that no label meets the `condition`."""
     left_out = of - len(kept)
     if not left_out:
         return labels, []
     if not kept:
         raise UsageProblem(
-            f"no label is part of the random sample ({RANDOM}): cases that were chosen for being disputed say nothing "
+            f"no label {condition}: cases that were chosen for being disputed say nothing "
             "about all cases; label some of the random ones"
         )
     columns = {name: _select_rows(column, kept) for name, column in labels.columns.items()}

@@ -27,6 +27,25 @@ def names_confidence(field_name: str) -> bool:
     return _CONFIDENCE.fullmatch(field_name) is not None
 
 
+def note_content(judgement: Mapping[str, Any], case: int, contents: dict[int, str | None]) -> bool:
+    """Notes the content of a labelled case; returns whether the same content came before, so that both copies have one
+    verdict.
+
+    `contents`: the content hash of each labelled case so far; a new case is added. Raises `UsageProblem` if the id
+    belongs to two cases with different content: the label could be about either of them.
+    """
+    content = judgement.get("input_hash")
+    if case not in contents:
+        contents[case] = content
+        return False
+    if content is not None and contents[case] == content:
+        return True
+    raise UsageProblem(
+        f"two cases of the run have the id {quote(judgement['id'])}, so a label is ambiguous; give every case an id of "
+        "its own and judge again"
+    )
+
+
 @dataclass(slots=True)
 class VerdictColumn:
     """One field of the verdict: the value number of each labelled case, -1 if it has no verdict."""
@@ -74,15 +93,8 @@ class Verdicts:
         if case is None:
             self.unlabelled += 1
             return
-        content = judgement.get("input_hash")
-        if self.status[case] != ABSENT:
-            if content is not None and self._contents[case] == content:
-                return  # the same record twice has one verdict, so the label is unambiguous
-            raise UsageProblem(
-                f"two cases of the run have the id {quote(judgement['id'])}; so a label is ambiguous; "
-                "give every case an id of its own and judge again"
-            )
-        self._contents[case] = content
+        if note_content(judgement, case, self._contents):
+            return
         self.status[case] = CODES[judgement["status"]]
         self.places[case] = judgement.get("index", -1)
         for name, value in values.items():
