@@ -47,7 +47,9 @@ async def test_the_live_bar_shows_brackets_as_they_are() -> None:
 
 
 def test_the_words_of_an_endpoint_cannot_control_the_terminal() -> None:
-    display = Display(SessionProgress(), 10, screen(), WaitingLabeller("waiting for host: \x1b[2J\x1b]0;t\x07busy\nnow"))
+    display = Display(
+        SessionProgress(), 10, screen(), WaitingLabeller("waiting for host: \x1b[2J\x1b]0;t\x07busy\nnow")
+    )
     assert display.describe_progress().endswith(" · waiting for host: busy now")
 
 
