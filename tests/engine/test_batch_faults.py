@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
+import time
 from pathlib import Path
 from typing import Any
 
@@ -183,6 +185,32 @@ def test_a_key_that_is_no_longer_taken_is_asked_for_again_where_a_function_gives
         assert "HTTP 401" in str(stopped.manifest.stop_reason)
         assert not server.batches.batches
         assert_whole(judged(model(server.anthropic_url, dialect), tmp_path / "other"), server)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_newer_key_is_used_even_where_nothing_is_tried_again(dialect: Dialect, tmp_path: Path) -> None:
+    keys = iter(["old", "new"])
+    with batch_server() as server:
+        server.batches.faults = {"create": ["401"]}
+        labeller = model(server.anthropic_url, dialect, api_key=lambda: next(keys), retries=0)
+        assert_whole(judged(labeller, tmp_path / "run"), server)
+
+
+def test_a_key_function_whose_keys_are_all_refused_stops_the_run(tmp_path: Path) -> None:
+    keys = (f"key-{number}" for number in itertools.count())
+    with batch_server() as server:
+        server.batches.faults = {"upload": ["401"] * 100}
+        stopped = judged(model(server.anthropic_url, "openai", api_key=lambda: next(keys), retries=1), tmp_path / "run")
+    assert "HTTP 401" in str(stopped.manifest.stop_reason)
+
+
+def test_nobody_waits_after_the_last_try(tmp_path: Path) -> None:
+    with batch_server() as server:
+        server.batches.faults = {"upload": ["500"]}
+        began = time.monotonic()
+        stopped = judged(model(server.anthropic_url, "openai", retries=0, backoff=20.0), tmp_path / "run")
+    assert "no answer from" in str(stopped.manifest.stop_reason)
+    assert time.monotonic() - began < 8
 
 
 def test_the_parts_of_a_case_go_into_one_file_together(tmp_path: Path) -> None:

@@ -97,10 +97,12 @@ class BatchClient:
     async def _send_until_answered(self, method: str, url: str, body: Body, *, once: bool = False) -> dict[str, Any]:
         """Sends a request until it is answered with status 200, and returns the object in the answer.
 
-        Raises `RunStopped` if no retry helps; with `once`, `Unsure` as soon as a try may have been received.
+        Raises `RunStopped` if no retry helps; with `once`, `Unsure` as soon as a try may have been received. A try
+        whose key was refused does not count if there is a newer key: the request is sent again with that one.
         """
-        trouble = ""
-        for tried in range(self._transport.retries + 1):
+        retries = self._transport.retries
+        tried = renewals = 0
+        while True:
             asked: float | None = None
             key = self._transport.headers
             try:
@@ -109,7 +111,8 @@ class BatchClient:
                         return _parse_object(self._transport.secrets.redact(await _read_all(response)))
                     error, asked = await self._read_error(response), retry_after(_lower_names(response.headers))
                 trouble = str(error)
-                if error.status == 401 and await self._has_new_key(key):
+                if error.status == 401 and renewals <= retries and await self._has_new_key(key):
+                    renewals += 1  # bounded: a function may give a new key, just as useless, each time
                     continue
                 self._refuse_final(error, url)
                 if once and error.status != 429:
@@ -122,8 +125,10 @@ class BatchClient:
                 trouble = str(error)
                 if once:
                     raise Unsure(trouble) from None
+            if tried == retries:
+                raise RunStopped(f"no answer from {clean_address(url)}: {trouble}", kind="endpoint")
             await asyncio.sleep(min(LONGEST_WAIT, backoff_seconds(tried, self._transport.backoff, asked)))
-        raise RunStopped(f"no answer from {clean_address(url)}: {trouble}", kind="endpoint")
+            tried += 1
 
     def _make_request(self, method: str, url: str, given: dict[str, Any]) -> Any:
         """Makes an aiohttp request (a context manager) through the environment's proxy. `trust_env` would also send

@@ -138,16 +138,13 @@ class OpenAIBatches:
 
     async def find(self, wanted: Wanted) -> str | None:
         """Looks for a batch that was sent with this label; returns its id, or None if it never arrived."""
-        after: dict[str, str] = {}
-        for _ in range(MOST_PAGES):
-            page = await self._client.get(f"{self._base}/batches", {"limit": "100", **after})
-            entries = [entry for entry in page.get("data") or () if isinstance(entry, dict)]
+        oldest = wanted.begun - SKEW
+        async for entries in _read_pages(self._client, f"{self._base}/batches", "after"):
             for entry in entries:
                 if as_object(entry.get("metadata")).get("krino") == wanted.label:
                     return _require_id(entry)
-            if not page.get("has_more") or not entries or _created(entries[-1]) < wanted.begun - SKEW:
+            if entries and 0 < _created(entries[-1]) < oldest:
                 return None
-            after = {"after": _require_id(entries[-1])}
         return None
 
     async def poll(self, batch: str) -> Progress:
@@ -231,17 +228,11 @@ class AnthropicBatches:
 
     async def _newest(self, oldest: float) -> AsyncIterator[dict[str, Any]]:
         """Yields batches from the newest to the oldest that was created after `oldest`."""
-        after: dict[str, str] = {}
-        for _ in range(MOST_PAGES):
-            page = await self._client.get(self._url, {"limit": "100", **after})
-            entries = [entry for entry in page.get("data") or () if isinstance(entry, dict)]
+        async for entries in _read_pages(self._client, self._url, "after_id"):
             for entry in entries:
                 if _parse_moment(entry.get("created_at")) < oldest:
                     return
                 yield entry
-            if not page.get("has_more") or not entries:
-                return
-            after = {"after_id": _require_id(entries[-1])}
 
     async def _is_wanted(self, batch: str, wanted: Wanted) -> bool:
         """Whether a batch is the wanted one, by the first name in its results: it may be another batch of ours."""
@@ -327,7 +318,29 @@ def _require_id(data: dict[str, Any]) -> str:
     return name
 
 
+async def _read_pages(client: BatchClient, url: str, cursor: str) -> AsyncIterator[list[dict[str, Any]]]:
+    """Yields the pages of a provider's list of batches, the newest first.
+
+    Raises `Unsure` where the list goes on and cannot be read further: a batch further down would count as missing, and
+    be sent and paid again. `cursor` is the parameter that says after which batch a page begins.
+    """
+    after: dict[str, str] = {}
+    for _ in range(MOST_PAGES):
+        page = await client.get(url, {"limit": "100", **after})
+        if not isinstance(page.get("data"), list):
+            raise Unsure("the endpoint's list of batches cannot be read")
+        entries = [entry for entry in page["data"] if isinstance(entry, dict)]
+        yield entries
+        if not page.get("has_more"):
+            return
+        if not entries:
+            raise Unsure("the endpoint's list of batches breaks off before its end")
+        after = {cursor: _require_id(entries[-1])}
+    raise Unsure(f"it is not among the newest {MOST_PAGES * 100:,} batches, and older ones were not searched")
+
+
 def _created(entry: dict[str, Any]) -> int:
+    """Returns when a batch was created, in Unix seconds; 0 if that is not known."""
     return count_or_zero(entry.get("created_at"))
 
 
