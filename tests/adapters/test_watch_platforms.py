@@ -83,6 +83,27 @@ def test_an_observation_that_goes_on_is_waited_for(tmp_path: Path) -> None:
     assert {score["name"]: score["value"] for score in platform.scores} == {"toy.score": 1.0, "toy.status": "ok"}
 
 
+async def test_observations_that_come_after_their_trace_was_judged_are_reported_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from krino.live.langfuse import LangfuseTraces
+
+    said: list[str] = []
+    late = [{**observation(0, "fine"), "id": f"{number:016x}"} for number in (7, 8)]
+    with serving([observation(0, "fine")]) as platform:
+        monkeypatch.setenv("LANGFUSE_HOST", platform.url)
+        monkeypatch.setenv("LANGFUSE_BASE_URL", platform.url)
+        known = {observation(0, "fine")["traceId"]}
+        source = LangfuseTraces(tmp_path, datetime(2026, 1, 1, tzinfo=UTC), 60.0, known.__contains__, said.append)
+        await source.look()
+        assert said == [], "an earlier watch judged this trace"
+        platform.observations += late
+        await source.look()
+        await source.look()
+        await source.aclose()
+    assert said == ["2 spans came after their trace was judged and were left out"]
+
+
 def test_a_langfuse_that_cannot_be_reached_is_an_error_and_not_silence(tmp_path: Path) -> None:
     env = {**environment(tmp_path), "LANGFUSE_HOST": "http://127.0.0.1:9", "LANGFUSE_BASE_URL": "http://127.0.0.1:9"}
     done = ran("watch", TOY, "langfuse", "--run", "run", "--once", cwd=tmp_path, env=env)

@@ -16,7 +16,7 @@ from krino.adapters.shared_judge import SharedJudge
 from krino.adapters.verdict_fields import Field, status
 from krino.exports.otel import score_uid
 from krino.live.interfaces import NotWritten, Scored, SourceDown, WatchedTrace
-from krino.live.open_traces import OpenTraces, make_trace
+from krino.live.open_traces import OpenTraces, describe_late_spans, make_trace
 from krino.live.since import Since
 
 with needs("langfuse"):
@@ -31,10 +31,20 @@ class LangfuseTraces:
 
     at_end = True
 
-    def __init__(self, folder: Path, start: datetime | None, quiet: float, is_known: Callable[[str], bool]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        start: datetime | None,
+        quiet: float,
+        is_known: Callable[[str], bool],
+        notify: Callable[[str], None],
+    ) -> None:
         self._client = Langfuse(tracing_enabled=False)
         self._since = Since(folder, start)
         self._traces = OpenTraces(quiet, is_known)
+        self._is_known, self._notify = is_known, notify
+        self._read: set[str] | None = None
+        """The ids of the observations of the last look; the next one reads most of them again."""
 
     async def look(self) -> list[WatchedTrace]:
         """Reads the observations since the last look, and returns the traces that are complete."""
@@ -43,6 +53,8 @@ class LangfuseTraces:
             found = await asyncio.to_thread(self._read_observations)
         except Exception as fault:  # of the client, which raises many kinds
             raise SourceDown(f"Langfuse cannot be read: {type(fault).__name__}: {str(fault)[:300]}") from None
+        if late := self._count_late(found):
+            self._notify(describe_late_spans(late))
         for observation in found:
             self._traces.add(observation, time.time())
         ready = self._traces.take_complete(time.time())
@@ -62,6 +74,14 @@ class LangfuseTraces:
             cursor = page.meta.cursor
             if not cursor:
                 return found
+
+    def _count_late(self, found: Sequence[dict[str, Any]]) -> int:
+        """Counts the observations that are new although their trace was judged; none at the first look, which reads
+        the traces that an earlier watch judged."""
+        before, self._read = self._read, {each["id"] for each in found}
+        if before is None:
+            return 0
+        return sum(each["id"] not in before and self._is_known(each.get("traceId") or "") for each in found)
 
     def _open_since(self) -> datetime | None:
         """Returns when the earliest span of the traces that are not complete began; None without such traces."""

@@ -82,6 +82,13 @@ class OpenTraces:
         return [self._traces.pop(trace).spans for trace in ready]
 
 
+def describe_late_spans(count: int) -> str:
+    """Returns the line that reports spans which came too late."""
+    if count == 1:
+        return "1 span came after its trace was judged and was left out"
+    return f"{count:,} spans came after their trace was judged and were left out"
+
+
 def make_trace(raw: Mapping[str, RawSpan]) -> WatchedTrace:
     """Makes the case of a trace: its spans, and the input and output of its root for judges that read no traces.
 

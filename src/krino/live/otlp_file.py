@@ -11,7 +11,7 @@ import orjson
 
 from krino.errors import UsageProblem
 from krino.live.interfaces import SourceDown, WatchedTrace
-from krino.live.open_traces import OpenTraces, make_trace
+from krino.live.open_traces import OpenTraces, describe_late_spans, make_trace
 from krino.runs.guarded_files import MOST_BYTES
 
 _MOST_READ = 16_000_000
@@ -31,6 +31,8 @@ class OtlpFile:
         self._offset = 0
         self._file_number: int | None = None
         self._late = 0
+        self._has_reached_end = False
+        """Until then the file may hold traces that an earlier watch judged: none of their spans is late."""
 
     async def look(self) -> list[WatchedTrace]:
         """Reads what has been added, and returns the traces that are complete."""
@@ -38,9 +40,10 @@ class OtlpFile:
             self._read_lines()
         except OSError as error:
             raise SourceDown(f"{self.path} cannot be read: {error.strerror}") from None
-        if self._traces.late > self._late:
-            self._notify(f"{self._traces.late - self._late} spans came after their trace was judged")
-            self._late = self._traces.late
+        if self._has_reached_end and self._traces.late > self._late:
+            self._notify(describe_late_spans(self._traces.late - self._late))
+        self._late = self._traces.late
+        self._has_reached_end = self._has_reached_end or self.at_end
         ready = self._traces.take_complete(time.time())
         self.at_end = self.at_end and not self._traces.any_ended
         return [make_trace(spans) for spans in ready]

@@ -124,7 +124,7 @@ def _open_source(
             if source == LANGFUSE:
                 from krino.live.langfuse import LangfuseTraces
 
-                return LangfuseTraces(folder, start, quiet, is_known)
+                return LangfuseTraces(folder, start, quiet, is_known, notify)
             from krino.live.mlflow import MlflowTraces
 
             return MlflowTraces(source.removeprefix(MLFLOW), folder, start, is_known)
