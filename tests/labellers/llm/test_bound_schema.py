@@ -133,6 +133,15 @@ def test_fields_that_go_together_are_kept_together_where_that_can_be_said() -> N
     assert loose["sure"] == {"type": "boolean"}, "one of the kinds leaves it open"
 
 
+def test_kinds_that_cannot_be_kept_apart_still_bound_the_items_of_their_lists() -> None:
+    def listing(*names: str) -> Bound:
+        return Bound.holding(items=Bound.each(Bound.holding(id=Bound.only(name)) for name in names))
+
+    loose = bind(SCHEMA, Bound.either(listing("a", "b"), listing("c", "b", "d")), "bounded")
+    assert (loose["properties"]["items"]["minItems"], loose["properties"]["items"]["maxItems"]) == (2, 3)
+    assert item_of(loose)["id"]["enum"] == ["a", "b", "c", "d"]
+
+
 def test_an_enumeration_that_no_endpoint_takes_is_left_out() -> None:
     many = Bound.holding(items=Bound.many(Bound.holding(id=Bound.one_of([f"step {n}" for n in range(500)])), most=500))
     assert item_of(bind(SCHEMA, many, "exact"))["id"] == {"type": "string"}

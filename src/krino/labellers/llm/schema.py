@@ -238,10 +238,12 @@ def _merge_bounds(bounds: Sequence[Bound]) -> Bound:
 
 
 def _merge_two_bounds(one: Bound, other: Bound) -> Bound:
-    """Returns a bound that allows whatever either of the two allows; it has no bounds of single items (`items`)."""
+    """Returns a bound that allows whatever either of the two allows. A list with a bound for each item becomes one with
+    the same bound for all of them."""
     if one.any_of or other.any_of:
         one = _merge_bounds(one.any_of) if one.any_of else one
         return _merge_two_bounds(one, _merge_bounds(other.any_of) if other.any_of else other)
+    one, other = _merge_items(one), _merge_items(other)
     choices = None
     if one.choices is not None and other.choices is not None:
         choices = tuple(dict.fromkeys((*one.choices, *other.choices)))
@@ -253,6 +255,14 @@ def _merge_two_bounds(one: Bound, other: Bound) -> Bound:
         fields=tuple((name, _merge_two_bounds(mine[name], theirs[name])) for name in mine if name in theirs),
         item=None if one.item is None or other.item is None else _merge_two_bounds(one.item, other.item),
     )
+
+
+def _merge_items(bound: Bound) -> Bound:
+    """Returns a bound of a list with one bound for all items in place of one for each; any other as it is."""
+    if bound.items is None:
+        return bound
+    count = len(bound.items)
+    return replace(bound, items=None, item=_merge_bounds(bound.items) if count else None, least=count, most=count)
 
 
 # --- how long a reply can be -----------------------------------------------------------------------
