@@ -268,6 +268,7 @@ def test_what_others_said_is_hidden_until_one_has_judged_and_asked(client: TestC
     leads_to = anna.post(f"/label/{case}/show?depth=fields", anna.get(f"/label/{case}"))
     page = client.get(leads_to.partition("#")[0]).text
     assert "a-note-of-ben" in page
+    assert '<th scope="row" class="text">Anna</th>' in page, "her own labels stand beside his"
     assert SECRET in page
 
 

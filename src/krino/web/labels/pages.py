@@ -181,13 +181,13 @@ def _render_case_page(
         "total": len(queue.ranking.cases),
         "blind": not labelling.store.has_seen(place, rater),
         "verdict": render_case(case.judgement, opened.manifest.about, own, opened.name) if shown else None,
-        "others": _labels_of_others(labelling, case) if shown else None,
+        "labels": _format_labels(labelling, case) if shown else None,
     }
     return render_page(request, "label_case.html", status=422 if problems else 200, **context)
 
 
-def _labels_of_others(labelling: LabellingService, case: LabelCase) -> list[tuple[Event, dict[str, str]]]:
-    """Returns the other labels of a case, formatted for the page."""
+def _format_labels(labelling: LabellingService, case: LabelCase) -> list[tuple[Event, dict[str, str]]]:
+    """Returns everybody's labels of a case, this rater's among them, with their values as the page shows them."""
     found = labelling.store.current(case.place.subject, input_hash=case.place.input_hash)
     return [
         (event, {name: format_value(value) for name, value in event.fields.items()})

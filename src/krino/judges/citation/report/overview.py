@@ -106,9 +106,7 @@ class CitationOverview:
         if self._endings:
             table = self._build_signal_table()
             note = "Where nothing decides, an answer is called correct because nothing contradicts it."
-            yield Section(
-                "Accuracy by what decided", [self._build_signal_table(), Paragraph(note, small=True)], "signals"
-            )
+            yield Section("Accuracy by what decided", [table, Paragraph(note, small=True)], "signals")
             yield Section("Courts", [self._build_court_table()], "courts")
         if self._unread:
             rows: list[Sequence[Value]] = [(name, f"{count:,}") for name, count in self._unread.most_common()]
