@@ -348,6 +348,31 @@ def test_a_file_that_is_not_there_is_a_problem_of_usage() -> None:
         krino.load_judge("nowhere/x.md")
 
 
+FAULTS = """---
+labels: {faults: {values: [terse, rude, "1"], several: true}}
+rules: {EMPTY: {fact: is_blank(text), set: {faults: SET}, message: It is empty.}}
+---
+What is wrong with {text}?
+"""
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        ("terse", ["terse"]),
+        ("[terse]", ["terse"]),
+        ("[terse, 1]", ["terse", "1"]),
+        ("1", ["1"]),
+        ("[]", []),
+        ("null", None),
+    ],
+)
+def test_a_fact_may_set_a_label_that_is_a_list(written: str, value: list[str] | None) -> None:
+    judgement = krino.judge(made(FAULTS.replace("SET", written)), {"text": " "}, labeller=Scripted({}))
+    assert judgement.verdict is not None, judgement.reason
+    assert judgement.verdict["faults"] == value
+
+
 @pytest.mark.parametrize("declared", ["faults", "faults: list"])
 def test_a_rule_may_give_a_list_what_its_label_has_not_only_where_the_output_says_so(declared: str) -> None:
     outputs = f"{{{declared}: }}" if declared == "faults" else f"{{{declared}}}"

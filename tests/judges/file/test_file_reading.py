@@ -255,3 +255,24 @@ def test_a_front_matter_that_is_nested_without_end_is_refused(inside: str) -> No
         "nested deeper" in problems(f"---\nlabels: {inside}\n---\n{{t}}\n")[0]
         or "no YAML" in problems(f"---\nlabels: {inside}\n---\n{{t}}\n")[0]
     )
+
+
+@pytest.mark.parametrize(
+    ("written", "problem"),
+    [
+        ("[terse, rued]", "`rued` is none of the values (did you mean rude?): terse, rude"),
+        ("rued", "`rued` is none of the values (did you mean rude?): terse, rude"),
+        ("[[terse]]", "`a list` is none of the values: terse, rude"),
+        ("{terse: 1}", "`a mapping` is none of the values: terse, rude"),
+        ("[terse, null]", "null is none of the values: terse, rude"),
+        ("[terse, terse]", "a value is listed twice"),
+    ],
+)
+def test_what_a_fact_sets_in_a_list_must_be_its_values(written: str, problem: str) -> None:
+    text = (
+        "---\nlabels: {faults: {values: [terse, rude], several: true}}\n"
+        f"rules: {{EMPTY: {{fact: is_blank(text), set: {{faults: {written}}}, message: Empty.}}}}\n---\n{{text}}\n"
+    )
+    found = [line for line in problems(text) if "mine.md" in line]
+    assert len(found) == 1
+    assert found[0].endswith(problem)

@@ -76,11 +76,10 @@ def _read_label(reader: Reader, name: str, value: Value, place: Place, inputs: t
         if kind.data != "text":
             reader.problem(kind.place, "`type` of a label can be `text` only; a number has a `range`")
         return Label(name, "text", is_nullable=reader.yes_or_no(value, "nullable", False), about=about, place=place)
-    each = _find_each(reader, value, inputs)
     shared = {
         "is_nullable": reader.yes_or_no(value, "nullable", False),
-        "quote_from": _find_quote_sources(reader, value, inputs, each),
-        "each": each,
+        "quote_from": _find_quote_sources(reader, value, inputs),
+        "each": _find_each(reader, value, inputs),
         "has_several": reader.yes_or_no(value, "several", False),
         "about": about,
         "place": place,
@@ -166,8 +165,9 @@ def _find_each(reader: Reader, value: Value, inputs: tuple[Input, ...]) -> str |
     return str(stated.raw)
 
 
-def _find_quote_sources(reader: Reader, value: Value, inputs: tuple[Input, ...], each: str | None) -> tuple[str, ...]:
-    """Returns the inputs that a quote may come from: by default any that is shown, none if it says so."""
+def _find_quote_sources(reader: Reader, value: Value, inputs: tuple[Input, ...]) -> tuple[str, ...]:
+    """Returns the inputs that a quote may come from: by default any that is shown, also for a label of each item of a
+    list; none if it says so."""
     stated = value.data.get("quote_from")
     if stated is None:
         return _all_texts(inputs)

@@ -174,8 +174,9 @@ class _RuleReader:
             output = next((output for output in self._outputs if output.name == name), None)
             known = [*dict.fromkeys([*(item.name for item in self._labels), *(item.name for item in self._outputs)])]
             if label is not None and label.kind == "choice":
-                self._must_be_one_of(given, tuple(choice.value for choice in label.choices))
-                found[name] = None if given.data is None else given.raw
+                choices = tuple(choice.value for choice in label.choices)
+                read = self._read_choices if label.has_several else self._read_choice
+                found[name] = read(given, choices)
             elif output is None and label is None:
                 self._reader.problem(
                     value.data["set"].keys[name],
@@ -193,8 +194,7 @@ class _RuleReader:
             return None
         kind = output.kind if output is not None else "number" if label and label.kind == "number" else "text"
         if output is not None and output.kind == "choice":
-            self._must_be_one_of(given, output.choices)
-            return given.raw
+            return self._read_choice(given, output.choices)
         if kind == "text" and is_scalar(given):
             return given.raw
         fits = {
@@ -209,15 +209,28 @@ class _RuleReader:
             self._reader.problem(given.place, f"`{name}` goes from {output.low:g} to {output.high:g}")
         return given.plain()
 
-    def _must_be_one_of(self, given: Value, choices: tuple[str, ...]) -> None:
-        """Notes a mistake unless a value is one of the choices."""
+    def _read_choice(self, given: Value, choices: tuple[str, ...]) -> str | None:
+        """Returns one of the choices, or null; another value is noted as a mistake."""
         if given.data is None:
-            return
+            return None
         if not is_scalar(given) or given.raw not in choices:
-            shown = given.raw if is_scalar(given) else "a list"
+            shown = given.raw if is_scalar(given) else "a list" if given.is_list else "a mapping"
             self._reader.problem(
                 given.place, f"`{shown}` is none of the values{did_you_mean(shown, choices)}: {', '.join(choices)}"
             )
+        return given.raw
+
+    def _read_choices(self, given: Value, choices: tuple[str, ...]) -> list[str | None] | None:
+        """Returns a list of the choices, or null. A single choice may be written without brackets."""
+        if given.data is None:
+            return None
+        stated = given.data if given.is_list else [given]
+        found = [self._read_choice(one, choices) for one in stated]
+        if None in found:
+            self._reader.problem(given.place, f"null is none of the values: {', '.join(choices)}")
+        elif len(set(found)) < len(found):
+            self._reader.problem(given.place, "a value is listed twice")
+        return found
 
 
 def _is_inside(number: float, output: Output) -> bool:
