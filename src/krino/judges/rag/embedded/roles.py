@@ -15,6 +15,7 @@ from krino.judges.rag.facts import RagFacts, opens_with_yes_or_no
 from krino.judges.rag.reading.framing import cut_at_turn
 from krino.judges.rag.reading.words import may_deny
 from krino.judges.rag.tables import table
+from krino.text.language import plain_language
 from krino.text.words import plain_words
 
 if TYPE_CHECKING:
@@ -123,6 +124,8 @@ def _is_claim(facts: RagFacts, number: int, shares: dict[str, float]) -> bool:
         return True
     if not reading.content:
         return False
+    if _is_in_another_language(facts, text):
+        return True
     stating = sum(shares[role] for role in _STATING)
     if stating >= float(limits["claim"]):
         return True
@@ -133,6 +136,13 @@ def _is_claim(facts: RagFacts, number: int, shares: dict[str, float]) -> bool:
     return stating >= float(limits["doubt"]) and _states_matter(
         facts, number, facts.question_reading.stems if titles else ()
     )
+
+
+def _is_in_another_language(facts: RagFacts, text: str) -> bool:
+    """Whether a sentence is surely in another language than the case. The model has learned from no such answers."""
+    if facts.language is None or len(text.split()) < _LEAST_FOREIGN:
+        return False
+    return plain_language(text) not in (None, facts.language)
 
 
 def _has_words_of_its_own(facts: RagFacts, number: int) -> bool:
