@@ -2,9 +2,8 @@
 
     python benchmarks/rag_calibration.py DATA_FOLDER [--picture FILE.svg]
 
-DATA_FOLDER holds ragtruth_qa and lfqa_verification. On LFQA the probabilities were calibrated; RAGTruth set nothing of
-them: there a sentence is supported when no marked span touches it. LFQA also set the weights and the threshold of the
-risk of whole answers, RAGTruth its level.
+DATA_FOLDER holds ragtruth_qa and lfqa_verification. Neither set the probabilities, which are calibrated on logs. In
+RAGTruth a sentence is supported when no marked span touches it.
 """
 
 from __future__ import annotations
@@ -25,8 +24,8 @@ from krino.judges.rag.rubric import settle
 BINS = 10
 SIDE, EDGE = 320, 48
 COLOURS = {"RAGTruth QA": "#b3261e", "LFQA": "#1a56c4", "risk on RAGTruth QA": "#1b7f3b"}
-THRESHOLD = 0.3
-"""The risk from which on F1 is best on LFQA, at the level that it was fitted with there."""
+THRESHOLDS = (0.4, 0.5, 0.6, 0.7)
+"""Risks from which on an answer counts as hallucinated."""
 
 Said = tuple[float, bool]
 """A probability and whether people found the sentence supported."""
@@ -88,11 +87,13 @@ def risks(items: Sequence[rag_data.Item], judged: Sequence[RagLabels | None]) ->
 
 
 def show_risk(items: Sequence[rag_data.Item], pairs: Sequence[Said]) -> None:
-    """How well the risk finds bad answers, with the threshold that LFQA set."""
-    outcomes, sources = [(risk >= THRESHOLD, bad) for risk, bad in pairs], [item.source for item in items]
-    for measure in (rag_data.f1, rag_data.precision, rag_data.recall):
-        low, high = rag_data.interval(outcomes, sources, measure)
-        print(f"risk from {THRESHOLD}: {measure.__name__} {measure(outcomes):.3f} [{low:.3f}, {high:.3f}]")
+    """How well the risk finds bad answers, at several thresholds."""
+    sources = [item.source for item in items]
+    for threshold in THRESHOLDS:
+        outcomes = [(risk >= threshold, bad) for risk, bad in pairs]
+        for measure in (rag_data.f1, rag_data.precision, rag_data.recall):
+            low, high = rag_data.interval(outcomes, sources, measure)
+            print(f"risk from {threshold}: {measure.__name__} {measure(outcomes):.3f} [{low:.3f}, {high:.3f}]")
     good, bad = ([risk for risk, truth in pairs if truth == kind] for kind in (False, True))
     won = sum((ours > theirs) + 0.5 * (ours == theirs) for ours in bad for theirs in good)
     print(f"area under the curve {won / (len(bad) * len(good)):.3f}")

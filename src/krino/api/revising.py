@@ -66,10 +66,11 @@ def options_of(changes: Sequence[Change]) -> dict[str, float]:
 
 
 def reviser_for(judge: AnyJudge, out: Path | None) -> Reviser:
-    """Returns what revises this judge: its own Markdown file, or its prompt if it has none or another prompt is used.
+    """Returns what writes this judge with changes: into its own Markdown file, or, if it has none or a run gave it
+    another prompt, as a prompt.
 
-    `out`: another file than the judge's own. Raises `UsageProblem` for a file that exists and that `krino align` did
-    not write.
+    `out`: where to, in place of that file or of `<judge>.aligned.md`. Raises `UsageProblem` rather than replace a file:
+    any but its own for a judge in a file; for a prompt, any that `krino align` did not write.
     """
     own = _own_file(judge)
     if own is not None and judge.prompt == judge.default_prompt:

@@ -85,7 +85,7 @@ def make_labels_model(definition: Definition) -> type[BaseModel]:
             if definition.compare:
                 return _make_comparison_model(label)
             return _text_alone(label) if label.kind == "text" else _make_parts_model(label, "Labels")
-        fields: dict[str, Any] = {label.name: (_label_type(label), ...) for label in definition.labels}
+        fields: dict[str, Any] = {label.name: (_label_field_type(label), ...) for label in definition.labels}
         config = ConfigDict(extra="forbid", frozen=True, protected_namespaces=())
         return create_model("Labels", __config__=config, __module__=__name__, **fields)
 
@@ -106,8 +106,11 @@ def _text_alone(label: Label) -> type[BaseModel]:
     return create_model("Labels", __base__=LabelParts, __module__=__name__, **{label.name: (_text_type(label), ...)})  # type: ignore[call-overload, no-any-return]
 
 
-def _label_type(label: Label) -> Any:
-    """Returns the type of a label in the model of labels; a list of it if it is given for each item."""
+def _label_field_type(label: Label) -> Any:
+    """Returns the type of one label among several: a text, or a model of its parts (reason, quote, value).
+
+    A label that is given for each item is a list of these.
+    """
     if label.kind == "text":
         return _text_type(label)
     name = "".join(word.capitalize() for word in label.name.split("_"))

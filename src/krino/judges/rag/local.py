@@ -201,7 +201,7 @@ def _label(
         for part in current.parts
     ]
     claims = [
-        _claim(current, draft, found, model_answers) for draft, found in zip(current.drafts, supports, strict=True)
+        _make_claim(current, draft, found, model_answers) for draft, found in zip(current.drafts, supports, strict=True)
     ]
     if any(not facts.is_bare_answer(claim.sentence) for claim in claims):
         # A yes or no that nothing settles adds nothing to a statement that answers.
@@ -231,8 +231,11 @@ def _label(
     )
 
 
-def _claim(current: CaseInProgress, draft: Draft, support: Support, model_answers: ModelAnswers) -> Claim:
-    """Returns one claim with its label, passage and quotation."""
+def _make_claim(current: CaseInProgress, draft: Draft, support: Support, model_answers: ModelAnswers) -> Claim:
+    """Makes the claim of a draft with the label that `support` decided and the quotation it rests on.
+
+    The model's answers decide whether a contradiction is critical.
+    """
     copy = current.facts.copies.get(draft.sentence)
     window = support.window if support.label != "unsupported" else None
     quoted = copy if copy is not None else _quoted(draft, support) if window is not None else None

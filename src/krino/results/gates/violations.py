@@ -108,8 +108,10 @@ def find_violations(run: Table, rule: Rule, cases: Mask, *, nulls_allowed: bool)
 
 
 def find_changes_for_worse(both: PairedField | None, rule: Rule, *, nulls_allowed: bool) -> Violations | None:
-    """The cases that break a rule about the change between two runs, the worst first; None without the field in
-    both."""
+    """Finds all cases that changed for the worse in what a rule limits, however little, the largest change first.
+
+    Values that became null count too, unless nulls are allowed. Returns None if the field is not in both runs.
+    """
     if both is None:
         return None
     known_before, known_now = both.known_before, both.known_now

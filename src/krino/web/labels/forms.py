@@ -253,7 +253,7 @@ def _build_choice(node: FormNode, values: Sequence[Choice]) -> FormNode:
 
 def _build_options(values: Sequence[Any], chosen: Sequence[Any]) -> tuple[Option, ...]:
     """Builds the options of a choice, each with a shortcut key."""
-    known, codes = set(map(_to_code, chosen)), {_to_code(value): value for value in values}
+    known, codes = set(map(_option_code, chosen)), {_option_code(value): value for value in values}
     texts = {code: format_choice(value) for code, value in codes.items()}
     keys = _shortcut_keys(list(texts.values()))
     return tuple(Option(code, text, code in known, key) for (code, text), key in zip(texts.items(), keys, strict=True))
@@ -337,7 +337,7 @@ def _narrow_choice(node: FormNode, certain: Mapping[str, Any], exact: Bound) -> 
         return node
     if node.name in certain and node.value == certain[node.name]:
         return replace(node, kind="fixed", value=certain[node.name])
-    codes = {_to_code(choice) for choice in _all_choices(exact)}
+    codes = {_option_code(choice) for choice in _all_choices(exact)}
     kept = tuple(option for option in node.options if option.code in codes)
     return replace(node, options=kept) if kept and len(kept) < _TRUNCATED_CHOICES else node
 
@@ -446,13 +446,13 @@ def _check_value(node: FormNode, value: Any) -> Any:
     if node.kind == "many" and not isinstance(value, list):
         raise UsageProblem(f"{node.title}: give a list")
     for one in wanted:
-        if _to_code(one) not in codes:
+        if _option_code(one) not in codes:
             raise UsageProblem(f"{node.title}: {str(one)[:60]!r} is not one of the choices")
     return value
 
 
-def _to_code(value: Any) -> str:
-    """Returns a value as JSON, or an empty text if it cannot be written."""
+def _option_code(value: Any) -> str:
+    """Returns the JSON by which a form tells a choice from others, or an empty text if it cannot be written."""
     try:
         return orjson.dumps(value).decode()
     except (orjson.JSONEncodeError, TypeError):

@@ -75,7 +75,8 @@ class Index:
         return {root: self._rarity(root) for root in reading.content if root not in _asking()}
 
     def weigh_claim(self, reading: Reading) -> dict[str, float]:
-        """The words of a claim: values and names count for more, words of the question for less."""
+        """Weighs the content words of a claim: rare ones in the passages more, values and names still more, and those
+        of the question less."""
         keys, asked = reading.value_keys, self.facts.question_reading.stems
         weights: dict[str, float] = {}
         for root in (*reading.content, *keys):
