@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parent / "audit"
 GROUPS = sorted(path.stem for path in FOLDER.glob("*.jsonl") if not path.stem.startswith("refusals_"))
 JUDGE = RagJudge()
 AS_EXPECTED, ORDINARY_AS_EXPECTED = 0.85, 0.90
-RECALL, PRECISION = 0.74, 0.74
+RECALL, PRECISION = 0.74, 0.73
 OF_GROUP = {
     "answers": 0.82,
     "claims": 0.88,

@@ -27,9 +27,22 @@ def test_courtesies_lead_ins_and_offers_are_no_claims() -> None:
     assert claims_of(answer) == ["The bridge was opened in 1904."]
 
 
-@pytest.mark.parametrize("answer", ["Anna Berg", "1904", "Timber and grain"])
+@pytest.mark.parametrize(
+    "answer", ["Anna Berg", "1904", "Timber and grain", "Paris", "Never", "Nobody", "No fee", "Unknown", "Personne"]
+)
 def test_a_bare_name_or_value_answers(answer: str) -> None:
     assert claims_of(answer) == [answer]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    ["I don't know.", "I do not know.", "Sorry, I can't help with that.", "The context does not say.", "I'm not sure."],
+)
+def test_a_short_formula_declines(answer: str) -> None:
+    """The model has learned from longer answers, and is sure of none of these."""
+    assert claims_of(answer) == []
+    refusal = krino.judge("rag", case_of(answer=answer)).labels or {}
+    assert refusal["refusal"]["is_refusal"]
 
 
 def test_a_figure_of_its_own_makes_a_claim_of_any_sentence() -> None:

@@ -87,7 +87,20 @@ def _settle(facts: RagFacts, shares: tuple[dict[str, float], ...]) -> Roles:
     numbers = range(1, len(shares) + 1)
     refusals = frozenset(number for number in numbers if _declines(facts, number, shares[number - 1]))
     claims = frozenset(number for number in numbers if _is_claim(facts, number, shares[number - 1]))
+    if not refusals and all(_declines_rather(facts, number, shares[number - 1]) for number in numbers):
+        claims, refusals = frozenset(), frozenset(numbers)
     return Roles(shares, claims if claims or refusals else _all_that_is_said(facts), refusals)
+
+
+def _declines_rather(facts: RagFacts, number: int, shares: dict[str, float]) -> bool:
+    """Whether a sentence denies something and rather declines than states, as "I don't know." does.
+
+    Of answers that say no more than that the model is unsure: it has learned from longer ones.
+    """
+    text = facts.sentences[number - 1].text
+    if facts.states_number(number) or not may_deny(text.lower(), frozenset(plain_words(text.lower()))):
+        return False
+    return shares[REFUSAL] > max(shares[CLAIM], table("local")["roles"]["bare_refusal"])
 
 
 def _all_that_is_said(facts: RagFacts) -> frozenset[int]:
