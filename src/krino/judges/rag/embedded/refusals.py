@@ -78,7 +78,8 @@ def signs(current: CaseInProgress, model_answers: ModelAnswers) -> dict[str, flo
     """What is weighed of an answer with a refusal, by the names of the weights in `[refusal]`."""
     shares, rest = current.roles.shares, non_refusal_text(current)
     stating = [found[CLAIM] + found["hedge"] for found in shares]
-    first = next((place for place, found in enumerate(shares) if stating[place] + found[REFUSAL] > _STATES), 0)
+    counted = current.roles.claims | current.roles.refusals
+    first = next((place for place in range(len(shares)) if place + 1 in counted or stating[place] > _STATES), 0)
     words = [len(sentence.text.split()) for sentence in current.facts.sentences]
     answered = [model_answers[rest, part.asked] for part in current.parts] if rest else []
     return {

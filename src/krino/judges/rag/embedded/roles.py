@@ -100,7 +100,8 @@ def _declines_rather(facts: RagFacts, number: int, shares: dict[str, float]) -> 
     text = facts.sentences[number - 1].text
     if facts.states_number(number) or not may_deny(text.lower(), frozenset(plain_words(text.lower()))):
         return False
-    return shares[REFUSAL] > max(shares[CLAIM], table("local")["roles"]["bare_refusal"])
+    least: float = table("local")["roles"]["bare_refusal"]
+    return shares[REFUSAL] > max(shares[CLAIM], least)
 
 
 def _all_that_is_said(facts: RagFacts) -> frozenset[int]:
