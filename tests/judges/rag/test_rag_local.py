@@ -6,7 +6,7 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from krino.errors import CannotJudge
@@ -229,6 +229,8 @@ ANY_TEXT = WORDS | st.text(max_size=60)
 
 @settings(max_examples=150, deadline=None)
 @given(ANY_TEXT, st.lists(ANY_TEXT, max_size=3), ANY_TEXT, st.none() | ANY_TEXT)
+@example("", ["’"], "the the bridge", None)
+@example("", ["% the \n\n bridge"], "#", None)
 def test_any_text_gets_a_valid_verdict(question: str, context: list[str], answer: str, reference: str | None) -> None:
     record = {"question": f"q {question}", "context": context, "answer": f"a {answer}", "reference": reference}
     try:

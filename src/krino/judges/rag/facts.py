@@ -16,7 +16,7 @@ from krino.judges.rag.reading.answer import Unit, add_headers, read_units
 from krino.judges.rag.reading.difference import find_exact_difference
 from krino.judges.rag.reading.goals import Goal, read_goal
 from krino.judges.rag.reading.names import find_names
-from krino.judges.rag.reading.quotations import find_quotations, is_quoted
+from krino.judges.rag.reading.quotations import find_quotations, is_quoted, proves_nothing
 from krino.judges.rag.reading.same_length import without_citations, without_numbering
 from krino.judges.rag.reading.sentences import Sentence, split_sentences
 from krino.judges.rag.reading.words import Reading, may_deny, read_sentence
@@ -25,7 +25,6 @@ from krino.judges.rag.values.finding import find_values, plainly_no_values
 from krino.judges.rag.values.value import Value, offered, stated
 from krino.text.forms import canonical_text, is_blank, locate, plain_letters, readable, same_text
 from krino.text.language import READ_LANGUAGES, foreign_language, guess_language, is_gibberish
-from krino.text.quoting import says_too_little
 from krino.text.words import word_set
 
 _MARK_BEFORE = re.compile(r"^\[\^?\d{1,3}\]:?\s+(?=\S)")
@@ -383,14 +382,14 @@ class RagFacts:
 
     @lazy
     def passage_sentences(self) -> tuple[PassageSentence, ...]:
-        """The sentences of passages and titles that may be cited as evidence, without those that say too little."""
+        """The sentences of passages and titles that may be cited as evidence, without those that prove nothing."""
         language = self.context_language or self.question_language
         return tuple(
             PassageSentence(item.number, number, sentence, read_sentence(full_text, language), full_text)
             for item in self.passages
             for text in (item.text,)
             for (number, sentence), full_text in _with_full_texts(list(_place_sentences(item)))
-            if not says_too_little(sentence.text, text)
+            if not proves_nothing(sentence.text, text)
         )
 
     @lazy

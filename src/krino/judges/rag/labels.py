@@ -14,12 +14,11 @@ from pydantic.json_schema import SkipJsonSchema
 
 from krino.judges.copies import Copy, drop_copies, find_copies
 from krino.judges.rag.facts import RagFacts, opens_with_yes_or_no
+from krino.judges.rag.reading.quotations import proves_nothing
 from krino.judges.rag.tables import table
 from krino.text.clean import clean_name
 from krino.text.forms import canonical_text, plain_letters
-from krino.text.language import READ_LANGUAGES
-from krino.text.quoting import TOO_LITTLE, is_whole, says_too_little
-from krino.text.words import stop_words
+from krino.text.quoting import TOO_LITTLE, is_whole
 
 ClaimLabel = Literal["supported", "unsupported", "contradicted"]
 RefusalCategory = Literal["insufficient_context", "safety", "ambiguous", "out_of_scope"]
@@ -291,28 +290,10 @@ def _check_evidence(facts: RagFacts, claim: Claim, place: tuple[int, int], where
     """Yields what is wrong with a quotation that its passage has: it says too little, or cuts a word or number."""
     passage = facts.passage(claim.passage)
     assert passage is not None
-    if says_too_little(claim.quote or "", passage.text) or _only_function_words(claim.quote or "", passage.text):
+    if proves_nothing(claim.quote or "", passage.text):
         yield f"{where}.quote is {claim.quote!r}, which {TOO_LITTLE}"
     elif not is_whole(passage.text, *place):
         yield f"{where}.quote cuts a word or number of passage {claim.passage} in two: copy it whole"
-
-
-def _only_function_words(quote: str, text: str) -> bool:
-    """ "It is" occurs in nearly every passage and proves nothing, unless the passage says no more."""
-    words = _WORD.findall(quote.lower())
-    return all(word in _function_words() for word in words) and _WORD.findall(text.lower()) != words
-
-
-@cache
-def _function_words() -> frozenset[str]:
-    return frozenset[str]().union(*map(stop_words, READ_LANGUAGES)) - _answering_words()
-
-
-@cache
-def _answering_words() -> frozenset[str]:
-    """A bare yes or no in a table or a form decides."""
-    polarity = table("words")["polarity"]
-    return frozenset([*polarity["yes"], *polarity["no"]])
 
 
 def _check_cover(facts: RagFacts, labels: RagLabels) -> Iterator[str]:

@@ -34,7 +34,7 @@ class Stance(NamedTuple):
 
     @property
     def is_against(self) -> bool:
-        """Does it speak against a match: it differs, is unknown, costs, or does not agree?"""
+        """Does it count against a match: a difference, something unknown, a cost, or a denied agreement?"""
         return (
             self.negated if self.kind == "agree" else self.kind in ("differ", "unknown", "costs") and not self.negated
         )

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from functools import cache
 from typing import NamedTuple
 
+from krino.judges.rag.tables import table
 from krino.text.forms import locate
+from krino.text.language import READ_LANGUAGES
+from krino.text.quoting import says_too_little
+from krino.text.words import stop_words
 
 _QUOTED = re.compile(
     r"“([^“”]{2,2000})”|„([^„“”]{2,2000})[“”]|«([^«»]{2,2000})»|(?<!\w)\"(?=\S)([^\"\n]{2,2000})(?<=\S)\"(?!\w)"
@@ -20,6 +25,7 @@ _FEWEST = 6
 """Words from which on a stretch in quotation marks is a quotation, and no name, title or word that is spoken about."""
 _FEWEST_ALONE = 4
 """The same where the sentence has nothing else."""
+_WORD = re.compile(r"\w+")
 _SIGNS = " ,;:.!?"
 _SHORT = 3
 """Letters up to which a word has a small letter in a title too."""
@@ -64,3 +70,21 @@ def is_quoted(quotation: str, texts: Iterable[str]) -> bool:
     pieces = [piece.strip(_SIGNS) for piece in _CUT.split(quotation)]
     worded = [piece for piece in pieces if _LETTER.search(piece)]
     return any(all(locate(piece, text) is not None for piece in worded) for text in texts)
+
+
+def proves_nothing(quote: str, text: str) -> bool:
+    """Whether a piece of a text is no evidence: too short, without a word, or nothing but function words.
+
+    "It is" occurs in nearly every passage, and proves something only where the passage says no more.
+    """
+    words = _WORD.findall(quote.lower())
+    if not words or says_too_little(quote, text):
+        return True
+    return _function_words().issuperset(words) and _WORD.findall(text.lower()) != words
+
+
+@cache
+def _function_words() -> frozenset[str]:
+    """Without yes and no: bare ones in a table or a form decide."""
+    polarity = table("words")["polarity"]
+    return frozenset[str]().union(*map(stop_words, READ_LANGUAGES)).difference(polarity["yes"], polarity["no"])
